@@ -62,7 +62,8 @@ export const endUsers: Commands = {
     usage: "USER [--json]",
     summary: "Erases the name of an end user from records, keys, audit log and registration.",
     details: [
-      "Records keep their usage, without user and session; audit entries keep author, action and time.",
+      "Records keep their usage, without user, session and tags; audit entries keep author, action and time.",
+      "Tags of other records, and budgets for tags, get a substitute where the name is a value. Tags of keys and entries of budgets stay.",
       "May be interrupted and run again; needs the owner of the schema.",
     ],
     async run(args, { database, author, print }) {
@@ -75,8 +76,8 @@ export const endUsers: Commands = {
       const erased = await eraseEndUser(await database(), await author(), user, (day, records) => {
         if (!asJson) print(`${records} records, until ${day}`);
       });
-      const { records, keys, entries, registered } = erased;
-      const erasedText = `erased from ${records} records, ${keys} keys and ${entries} entries of the audit log`;
+      const { records, tags, keys, entries, registered } = erased;
+      const erasedText = `erased from ${records} records, tags of ${tags} more, ${keys} keys and ${entries} entries of the audit log`;
       print(asJson ? JSON.stringify(erased) : `${erasedText}${registered ? "; no longer registered" : ""}`);
     },
   },

@@ -1,9 +1,18 @@
 /** Erases the name of an end user from all stored data. Records, sums and audit entries stay, without the name. */
+import { randomUUID } from "node:crypto";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Author, erasureAction, recordAudit } from "./audit.ts";
 import { deleteContentsOfUser } from "./contents.ts";
 import type { Database } from "./database.ts";
 import { foldAll, lockUsageChanges } from "./ledger/fold.ts";
+import {
+  type ErasedValue,
+  closeAccounts,
+  isTagValue,
+  noteUnrecorded,
+  renameInRecords,
+  renameInSums,
+} from "./ledger/tag-sums.ts";
 import { numberOf } from "./ledger/names.ts";
 import { moveSums } from "./ledger/usage-rollup.ts";
 import { runInTransaction } from "./postgres/transaction.ts";
@@ -11,6 +20,8 @@ import { runInTransaction } from "./postgres/transaction.ts";
 /** Number of erased names in each place. */
 export interface ErasureCounts {
   readonly records: number;
+  /** Turns in the ledger, and calls outside of it, without this end user but with the name as the value of a tag. */
+  readonly tags: number;
   readonly keys: number;
   readonly entries: number;
   readonly registered: boolean;
@@ -27,13 +38,17 @@ export async function eraseEndUser(
   onDay: (day: string, records: number) => void,
 ): Promise<ErasureCounts> {
   const { workspaceId } = author;
-  let records = 0;
+  const value: ErasedValue = { workspaceId, value: user, substitute: `erased-${randomUUID()}` };
+  let [records, tags] = [0, 0];
   for (const day of await daysOf(database, workspaceId)) {
-    const found = await eraseInRecords(database, workspaceId, user, day);
-    records += found;
-    if (found > 0) onDay(day, records);
+    const found = await eraseInRecords(database, value, day);
+    records += found.records;
+    tags += found.tags;
+    if (found.records > 0) onDay(day, records);
   }
   return runInTransaction(database, async (transaction) => {
+    // Batches of records change several sums of tags in an order of their own.
+    await lockUsageChanges(transaction);
     const registered = await transaction
       .deleteFrom("end_users")
       .where("workspace_id", "=", workspaceId)
@@ -51,9 +66,12 @@ export async function eraseEndUser(
       .where("workspace_id", "=", workspaceId)
       .where(filtersUser(sql`query`, user))
       .execute();
+    await renameInSums(transaction, value, sql`true`);
+    await closeAccounts(transaction, value);
     const { sequences, at } = await eraseInAudit(transaction, workspaceId, user);
     const erased = {
       records,
+      tags,
       keys: Number(keys.numUpdatedRows),
       entries: sequences.length,
       registered: registered.numDeletedRows > 0n,
@@ -82,13 +100,30 @@ async function daysOf(database: Kysely<Database>, workspaceId: string): Promise<
   return rows.map(({ day }) => day);
 }
 
-/** Clears the session and the tags as well, because they may identify the end user. The end user's usage then belongs to no end user. */
-function eraseInRecords(database: Kysely<Database>, workspaceId: string, user: string, day: string): Promise<number> {
+/**
+ * Clears the session and the tags as well, because they may identify the end user. The end user's usage then belongs to no end user. Records of others with the
+ * name as the value of a tag get a substitute there, and so do the sums of budgets for tags.
+ */
+async function eraseInRecords(
+  database: Kysely<Database>,
+  value: ErasedValue,
+  day: string,
+): Promise<{ readonly records: number; readonly tags: number }> {
+  const { workspaceId, value: user } = value;
   const within = (column: RawBuilder<unknown>) => sql`
     ${column} >= ${day}::timestamp at time zone 'UTC' and ${column} < (${day}::timestamp + interval '1 day') at time zone 'UTC'`;
+  // The tags of a day are searched before batches have to wait.
+  const isTag = await isTagValue(database, value, within(sql`opened_at`));
   return runInTransaction(database, async (transaction) => {
     // A concurrently stored record would keep the name, and its sums would lose it.
     await lockUsageChanges(transaction);
+    const during = within(sql`opened_at`);
+    const tags = isTag ? await renameInRecords(transaction, value, during, numberOf(workspaceId)) : 0;
+    await renameInSums(transaction, value, sql`day = ${day}::date`);
+    await noteUnrecorded(
+      transaction,
+      sql`turn.workspace_id = ${workspaceId} and turn."user" = ${user} and ${within(sql`turn.opened_at`)}`,
+    );
     const { numAffectedRows = 0n } = await sql`
       update usage_records set "user" = null, session_id = null, tags = null
       where workspace_id = ${workspaceId} and "user" = ${user} and ${within(sql`opened_at`)}`.execute(transaction);
@@ -106,7 +141,7 @@ function eraseInRecords(database: Kysely<Database>, workspaceId: string, user: s
     );
     await foldAll(transaction);
     await moveSums(transaction, { workspaceId, dimension: "user", value: user, to: "", where: within(sql`at`) });
-    return Number(numAffectedRows) + (rows[0]?.calls ?? 0);
+    return { records: Number(numAffectedRows) + (rows[0]?.calls ?? 0), tags };
   });
 }
 

@@ -6,6 +6,7 @@ import { tagsQuery } from "@sluice/proto/contract/records/tags.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import { CallPayer, type UsageRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
+import { eraseEndUser } from "@sluice/admin-svc/store/erasure.js";
 import { type Reservation, reserveBudget } from "@sluice/admin-svc/store/ledger/budgets.js";
 import { settleHolds } from "@sluice/admin-svc/store/ledger/holds.js";
 import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";
@@ -367,9 +368,10 @@ const wrongTagsOf = async (workspaceId: string) => {
 async function deliverTagged(workspaceId: string, keyHash: string, tags: string, fields: Partial<UsageRecord> = {}) {
   const process = new Process();
   const common = { generationId: `gen-${randomUUID()}`, workspaceId, keyHash, openedAtMs: BigInt(startMs), tags };
+  const { user } = fields;
   await deliver(installation, {
     calls: [process.call({ ...common, costUsd: "0.25", ...fields })],
-    turns: [process.turn(common)],
+    turns: [process.turn({ ...common, ...(user !== undefined && { user }) })],
   });
 }
 
@@ -405,6 +407,42 @@ test("the check of the ledger names sums of tags above and below their records",
     tagBudgets: [entry("project", "*", 5), entry("team", "y", 9)],
   });
   expect(await wrongTagsOf(workspaceId)).toEqual([]);
+});
+
+test("the erasure of an end user renames tags with its name in records, sums, accounts and reservations, and the sums stay right", async () => {
+  const { database } = installation;
+  const user = "mallory@example.com";
+  const { keyHash, workspaceId } = await workspaceWith([entry("customer", "*", 9), entry("team", "x", 9)]);
+  await sql`update workspaces set tags_counted_from = now() - interval '3 days' where id = ${workspaceId}`.execute(
+    database,
+  );
+  const named = `customer=${user},team=x`;
+  await deliverTagged(workspaceId, keyHash, named, { user });
+  await deliverTagged(workspaceId, keyHash, named, { user: "other" });
+  const part = { openedAtMs: BigInt(startMs) };
+  for (const each of [{ user }, { user: "other" }])
+    await insertUsage(database, [toRow(recordOf(workspaceId, keyHash, named, { ...part, ...each }))]);
+  await deliverTagged(workspaceId, keyHash, "customer=acme,team=x", { user: "other" });
+  await reserve(keyHash, { customer: user }, "0.5");
+  expect(await wrongTagsOf(workspaceId)).toEqual([]);
+  const { tags } = await eraseEndUser(database, testAuthor(workspaceId), user, () => {});
+  expect(tags).toBe(2);
+  const { rows } = await sql<{ text: string }>`
+    select ledger::text as text from ledger union all select usage_records::text from usage_records
+    union all select turns::text from turns union all select tag_days::text from tag_days
+    union all select tag_accounts::text from tag_accounts union all select budget_reservations::text from budget_reservations`.execute(
+    database,
+  );
+  expect(rows.map(({ text }) => text).join("\n")).not.toContain(user);
+  const sums = await spentOn(workspaceId);
+  expect(sums).toEqual([
+    "customer acme 0.25",
+    expect.stringMatching(/^customer erased-[0-9a-f-]{36} 1$/),
+    "team x 1.25",
+  ]);
+  expect(await wrongTagsOf(workspaceId)).toEqual([]);
+  // A new call with the name begins with a budget of its own.
+  expect(await reserve(keyHash, { customer: user }, "9")).toMatchObject({ admitted: true, tag: `customer=${user}` });
 });
 
 test("a filter of tags that is a blank list is refused", () => {

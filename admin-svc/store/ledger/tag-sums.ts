@@ -1,6 +1,6 @@
-/** Sums of budgets for tags beside the records of calls: their check. */
+/** Sums of budgets for tags beside the records of calls: their check, and the erasure of values. */
 import { eachValue } from "@sluice/proto/contract/records/tag-budgets.js";
-import { type Kysely, type RawBuilder, sql } from "kysely";
+import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { keptDays } from "./tag-accounts.ts";
 
@@ -70,4 +70,97 @@ export async function wrongTagSums(database: Kysely<Database>): Promise<readonly
     select workspace_id || ' ' || tag as owner, to_char(day, 'YYYY-MM-DD') as day, summed as "summedUsd", recorded as "recordedUsd"
     from wrong where day >= (select kept_from from ledger_retention) order by 2, 1`.execute(database);
   return rows;
+}
+
+/** An erased name as the value of a tag, and its substitute. */
+export interface ErasedValue {
+  readonly workspaceId: string;
+  readonly value: string;
+  readonly substitute: string;
+}
+
+const hasValue = ({ value }: ErasedValue): RawBuilder<boolean> => sql<boolean>`
+  (tags is not null and exists (select from jsonb_each_text(tags) as tag (name, value) where tag.value = ${value}))`;
+
+const renamed = ({ value }: ErasedValue, substitute: string): RawBuilder<unknown> => sql`
+  (select jsonb_object_agg(tag.name, case when tag.value = ${value} then ${substitute} else tag.value end) from jsonb_each_text(tags) as tag (name, value))`;
+
+/** Whether a record has the value. @param during a condition on `opened_at` */
+export async function isTagValue(
+  database: Kysely<Database>,
+  erased: ErasedValue,
+  during: RawBuilder<unknown>,
+): Promise<boolean> {
+  const { rows } = await sql<{ found: boolean }>`
+    select exists (select from all_turns where workspace_id = ${erased.workspaceId} and ${during} and ${hasValue(erased)})
+      or exists (select from usage_records where workspace_id = ${erased.workspaceId} and ${during} and ${hasValue(erased)}) as found`.execute(
+    database,
+  );
+  return rows[0]?.found === true;
+}
+
+/**
+ * Renames the value in records.
+ * @param workspace number of the workspace in the ledger
+ * @returns how many turns in the ledger, and calls outside of it, had it without this end user
+ */
+export async function renameInRecords(
+  transaction: Transaction<Database>,
+  erased: ErasedValue,
+  during: RawBuilder<unknown>,
+  workspace: RawBuilder<unknown>,
+): Promise<number> {
+  const change = (table: string, own: RawBuilder<unknown>) => sql`
+    update ${sql.table(table)} set tags = ${renamed(erased, erased.substitute)} where ${own} and ${during} and ${hasValue(erased)}`;
+  const own = sql`workspace_id = ${erased.workspaceId}`;
+  await change("turns", own).execute(transaction);
+  const { rows } = await sql<{ others: number }>`
+    with calls as (${change("usage_records", own)} returning "user"),
+    turns as (${change("ledger", sql`workspace = ${workspace}`)} returning "user", is_moved)
+    select count(*)::int as others
+    from (select "user" from calls union all select "user" from turns where not is_moved) as renamed
+    where "user" is distinct from ${erased.value}`.execute(transaction);
+  return rows[0]?.others ?? 0;
+}
+
+/** Renames the value in sums. @param during a condition on `day` */
+export async function renameInSums(
+  transaction: Transaction<Database>,
+  { workspaceId, value, substitute }: ErasedValue,
+  during: RawBuilder<unknown>,
+): Promise<void> {
+  await sql`
+    update tag_days set value = ${substitute} where workspace_id = ${workspaceId} and value = ${value} and ${during}`.execute(
+    transaction,
+  );
+}
+
+/** Notes in the sums that calls are about to lose their tags. @param of as in `taggedCalls` */
+export async function noteUnrecorded(transaction: Transaction<Database>, of: RawBuilder<unknown>): Promise<void> {
+  await sql`
+    with erased as (
+      select workspace_id, name, value, day, sum(cost_usd) as cost_usd from (${taggedCalls(of)}) as paid group by 1, 2, 3, 4
+    ),
+    paid as (
+      select workspace_id, name, day, cost_usd, coalesce((
+        select spent.value from tag_days as spent
+        where (spent.workspace_id, spent.name, spent.value, spent.day) = (erased.workspace_id, erased.name, erased.value, erased.day)
+      ), ${eachValue}) as value
+      from erased
+    ),
+    lost as (select workspace_id, name, value, day, sum(cost_usd) as cost_usd from paid group by 1, 2, 3, 4)
+    update tag_days set unrecorded_usd = unrecorded_usd + lost.cost_usd from lost
+    where (tag_days.workspace_id, tag_days.name, tag_days.value, tag_days.day) = (lost.workspace_id, lost.name, lost.value, lost.day)`.execute(
+    transaction,
+  );
+}
+
+/** Closes the accounts of the value, and moves its open reservations to the shared accounts. */
+export async function closeAccounts(transaction: Transaction<Database>, erased: ErasedValue): Promise<void> {
+  const { workspaceId, value } = erased;
+  await sql`delete from tag_accounts where workspace_id = ${workspaceId} and value = ${value}`.execute(transaction);
+  await sql`
+    update budget_reservations set tags = ${renamed(erased, eachValue)} where workspace_id = ${workspaceId} and ${hasValue(erased)}`.execute(
+    transaction,
+  );
 }

@@ -13,6 +13,7 @@ import { parseUsageRecords } from "../rules/usage-records.ts";
 import type { Database } from "../store/database.ts";
 import { endHolds, renewsHolds } from "../store/ledger/holds.ts";
 import { type ReplayedCounts, lastStoredAt, replayBatch } from "../store/ledger/replay.ts";
+import type { UsageBatch } from "../store/ledger/usage-batch.ts";
 import { toTurnRow } from "../store/ledger/turn-messages.ts";
 import { toRow } from "../store/ledger/usage-messages.ts";
 import { SpoolFiles, findSpoolFiles } from "./spool-files.ts";
@@ -64,18 +65,26 @@ export const replay: Command<AdminTerminal> = {
 };
 
 class Total {
-  counts: ReplayedCounts = { calls: 0, turns: 0, known: 0, expired: 0 };
+  counts: ReplayedCounts = { calls: 0, turns: 0, known: 0, expired: 0, foreign: 0 };
   refused = 0;
   /** Reason of the first refusal. */
   refusal: string | undefined;
 
-  add({ calls, turns, known, expired }: ReplayedCounts): void {
+  /** Counts a record that cannot be stored. @throws any other failure */
+  refuse(refusal: unknown): void {
+    if (!(refusal instanceof Fault)) throw refusal;
+    this.refused++;
+    this.refusal ??= refusal.message;
+  }
+
+  add({ calls, turns, known, expired, foreign }: ReplayedCounts): void {
     const { counts } = this;
     this.counts = {
       calls: counts.calls + calls,
       turns: counts.turns + turns,
       known: counts.known + known,
       expired: counts.expired + expired,
+      foreign: counts.foreign + foreign,
     };
   }
 }
@@ -87,26 +96,36 @@ async function replayRecords(
   total: Total,
   isTrial: boolean,
 ): Promise<void> {
+  const store = (records: UsageBatch, { turns }: UsageBatch): Promise<ReplayedCounts> =>
+    replayBatch(database, records, { isTrial, turns });
   try {
-    total.add(await store(database, fromBinary(RecordUsageRequestSchema, batch.message), isTrial));
+    const whole = toRows(fromBinary(RecordUsageRequestSchema, batch.message));
+    return total.add(await store(whole, whole));
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    for (const message of batch.messages) {
-      try {
-        total.add(await store(database, message, isTrial));
-      } catch (refusal) {
-        if (!(refusal instanceof Fault)) throw refusal;
-        total.refused++;
-        total.refusal ??= refusal.message;
-      }
+  }
+  const single: UsageBatch[] = [];
+  for (const message of batch.messages) {
+    try {
+      single.push(toRows(message));
+    } catch (refusal) {
+      total.refuse(refusal);
+    }
+  }
+  const turns = single.flatMap((records) => records.turns);
+  for (const records of single) {
+    try {
+      total.add(await store(records, { records: [], turns }));
+    } catch (refusal) {
+      total.refuse(refusal);
     }
   }
 }
 
 /** @throws Fault INVALID_REQUEST for records that cannot be stored */
-function store(database: Kysely<Database>, request: RecordUsageRequest, isTrial: boolean): Promise<ReplayedCounts> {
+function toRows(request: RecordUsageRequest): UsageBatch {
   const { records, turns } = parseUsageRecords(request);
-  return replayBatch(database, { records: records.map(toRow), turns: turns.map(toTurnRow) }, isTrial);
+  return { records: records.map(toRow), turns: turns.map(toTurnRow) };
 }
 
 interface Summary extends ReplayedCounts {
@@ -119,6 +138,7 @@ function linesOf(files: number, { calls, turns, known, ...others }: Summary, isT
   const verb = isTrial ? "would be stored" : "stored";
   const rest: readonly (readonly [number, string])[] = [
     [others.expired, "records of days that retention has removed are left out"],
+    [others.foreign, "records of workspaces that the database does not have are left out"],
     [others.without_start, "calls are left out: the file in which they began is gone"],
     [others.refused, "records cannot be stored"],
     [others.damaged, "processes have a damaged file: what follows in it is left out"],

@@ -6,7 +6,7 @@ import { RecordBatch } from "@sluice/proto/lib/ledger/record-batch.js";
 import { type SpoolFileName, deliveredFolder, parseSpoolFileName } from "@sluice/proto/lib/ledger/spool-files.js";
 import { callNameIn, lineKind } from "@sluice/proto/lib/ledger/spool-line.js";
 
-/** Maximum number of records of a batch; a frame with more makes a larger one. */
+/** Maximum number of records of a batch; a turn with more makes a larger one. */
 const maxRecords = 500;
 
 export interface SpoolFile extends SpoolFileName {
@@ -36,12 +36,23 @@ function pathsIn(directory: string, isDelivered: boolean): string[] {
     .map(({ parentPath, name }) => join(parentPath, name));
 }
 
-/** Reads all records of files in batches. A call begins and ends in any two of them. */
+/** The two lines of a call. */
+interface EndedCall {
+  readonly start: string;
+  readonly end: string;
+}
+
+/**
+ * Reads all records of files in batches. A call begins and ends in any two files. The calls of a turn come with its record, in one batch: whether they are stored depends
+ * on the day of the turn. Calls without a record of their turn come last.
+ */
 export class SpoolFiles {
   readonly #files: readonly SpoolFile[];
   readonly #batch = new RecordBatch(1024 * 1024);
   /** Lines of calls that have begun, by their names. */
   readonly #starts = new Map<string, string>();
+  /** Calls that have ended, by the ids of their turns, which have not. */
+  readonly #ended = new Map<string, EndedCall[]>();
   /** Starts of processes with a file that cannot be read to its end. */
   readonly #unreadable = new Set<string>();
   /** Number of calls left out, because the file in which they began is gone. */
@@ -71,6 +82,7 @@ export class SpoolFiles {
   /** A batch is valid until the next one is read. */
   *batches(): Generator<RecordBatch> {
     for (const file of this.#files) yield* this.#batchesOf(file);
+    for (const turn of this.#ended.keys()) yield* this.#addCalls(turn, 0);
     if (this.#batch.count > 0) yield this.#batch;
   }
 
@@ -81,41 +93,56 @@ export class SpoolFiles {
       return;
     }
     let frame = readFrame(bytes, 0);
-    for (; typeof frame === "object"; frame = readFrame(bytes, frame.end)) {
-      const lines = [...linesOf(bytes, frame)];
-      const count = lines.filter(([at]) => isRecord(bytes, at)).length;
-      if (this.#batch.count > 0 && this.#batch.count + count > maxRecords) {
-        yield this.#batch;
-        this.#batch.clear();
-      }
-      for (const [at, end] of lines) this.#add(bytes, at, end);
-    }
+    for (; typeof frame === "object"; frame = readFrame(bytes, frame.end))
+      for (const [at, end] of linesOf(bytes, frame)) yield* this.#add(bytes, at, end);
     // A partial frame at the end of a file was never acknowledged.
     if (frame === "broken") this.#unreadable.add(file.bootId);
   }
 
-  #add(bytes: Buffer, at: number, end: number): void {
+  *#add(bytes: Buffer, at: number, end: number): Generator<RecordBatch> {
     const kind = lineKind(bytes, at);
     if (kind === "start") this.#starts.set(callNameIn(bytes, at), bytes.toString("latin1", at, end));
-    else if (kind === "turn") this.#batch.addTurn(bytes, at, end);
-    else if (kind === "whole") this.#batch.addWhole(bytes, at, end);
     else if (kind === "end") this.#end(bytes, at, end);
+    else if (kind === "turn") {
+      yield* this.#addCalls(turnOf(bytes.toString("latin1", at, end)), 1);
+      this.#batch.addTurn(bytes, at, end);
+    } else if (kind === "whole") {
+      yield* this.#makeRoom(1);
+      this.#batch.addWhole(bytes, at, end);
+    }
   }
 
   #end(bytes: Buffer, at: number, end: number): void {
     const call = callNameIn(bytes, at);
-    const line = this.#starts.get(call);
+    const start = this.#starts.get(call);
     this.#starts.delete(call);
-    if (line === undefined) return void this.withoutStart++;
-    const start = Buffer.from(line, "latin1");
-    this.#batch.addWithRecord(start, 0, start.length, bytes, at, end);
+    if (start === undefined) return void this.withoutStart++;
+    const turn = turnOf(start);
+    const calls = this.#ended.get(turn) ?? [];
+    this.#ended.set(turn, calls);
+    calls.push({ start, end: bytes.toString("latin1", at, end) });
+  }
+
+  /** @param others number of records that follow in the same batch */
+  *#addCalls(turn: string, others: number): Generator<RecordBatch> {
+    const calls = this.#ended.get(turn) ?? [];
+    this.#ended.delete(turn);
+    yield* this.#makeRoom(calls.length + others);
+    for (const call of calls) {
+      const [start, end] = [Buffer.from(call.start, "latin1"), Buffer.from(call.end, "latin1")];
+      this.#batch.addWithRecord(start, 0, start.length, end, 0, end.length);
+    }
+  }
+
+  *#makeRoom(count: number): Generator<RecordBatch> {
+    if (this.#batch.count === 0 || this.#batch.count + count <= maxRecords) return;
+    yield this.#batch;
+    this.#batch.clear();
   }
 }
 
-const isRecord = (bytes: Buffer, at: number): boolean => {
-  const kind = lineKind(bytes, at);
-  return kind === "end" || kind === "whole" || kind === "turn";
-};
+/** The id of the turn in the line of a turn, or of the start of a call. No text of a client comes before it. */
+const turnOf = (line: string): string => /"generationId":"([^"]*)"/.exec(line)?.[1] ?? "";
 
 function* linesOf(bytes: Buffer, { start, end }: { readonly start: number; readonly end: number }) {
   for (let at = start; at < end; at = endOfLine(bytes, at, end) + 1) yield [at, endOfLine(bytes, at, end)] as const;

@@ -1,16 +1,28 @@
 /** Stores records again that processes have delivered before, after a restore of the database. */
+import { timeOfId } from "@sluice/proto/lib/ids/id.js";
 import { type Kysely, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
 import { keptFromMs } from "./ledger-rows.ts";
 import { type StoredCounts, storeBatch } from "./usage.ts";
-import type { UsageBatch } from "./usage-batch.ts";
+import type { NewTurnRecord } from "./turn-record.ts";
+import type { NewUsageRecord, UsageBatch } from "./usage-batch.ts";
 
 export interface ReplayedCounts extends StoredCounts {
   /** Records that the database had. */
   readonly known: number;
   /** Records of days that retention has removed: nobody knows whether the sums have them, so they are left out. */
   readonly expired: number;
+  /** Records of workspaces that the database does not have: they were removed, or made after the backup. */
+  readonly foreign: number;
+}
+
+/** What is replayed, and whether at all. */
+export interface Replay {
+  /** Stores nothing, and counts what would be stored. */
+  readonly isTrial: boolean;
+  /** The turns whose days decide: those of the batch, also while its records are stored one by one. */
+  readonly turns: readonly NewTurnRecord[];
 }
 
 /** Ends a transaction without its changes. */
@@ -22,18 +34,15 @@ class Undone extends Error {
   }
 }
 
-/**
- * Stores the missing records of a batch, all or none. Needs the owner of the schema.
- * @param isTrial stores nothing, and counts what would be stored
- */
+/** Stores the missing records of a batch, all or none. Needs the owner of the schema. */
 export async function replayBatch(
   database: Kysely<Database>,
   batch: UsageBatch,
-  isTrial: boolean,
+  { isTrial, turns }: Replay,
 ): Promise<ReplayedCounts> {
   try {
     return await runInTransaction(database, async (transaction) => {
-      const counts = await storeMissing(transaction, batch);
+      const counts = await storeMissing(transaction, batch, turns);
       if (isTrial) throw new Undone(counts);
       return counts;
     });
@@ -46,24 +55,50 @@ export async function replayBatch(
 async function storeMissing(
   transaction: Transaction<Database>,
   { records, turns }: UsageBatch,
+  deciding: readonly NewTurnRecord[],
 ): Promise<ReplayedCounts> {
   const from = await keptFrom(transaction);
-  const isKept = ({ opened_at: at }: { readonly opened_at: Date | string }): boolean => new Date(at).getTime() >= from;
+  const expiredTurns = new Set(deciding.filter((turn) => startOf(turn) < from).map(nameTurn));
   // A call may have begun after the midnight that its turn began before; it went with the row of the turn.
-  const expiredTurns = new Set(turns.filter((turn) => !isKept(turn)).map(nameTurn));
-  const kept = {
-    records: records.filter((record) => isKept(record) && !expiredTurns.has(nameTurn(record))),
-    turns: turns.filter(isKept),
+  const isKept = (record: NewUsageRecord | NewTurnRecord): boolean =>
+    startOf(record) >= from && !expiredTurns.has(nameTurn(record));
+  const workspaces = await knownWorkspaces(transaction, [...records, ...turns]);
+  const isKnown = ({ workspace_id: id }: NewUsageRecord | NewTurnRecord): boolean => workspaces.has(id);
+  const recent = { records: records.filter(isKept), turns: turns.filter(isKept) };
+  const kept = { records: recent.records.filter(isKnown), turns: recent.turns.filter(isKnown) };
+  const left = {
+    expired: records.length + turns.length - recent.records.length - recent.turns.length,
+    foreign: recent.records.length + recent.turns.length - kept.records.length - kept.turns.length,
   };
   const count = kept.records.length + kept.turns.length;
-  const expired = records.length + turns.length - count;
-  if (count === 0) return { calls: 0, turns: 0, known: 0, expired };
+  if (count === 0) return { calls: 0, turns: 0, known: 0, ...left };
   const stored = await storeBatch(transaction, kept);
-  return { ...stored, known: count - stored.calls - stored.turns, expired };
+  return { ...stored, known: count - stored.calls - stored.turns, ...left };
 }
 
 const nameTurn = ({ generation_id: id, key_hash: key }: { generation_id: string; key_hash: string }): string =>
   `${key} ${id}`;
+
+/** Parts of a turn begin within a day of each other; ids of other builds may look like those of another time. */
+const maxApartMs = 2 * 86_400_000;
+
+/** When the turn of a record began, in milliseconds: its id shows it also where the record of the turn is missing. */
+function startOf({ generation_id: id, opened_at: openedAt }: NewUsageRecord | NewTurnRecord): number {
+  const at = new Date(openedAt).getTime();
+  const begun = timeOfId(id, "gen-") ?? at;
+  return begun < at && begun > at - maxApartMs ? begun : at;
+}
+
+/** Deleted workspaces stay with their records; their keys are not in force. */
+async function knownWorkspaces(
+  transaction: Transaction<Database>,
+  records: readonly { readonly workspace_id: string }[],
+): Promise<ReadonlySet<string>> {
+  const sought = [...new Set(records.map(({ workspace_id: id }) => id))];
+  const { rows } = await sql<{ id: string }>`
+    select id from workspaces where id = any(${sought}::uuid[]) for key share`.execute(transaction);
+  return new Set(rows.map(({ id }) => id));
+}
 
 /** The time from which records are complete, in milliseconds. Retention waits for the transaction before it removes more. */
 async function keptFrom(transaction: Transaction<Database>): Promise<number> {

@@ -79,6 +79,18 @@ export function newId(prefix: string, time = Date.now()): string {
   return text.toString("latin1", 0, length);
 }
 
+/** The millisecond in an id of `newId`; undefined for any other id. */
+export function timeOfId(id: string, prefix: string): number | undefined {
+  if (!id.startsWith(prefix) || id.length !== prefix.length + timeLength + randomLength) return undefined;
+  let time = 0;
+  for (let at = prefix.length; at < prefix.length + timeLength; at++) {
+    const digit = base62.indexOf(id[at]!);
+    if (digit === -1) return undefined;
+    time = time * 62 + digit;
+  }
+  return time;
+}
+
 const hexCodes = Buffer.from("0123456789abcdef");
 const hyphen = 0x2d;
 /** A bit for each byte of a UUID that follows a hyphen of its text: 4, 6, 8 and 10. */

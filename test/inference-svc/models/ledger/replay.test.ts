@@ -9,16 +9,17 @@ import { runCli } from "@sluice/admin-svc/cli.js";
 import type { Database } from "@sluice/admin-svc/store/database.js";
 import { sumAll } from "@sluice/admin-svc/store/ledger/fold.js";
 import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";
+import { deleteWorkspace } from "@sluice/admin-svc/store/workspaces.js";
 import { openDatabase, writeConnectionLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { Ledger } from "@sluice/inference-svc/models/ledger/ledger.js";
 import { TurnRecordSchema } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import { newUuid } from "@sluice/proto/lib/ids/id.js";
+import { newId, newUuid } from "@sluice/proto/lib/ids/id.js";
 import { openLog } from "@sluice/proto/lib/log/log.js";
 import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import { Lifecycle } from "@sluice/proto/lib/process/lifecycle.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { type Kysely, sql } from "kysely";
-import { serviceToken } from "../../../admin-svc/installation.ts";
+import { serviceToken, testAuthor } from "../../../admin-svc/installation.ts";
 import { turnRecord } from "../../../admin-svc/turns/deliveries.ts";
 import { type TestDatabase, copyOfDatabase, createMigratedDatabase } from "../../../support/database.ts";
 import { eventually } from "../../../support/processes.ts";
@@ -197,6 +198,72 @@ test("calls of a turn from a removed day are left out, also those that began aft
   await on(backup, (connected) => sql`update ledger_retention set kept_from = current_date - 1`.execute(connected));
   expect(await replay(backup)).toMatchObject({ calls: 0, turns: 0, known: 0, expired: 3 });
 });
+
+test.each<[string, boolean]>([
+  ["whose record lies in another batch", true],
+  ["without a record", false],
+])("calls of a turn from a removed day %s are left out", async (_, hasRecord) => {
+  const admin = await serve(live);
+  const { ledger, close } = openLedger(admin.port);
+  const midnight = Math.floor(Date.now() / 86_400_000) * 86_400_000;
+  const [keyHash = ""] = keyHashes;
+  const generationId = newId("gen-", midnight - 60_000);
+  const call = (attempt: number) => openedCall({ keyHash, generationId, attempt, openedAtMs: midnight + attempt });
+  for (const attempt of [1, 2]) beginCall(ledger, call(attempt)).close(completedEnd);
+  runTurns(ledger, 600);
+  const openedAtMs = BigInt(midnight - 60_000);
+  if (hasRecord) ledger.recordTurn(create(TurnRecordSchema, turnRecord({ generationId, keyHash, openedAtMs })));
+  beginCall(ledger, call(3)).close(completedEnd);
+  // A record that admin-svc refuses, so that those of its batch are stored one by one.
+  beginCall(ledger, openedCall({ workspaceId: "nobody", generationId: "gen-refused" })).close(completedEnd);
+  await close();
+  await admin.stop();
+  backup = await createMigratedDatabase();
+  await on(backup, (connected) => sql`update ledger_retention set kept_from = current_date`.execute(connected));
+  expect(await replay(backup)).toMatchObject({ turns: 600, expired: hasRecord ? 4 : 3, refused: 1 });
+  const { rows } = await on(backup, (connected) =>
+    sql`select from all_calls where generation_id = ${generationId}`.execute(connected),
+  );
+  expect(rows).toEqual([]);
+});
+
+test("records of a deleted workspace come back without it, and those of a workspace that is gone are left out", async () => {
+  const deleted = await on(live, createDeletedWorkspace);
+  const keyOf = (letter: string) => letter.repeat(64);
+  backup = await copyOfDatabase(live.url);
+  const admin = await serve(live);
+  const { ledger, close } = openLedger(admin.port);
+  for (const [workspaceId, keyHash] of [
+    [deleted, keyOf("d")],
+    [newUuid(), keyOf("e")],
+  ] as const) {
+    const generationId = `gen-${newUuid()}`;
+    beginCall(ledger, openedCall({ workspaceId, keyHash, generationId })).close(completedEnd);
+    ledger.recordTurn(
+      create(TurnRecordSchema, turnRecord({ workspaceId, generationId, keyHash, openedAtMs: BigInt(Date.now()) })),
+    );
+  }
+  await close();
+  await admin.stop();
+  const owned = `select id, name, deleted_at::text from workspaces order by 1`;
+  const keys = `select hash, workspace_id, revoked_at::text from api_keys order by 1`;
+  const read = (text: string) =>
+    on(backup as TestDatabase, async (connected) => (await sql.raw(text).execute(connected)).rows);
+  const before = [await read(owned), await read(keys)];
+  expect(await replay(backup)).toMatchObject({ calls: 1, turns: 1, foreign: 2, expired: 0, refused: 0 });
+  expect([await read(owned), await read(keys)]).toEqual(before);
+  const sums = `select workspace_id, attempts::int from workspace_days`;
+  expect(await read(sums)).toEqual([{ workspace_id: deleted, attempts: 1 }]);
+  expect(await read("select workspace_id from all_turns")).toEqual([{ workspace_id: deleted }]);
+  expect(await read("select key_hash from key_totals")).toEqual([{ key_hash: keyOf("d") }]);
+});
+
+async function createDeletedWorkspace(database: Kysely<Database>): Promise<string> {
+  const id = newUuid();
+  await sql`insert into workspaces (id, name) values (${id}, 'research')`.execute(database);
+  await deleteWorkspace(database, testAuthor(id));
+  return id;
+}
 
 test("what follows damage in a file is left out, and so is a call whose beginning is gone", async () => {
   const admin = await serve(live);

@@ -22,6 +22,9 @@ export function redisKeysOf(id: string): readonly [use: string, turns: string, l
   return [use, inSlotOf(use, "turns"), inSlotOf(use, "leases")];
 }
 
+/** Expired processes that one step frees, in about 3 ms. Above it, steps at the limit of turns may be refused until later ones have freed the rest. */
+const maxFreed = 1_000;
+
 /** For every script. ARGV[1]: process, ARGV[2]: how long its number of turns is valid, in milliseconds. */
 const open = `
 local time = redis.call('TIME')
@@ -44,22 +47,32 @@ end
 local function tellFormer(use)
   if use.all > 0 then return string.format('%d %d', use.all, now + lease) end
 end
--- Frees the turns of processes that have not renewed them. Without one of its two keys the other says nothing: living processes tell their turns anew.
+-- Frees the turns of processes that have not renewed them, of so many in one step. Without one of its two keys the other says nothing: living processes tell their turns anew.
 local function freeExpired(use)
-  if use.isLost then return end
+  if use.isLost or use.isFreed then return end
+  use.isFreed = true
   if redis.call('HLEN', use.turns) - 1 ~= redis.call('ZCARD', use.leases) then
     redis.call('DEL', use.turns, use.leases)
     use.all, use.till, use.isLost = use.own, 0, true
     return
   end
-  local expired = redis.call('ZRANGEBYSCORE', use.leases, '-inf', string.format('(%.3f', now))
-  for _, name in ipairs(expired) do
-    if name == process then use.till = 0
-    else use.all = use.all - tonumber(string.match(redis.call('HGET', use.turns, 'p:' .. name) or '0', '^%d+')) end
-    redis.call('HDEL', use.turns, 'p:' .. name)
-    redis.call('ZREM', use.leases, name)
+  -- Its own are out of the sum already.
+  local isChanged = use.till > 0 and use.till < now
+  if isChanged then
+    redis.call('HDEL', use.turns, 'p:' .. process)
+    redis.call('ZREM', use.leases, process)
+    use.till = 0
   end
-  if #expired == 0 then return end
+  local expired = redis.call('ZRANGEBYSCORE', use.leases, '-inf', string.format('(%.3f', now), 'LIMIT', 0, ${maxFreed})
+  if #expired > 0 then
+    local fields = {}
+    for i, name in ipairs(expired) do fields[i] = 'p:' .. name end
+    for _, value in ipairs(redis.call('HMGET', use.turns, unpack(fields))) do
+      use.all = use.all - tonumber(string.match(value or '0', '^%d+'))
+    end
+    redis.call('HDEL', use.turns, unpack(fields))
+    redis.call('ZREM', use.leases, unpack(expired))
+  elseif not isChanged then return end
   redis.call('HSET', use.turns, 'all', string.format('%d', use.all))
   local told = use.isTold and tellFormer(use)
   if told then redis.call('HSET', use.key, 'p:all', told) end

@@ -1,6 +1,7 @@
 /** Counts the limits of keys in one process. */
 import { Bucket, DayBucket, dayMs, sharedPart, remainingUnits } from "./bucket.ts";
 import type { BucketUse, LimitedUse, Decision, JointDecision } from "./decision.ts";
+import type { Flight } from "./flight.ts";
 import type { TurnEnd } from "./joint-admission.ts";
 import type { KeyLimits } from "./settings.ts";
 
@@ -104,11 +105,20 @@ export class OfflineUse extends PeriodUse {
 export class KeyUse extends PeriodUse {
   /** Number of open turns. */
   open = 0;
-  /** Number of pending calls to Redis. */
+  /** Number of steps in Redis without their answer yet, those that wait to be sent included. */
   pending = 0;
+  /** Whether a call is on its way, whose answer later steps wait for. */
+  isOnWay = false;
+  /** The call of the waiting steps. */
+  next: Flight | undefined = undefined;
   offline: OfflineUse | undefined = undefined;
   /** Whether Redis, which has come back, is yet to be told of it. */
   isUntold = false;
+
+  /** Turns that Redis has to know of, except those of waiting steps. */
+  get sent(): number {
+    return this.open + this.pending - (this.next?.steps ?? 0);
+  }
 
   isIdle(now: number): boolean {
     if (this.open > 0 || this.pending > 0) return false;

@@ -4,6 +4,7 @@ import { type Registry, gauge } from "../metrics/metrics.ts";
 import type { BucketUse, LimitedUse, Decision, JointDecision, LimitName } from "./decision.ts";
 import { type TurnEnd, nothingUsed } from "./joint-admission.ts";
 import { type CountedLimits, OfflineUse, type KeyUse, type KeyUses } from "./local.ts";
+import { Flight, type StepAnswers } from "./flight.ts";
 import { RedisLink, type ScriptCall } from "./redis-link.ts";
 import { redisKeysOf, scripts } from "./scripts.ts";
 import type { KeyLimits } from "./settings.ts";
@@ -69,18 +70,46 @@ export class SharedLimits {
     return Math.min(1, slack / this.#processes);
   }
 
-  /** Enters a key into its limits. @throws when Redis does not answer */
+  /** Enters a key into its limits, at once or, while a step of the key is on its way, together with others after it. @throws when Redis does not answer */
   enter(keyHash: string, use: KeyUse, limits: KeyLimits, limited: LimitedUse): Promise<Decision> {
     const { requestsPerMinute = 0, tokensPerMinute = 0, concurrentRequests = 0 } = limits;
-    if (use.isUntold) this.#tellAhead(keyHash, use, use.open + use.pending - 1);
-    return this.#step(scripts.enter, keyHash, use, [
+    const args = [
       requestsPerMinute,
       limited.tokens ? tokensPerMinute : 0,
       concurrentRequests,
       Number(limited.request),
       Number(limited.turn),
-      1,
-    ]);
+    ];
+    if (use.isOnWay) return this.#enterLater(keyHash, use, args);
+    use.isOnWay = true;
+    const answers = this.#enterNow(keyHash, use, args, 1);
+    const land = () => this.#land(keyHash, use);
+    answers.then(land, land);
+    return answers.then((answer) => decisionOf(answer, use));
+  }
+
+  #enterLater(keyHash: string, use: KeyUse, args: readonly number[]): Promise<Decision> {
+    const next = (use.next ??= new Flight(args));
+    const answers = next.takes(args) ? next.join() : this.#enterNow(keyHash, use, args, 1);
+    return answers.then((answer) => decisionOf(answer, use));
+  }
+
+  /** @param steps alike, of which Redis knows none yet */
+  async #enterNow(keyHash: string, use: KeyUse, args: readonly number[], steps: number): Promise<StepAnswers> {
+    if (use.isUntold) this.#tellAhead(keyHash, use, use.sent - steps);
+    return (await this.#run(scripts.enter, [keyHash], [...args, steps])) as StepAnswers;
+  }
+
+  /** Sends the steps that have waited for the answer to another one. Without Redis none of them is sent. */
+  #land(keyHash: string, use: KeyUse): void {
+    const { next } = use;
+    use.next = undefined;
+    use.isOnWay = next !== undefined && this.up;
+    if (next === undefined) return;
+    if (!this.up) return next.leave(Promise.reject(new Error("Redis does not answer the step before")));
+    next.leave(this.#enterNow(keyHash, use, next.args, next.steps));
+    const land = () => this.#land(keyHash, use);
+    next.answers.then(land, land);
   }
 
   /** Enters a turn into limits of models. @throws when Redis does not answer */
@@ -88,7 +117,7 @@ export class SharedLimits {
     const args = [Number(limited.request), Number(limited.turn)];
     for (const { id, use, limits } of all) {
       const { tokensPerMinute = 0, tokensPerDay = 0 } = limits;
-      if (use.isUntold) this.#tellAhead(id, use, use.open + use.pending - 1);
+      if (use.isUntold) this.#tellAhead(id, use, use.sent - 1);
       args.push(limits.requestsPerMinute ?? 0, limited.tokens ? tokensPerMinute : 0);
       args.push(limits.requestsPerDay ?? 0, limited.tokens ? tokensPerDay : 0, limits.concurrentRequests ?? 0);
     }
@@ -96,14 +125,17 @@ export class SharedLimits {
   }
 
   /** Ends turns of a key. @throws when Redis does not answer: the end of the turns is included in the next count, the tokens are not */
-  leave(
+  async leave(
     keyHash: string,
     use: KeyUse,
     { tokensPerMinute = 0 }: KeyLimits,
     tokens: number,
     turns: number,
-  ): Promise<unknown> {
-    return this.#step(scripts.leave, keyHash, use, [turns, tokens, tokensPerMinute]);
+  ): Promise<Decision> {
+    return decisionOf(
+      (await this.#run(scripts.leave, [keyHash], [turns, tokens, tokensPerMinute])) as StepAnswers,
+      use,
+    );
   }
 
   /** Ends a turn at limits of models. @throws as `leave` */
@@ -171,7 +203,7 @@ export class SharedLimits {
   }
 
   /** @param turns open ones, without one that is about to enter */
-  #tell(id: string, use: KeyUse, turns = use.open + use.pending): Promise<unknown> {
+  #tell(id: string, use: KeyUse, turns = use.sent): Promise<unknown> {
     const now = performance.now();
     const { offline } = use;
     const known = offline?.lastAnswer ?? use;
@@ -194,15 +226,6 @@ export class SharedLimits {
   #presence(forMs: number): ScriptCall {
     const { kind, process } = this.#options;
     return { script: scripts.present, keys: [`sluice:limits:processes:${kind}`], args: [process, forMs] };
-  }
-
-  /** Runs a script for one key. The count of this process follows its answer. */
-  async #step(script: string, keyHash: string, use: KeyUse, args: readonly number[]): Promise<Decision> {
-    const reply = await this.#run(script, [keyHash], args);
-    const [refusedBy, requestsMs, tokensMs] = reply as [string, string, string];
-    const ahead = { ...nothing, requestsMs: Number(requestsMs), tokensMs: Number(tokensMs) };
-    use.set(ahead, performance.now());
-    return { refusedBy: refusedBy === "" ? undefined : (refusedBy as LimitName), ahead };
   }
 
   /** Runs a script for limits whose ids belong to one workspace. */
@@ -234,6 +257,14 @@ export class SharedLimits {
 
 /** Whether Redis has to know of its turns, or of what happened without it. */
 const isBusy = ({ open, pending, offline }: KeyUse): boolean => open > 0 || pending > 0 || offline !== undefined;
+
+/** The decision about one step. The count of this process follows it. */
+function decisionOf(answer: StepAnswers, use: KeyUse): Decision {
+  const [refusedBy = "", requestsMs, tokensMs] = answer;
+  const ahead = { ...nothing, requestsMs: Number(requestsMs), tokensMs: Number(tokensMs) };
+  use.set(ahead, performance.now());
+  return { refusedBy: refusedBy === "" ? undefined : (refusedBy as LimitName), ahead };
+}
 
 /** In the order of the scripts. */
 const bucketNames = ["requestsMs", "tokensMs", "requestsDayMs", "tokensDayMs"] as const;

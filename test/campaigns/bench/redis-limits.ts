@@ -1,13 +1,18 @@
 /**
  * Measures steps of limits in Redis: `node test/dist/campaigns/bench/redis-limits.js` (half a minute, with the machine's `redis-server`). One process enters
- * a key and leaves it while others have a turn open there; the time is that of Redis for a script, from its own statistics.
+ * a key and leaves it while others have a turn open there; the time is that of Redis for a script, from its own statistics. Then turns of one key come through
+ * the limiter of a process, one at a time and many at once.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
+import { Limiter } from "@sluice/proto/lib/limits/limiter.js";
+import { Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import { redisKeysOf, scripts } from "@sluice/proto/lib/limits/scripts.js";
 import { Redis } from "ioredis";
 import { formerScripts } from "../../support/former-limits.ts";
+import { eventually } from "../../support/processes.ts";
 import { RedisServer, hasRedisServer } from "../../support/redis-server.ts";
 import { freePort } from "../../support/runner/free-ports.ts";
 
@@ -59,6 +64,45 @@ async function measureAll(redis: Redis): Promise<void> {
   }
 }
 
+/** The times of Redis and of this process for a turn. */
+async function measureTurns(redis: Redis, limiter: Limiter, together: number): Promise<string> {
+  const turns = 5 * steps;
+  const caller = { keyHash: `together-${together}`, rateLimits: { requestsPerMinute: 100_000_000 } } as never;
+  const client = async () => {
+    for (let n = 0; n < turns / 64; n++) (await limiter.enter(caller)).leave(false);
+  };
+  await redis.config("RESETSTAT");
+  const before = process.cpuUsage();
+  for (let rounds = 64 / together; rounds > 0; rounds--) await Promise.all(Array.from({ length: together }, client));
+  const { user, system } = process.cpuUsage(before);
+  // Answered after the last leaving.
+  await limiter.enter(caller);
+  const stats = (await redis.info("commandstats")).matchAll(/cmdstat_eval(?:sha)?:calls=(\d+),usec=(\d+)/g);
+  const [calls, spent] = [...stats].reduce(([c, t], [, one, time]) => [c + Number(one), t + Number(time)], [0, 0]);
+  const each = (sum: number, digits = 0) => (sum / turns).toFixed(digits);
+  return `${each(calls, 2)} calls, ${each(spent)} us of Redis, ${each(user + system)} us of the process`;
+}
+
+async function measureTogether(redis: Redis): Promise<void> {
+  const registry = new Registry();
+  const limiter = new Limiter({
+    config: () => ({ streams_per_key: 64, requests_per_minute: null, tokens_per_minute: null }),
+    origin: FaultOrigin.GATEWAY,
+    registry,
+    shared: {
+      url: `redis://127.0.0.1:${server.port}`,
+      process: "one",
+      kind: "gateway",
+      log: { info: () => {}, warn: () => {} },
+      registry,
+    },
+  });
+  await eventually(async () => /^sluice_limits_shared 1$/m.test(await registry.metrics()));
+  for (const together of [64, 1, 64, 1])
+    console.log(`${together} turns of a key at once: ${await measureTurns(redis, limiter, together)} a turn`);
+  await limiter.stop();
+}
+
 if (!(await hasRedisServer())) throw new Error("the machine has no redis-server");
 const folder = await mkdtemp(join(tmpdir(), "sluice-redis-limits-"));
 const server = new RedisServer(await freePort(), folder);
@@ -66,6 +110,7 @@ await server.start();
 const redis = new Redis(server.port);
 try {
   await measureAll(redis);
+  await measureTogether(redis);
 } finally {
   redis.disconnect();
   await server.kill();

@@ -70,6 +70,7 @@ describeWithRedis("with Redis", () => {
     return process;
   }
 
+  const keyOf = (caller: never) => `sluice:limits:key:${(caller as { keyHash: string }).keyHash}`;
   const callerOf = (rateLimits: object) => ({ keyHash: randomUUID(), rateLimits }) as never;
   const enter = async ({ limiter }: Process, caller: never): Promise<Admission> => limiter.enter(caller);
   const isIn = async (process: Process, caller: never) => (await enter(process, caller)).refusal === undefined;
@@ -95,6 +96,42 @@ describeWithRedis("with Redis", () => {
     expect(refusal?.retryAfterMs).toBeGreaterThan(0);
     expect(refusal?.retryAfterMs).toBeLessThanOrEqual(15_000);
     expect(headers).toMatchObject({ "x-ratelimit-limit-requests": "4", "x-ratelimit-remaining-requests": "0" });
+  });
+
+  test("turns of a key that arrive together share a call, after the first of them, and are decided in order", async () => {
+    const process = await start();
+    const caller = callerOf({ requestsPerMinute: 30, concurrentRequests: 20 });
+    const key = keyOf(caller);
+    const calls: string[][] = [];
+    const monitor = await redis.monitor();
+    monitor.on("monitor", (_: unknown, args: string[]) => args[3] === key && calls.push(args));
+    const answers = await Promise.all(Array.from({ length: 64 }, () => enter(process, caller)));
+    const admitted = answers.map(({ refusal }) => refusal === undefined);
+    expect(admitted).toEqual(answers.map((_, n) => n < 20));
+    const remaining = answers.slice(0, 20).map(({ headers }) => Number(headers?.["x-ratelimit-remaining-requests"]));
+    expect(remaining).toEqual(remaining.toSorted((one, other) => other - one));
+    expect(new Set(remaining).size).toBeGreaterThan(15);
+    await eventually(() => calls.length >= 2);
+    // A server that lacks the script is called once more with its text.
+    expect(calls.filter(([name]) => /evalsha/i.test(name ?? "")).map((args) => args.at(-1))).toEqual(["1", "63"]);
+    for (const admission of answers) admission.leave(false);
+    await eventually(async () => (await redis.hget(`{${key}}:turns`, "all")) === "0");
+    const again = await Promise.all(Array.from({ length: 64 }, () => isIn(process, caller)));
+    // Thirty a minute, and one is given back in two seconds.
+    expect(again.filter(Boolean).length).toBeGreaterThanOrEqual(10);
+    expect(again.filter(Boolean).length).toBeLessThan(20);
+    monitor.disconnect();
+  });
+
+  test("turns under different limits of a key do not share a call, and are counted together", async () => {
+    const process = await start();
+    const keyHash = randomUUID();
+    const turns = Array.from({ length: 60 }, (_, n) => ({
+      limits: { concurrentRequests: 4 + (n % 3) * 4 },
+      entered: isIn(process, { keyHash, rateLimits: { concurrentRequests: 4 + (n % 3) * 4 } } as never),
+    }));
+    const admitted = await Promise.all(turns.map(async ({ entered }) => entered));
+    expect(admitted.filter(Boolean)).toHaveLength(12);
   });
 
   test("tokens counted by one process are limited at the other", async () => {
@@ -126,7 +163,7 @@ describeWithRedis("with Redis", () => {
   test("a turn still open after its first count has expired is counted again", async () => {
     const process = await start();
     const caller = callerOf({ concurrentRequests: 1 });
-    const key = `sluice:limits:key:${(caller as { keyHash: string }).keyHash}`;
+    const key = keyOf(caller);
     const turn = await enter(process, caller);
     const first = await redis.hgetall(key);
     await eventually(async () => JSON.stringify(await redis.hgetall(key)) !== JSON.stringify(first));
@@ -173,7 +210,8 @@ describeWithRedis("with Redis", () => {
 
   test("Redis is silent: the first callers wait a moment, and later callers do not", async () => {
     const process = await start(linked);
-    const caller = callerOf({ requestsPerMinute: 1_000 });
+    const caller = callerOf({ requestsPerMinute: 60 });
+    const startedAt = performance.now();
     await enter(process, caller);
     link.freeze();
     try {
@@ -190,6 +228,10 @@ describeWithRedis("with Redis", () => {
       link.thaw();
     }
     await eventually(async () => (await process.figure("sluice_limits_shared")) === 1);
+    // The first before, twenty in silence, one that did not wait, and this one; each second gives one back, in Redis and of those it was not told of.
+    const remaining = Number((await enter(process, caller)).headers?.["x-ratelimit-remaining-requests"]);
+    expect(remaining).toBeGreaterThanOrEqual(60 - 23);
+    expect(remaining).toBeLessThanOrEqual(60 - 23 + Math.floor((2 * (performance.now() - startedAt)) / 1_000));
   });
 
   test("while Redis is unreachable two processes admit no more than a fifth too much", async () => {

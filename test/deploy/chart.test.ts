@@ -217,6 +217,12 @@ const equals: readonly (readonly [title: string, overlay: () => string, args: re
       },
     ],
     [
+      "the ports of a Redis with Sentinels",
+      "redis.enabled=true,redis.morePorts[0]=26379",
+      "NetworkPolicy redis",
+      { spec: { egress: [{ ports: [{ port: 6379 }, { port: 26379 }] }] } },
+    ],
+    [
       "a provider inside the network",
       "networkPolicy.inferenceEgress[0].to[0].ipBlock.cidr=10.1.2.3/32",
       "NetworkPolicy inference-svc",

@@ -20,7 +20,7 @@ matchExpressions:
       - 168.63.129.16/32
 {{- end }}
 
-{{/* Permits what an option needs. Parameters: root, name, services, to (list of peers), port. */}}
+{{/* Permits what an option needs. Parameters: root, name, services, to (list of peers), port, and optionally morePorts. */}}
 {{- define "sluice.egress" -}}
 ---
 apiVersion: networking.k8s.io/v1
@@ -41,4 +41,7 @@ spec:
         {{- toYaml .to | nindent 8 }}
       ports:
         - port: {{ .port }}
+        {{- range .morePorts }}
+        - port: {{ . }}
+        {{- end }}
 {{- end }}

@@ -18,14 +18,23 @@ import { maskUnknownName } from "../known-words.ts";
 import { ToolNames } from "./tool-names.ts";
 import { responsesUsage } from "./usage.ts";
 
-/** Event types specific to one kind of item, so they can begin an item without an announcement. */
-const impliedType: ReadonlyMap<string, string> = new Map([
-  ["response.output_text.delta", "message"],
-  ["response.refusal.delta", "message"],
-  ["response.reasoning_text.delta", "reasoning"],
-  ["response.reasoning.delta", "reasoning"],
-  ["response.reasoning_summary_text.delta", "reasoning"],
+/** Kinds of items by the texts of their events. */
+const textKinds: ReadonlyMap<string, string> = new Map([
+  ["response.output_text", "message"],
+  ["response.refusal", "message"],
+  ["response.reasoning_text", "reasoning"],
+  ["response.reasoning", "reasoning"],
+  ["response.reasoning_summary_text", "reasoning"],
+  ["response.function_call_arguments", "function_call"],
+  ["response.custom_tool_call_input", "custom_tool_call"],
 ]);
+
+/** Deltas that can begin an item without an announcement; a call cannot, because it needs a name. */
+const impliedType: ReadonlyMap<string, string> = new Map(
+  [...textKinds]
+    .filter(([, kind]) => kind === "message" || kind === "reasoning")
+    .map(([text, kind]) => [`${text}.delta`, kind]),
+);
 
 /** The status of a whole answer without one. Items without an end, or a reason, make it incomplete. */
 function statusOf({ output, incomplete_details: details }: JsonObject): string {
@@ -104,9 +113,16 @@ export class ResponsesTranslator implements Translator {
   }
 
   #slotOf(event: JsonObject, type: string): OutputSlot | undefined {
-    const known = this.#find(event.output_index, event.item_id);
+    const known = this.#find(event.output_index, event.item_id) ?? this.#findUnaddressed(event, type);
     const implied = known ? undefined : impliedType.get(type);
     return implied === undefined ? known : this.#open(event.output_index, { type: implied, id: event.item_id });
+  }
+
+  /** Events of a text that name no item, as some servers write them, belong to the last item of their kind that is still open. */
+  #findUnaddressed({ output_index: outputIndex, item_id: id }: JsonObject, type: string): OutputSlot | undefined {
+    if (outputIndex !== undefined || id !== undefined) return undefined;
+    const kind = textKinds.get(type.slice(0, type.lastIndexOf(".")));
+    return kind === undefined ? undefined : this.#slots.findLast((slot) => slot.type === kind && !slot.ended);
   }
 
   /** Finds a slot by index and id, else only by id (some servers give every item index 0), else only by index (others change ids midway). */
@@ -122,6 +138,14 @@ export class ResponsesTranslator implements Translator {
       if (sameIndex) byIndex ??= slot;
     }
     return byId ?? byIndex;
+  }
+
+  /** The item that was begun by a delta without a number and an id. */
+  #findUnannounced(type: string): OutputSlot | undefined {
+    return this.#slots.findLast(
+      ({ type: begun, outputIndex, upstreamId, ended }) =>
+        begun === type && outputIndex === undefined && upstreamId === undefined && !ended,
+    );
   }
 
   #open(outputIndex: unknown, item: unknown): OutputSlot {
@@ -147,7 +171,7 @@ export class ResponsesTranslator implements Translator {
 
   #itemDone(event: JsonObject): void {
     const item = isObject(event.item) ? event.item : {};
-    const known = this.#find(event.output_index, item.id);
+    const known = this.#find(event.output_index, item.id) ?? this.#findUnannounced(text(item.type));
     // Some servers reuse an index for an item without an announcement.
     const another = known?.ended === true && item.id !== undefined && known.upstreamId !== item.id;
     const slot = known && !another ? known : this.#open(event.output_index, event.item);

@@ -87,6 +87,41 @@ describe("items", () => {
     ]);
   });
 
+  test.each([
+    ["the terminal response", [completedEvent([messageItem("a", "Hello you")])]],
+    [
+      "the finished item, without a number",
+      [{ type: "response.output_item.done", item: messageItem("a", "Hello you") }, completedEvent([])],
+    ],
+    ["nothing but the end", [completedEvent([])]],
+  ])("deltas without a number and an id are one item, followed by %s", (_, end) => {
+    const bare = (type: string, more: object) => ({ type: `response.${type}`, ...more });
+    const { items, events } = readGuarded([
+      bare("reasoning_text.delta", { delta: "A gre" }),
+      bare("reasoning_text.delta", { delta: "eting." }),
+      bare("output_text.delta", { delta: "Hello " }),
+      bare("output_text.delta", { delta: "you" }),
+      bare("output_text.done", { text: "Hello you" }),
+      ...end,
+    ]);
+    expect(items).toMatchObject([
+      { type: "reasoning", content: [{ text: "A greeting." }] },
+      { type: "message", content: [{ text: "Hello you" }] },
+    ]);
+    expect(events.filter(({ type }) => type === "item.start")).toHaveLength(2);
+  });
+
+  test("arguments without a number and an id belong to the call that is open", () => {
+    const call = { type: "function_call", id: "f1", call_id: "c1", name: "f", arguments: "", status: "in_progress" };
+    const { items } = readGuarded([
+      itemAddedEvent(0, call),
+      { type: "response.function_call_arguments.delta", delta: '{"x":' },
+      { type: "response.function_call_arguments.delta", delta: "1}" },
+      completedEvent([]),
+    ]);
+    expect(items).toMatchObject([{ call_id: "c1", arguments: '{"x":1}', status: "completed" }]);
+  });
+
   test("a finished text different from its deltas does not change them", () => {
     expect(
       readGuarded([

@@ -4,7 +4,7 @@ import { readDataUrl } from "../../../content/files/data-url.ts";
 import type { Outcome, TurnEvent } from "../../../turn/turn.ts";
 import type { Target, Translator } from "../dialect.ts";
 import { writeImage } from "../events/generated-image.ts";
-import type { Emit, ItemStatus } from "../events/item-writer.ts";
+import { type Emit, type ItemStatus, remainingText } from "../events/item-writer.ts";
 import { type MessageWriter, Output, type ReasoningWriter } from "../events/output.ts";
 import { answerEnd } from "../events/answer-end.ts";
 import { mergeFigures } from "../events/usage-figures.ts";
@@ -42,6 +42,8 @@ export class ChatTranslator implements Translator {
   #reasoning: ReasoningWriter | undefined;
   /** Format, signature and sealed text of the open reasoning. */
   #seal: JsonObject | undefined;
+  /** Whether the answer comes in deltas, so that a message is the whole of them. */
+  #hasDeltas = false;
   #finished = false;
   #stopSequence: string | undefined;
   /** The reason for an incomplete answer. */
@@ -100,10 +102,25 @@ export class ChatTranslator implements Translator {
     this.#alike?.note(data, chunk);
   }
 
-  /** Perplexity writes an empty delta next to a whole message, and the whole text so far as a message next to each delta. */
+  /**
+   * Perplexity writes an empty delta next to a whole message, and the whole text so far as a message next to each delta. Other servers
+   * end their deltas with the whole message, which repeats them, and some write every piece as a message.
+   */
   #saidIn({ delta, message }: JsonObject): JsonObject | undefined {
-    if (!isObject(delta)) return isObject(message) ? message : undefined;
+    if (!isObject(delta)) {
+      if (!isObject(message)) return undefined;
+      return this.#hasDeltas ? this.#restOf(message) : message;
+    }
+    this.#hasDeltas = true;
     return isObject(message) && this.#output.count === 0 && isBlank(delta) ? message : delta;
+  }
+
+  /** What a whole message says beyond the deltas before it. */
+  #restOf(message: JsonObject): JsonObject {
+    if (this.#output.count === 0) return message;
+    const written = this.#message?.parts.at(-1);
+    const content = written?.type === "output_text" ? remainingText(written.text, message.content) : "";
+    return { content, ...(!this.#calls && { tool_calls: message.tool_calls, function_call: message.function_call }) };
   }
 
   #delta(delta: JsonObject, choice: JsonObject): void {

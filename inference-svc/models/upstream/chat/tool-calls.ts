@@ -137,10 +137,13 @@ const begins = ({ name, args }: Piece): boolean => name !== "" || args !== "";
 
 /**
  * Google gives every call index 0, and some no id: after a whole object, a new name with a new object is another call. Other servers give two calls
- * one id.
+ * one id, and Oracle each piece of a call an id of its own: a piece without a name goes on with the call whose object is still open.
  */
 function isOther(call: Call, { id, name, args }: Piece): boolean {
-  if (id !== "" && id !== call.callId) return call.callId !== "";
+  if (id !== "" && id !== call.callId) {
+    const goesOn = name === "" && call.writer !== undefined && !isWholeObject(call);
+    return call.callId !== "" && !goesOn;
+  }
   if (name === "" || !args.trimStart().startsWith("{") || !isWholeObject(call)) return false;
   return id === "" || (call.writer?.written !== "" && args !== argumentsOf(call));
 }

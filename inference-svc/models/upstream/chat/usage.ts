@@ -14,7 +14,8 @@ export function chatUsage(value: JsonObject): Usage {
   // SGLang and Perplexity put reasoning tokens outside of the details; Perplexity may count more of them than of the answer.
   const thoughts = parseCount(details.reasoning_tokens ?? value.reasoning_tokens);
   // xAI counts reasoning apart from the answer. So does Google, but without reporting the count: only the total includes it.
-  const uncounted = parseCount(value.total_tokens) - told - answer;
+  // A total by itself says nothing about the answer.
+  const uncounted = told === 0 ? 0 : parseCount(value.total_tokens) - told - answer;
   // Mistral counts the sounds of a request apart from its prompt; only the details and the total include them.
   const heard = uncounted > 0 && prompt.audio_tokens === uncounted ? uncounted : 0;
   const inputTokens = parseCount(told + heard);

@@ -118,6 +118,61 @@ describe("a chat server's answer", () => {
     expect(readItems(ending)).toEqual([{ call: "f", arguments: '{"a":{}}' }]);
   });
 
+  test("with another id in every piece of a call is one call, until a piece has a name", async () => {
+    const piece = (id: string, name: string | null | undefined, json: string) =>
+      chatChunk({ tool_calls: [{ index: 0, id, type: "function", function: { name, arguments: json } }] });
+    const ending = await runAgainstServer(
+      sseReply(
+        piece("tool-a9", "f", ""),
+        piece("call_b4", "", '{"city": "'),
+        piece("call_ed", null, "Oslo"),
+        piece("call_72", undefined, '"}'),
+        piece("call_73", "", ""),
+        piece("call_c1", "g", ""),
+        piece("call_c2", "", '{"n":1}'),
+        chatChunk({}, "tool_calls"),
+      ),
+    );
+    expect(readItems(ending)).toEqual([
+      { call: "f", arguments: '{"city": "Oslo"}' },
+      { call: "g", arguments: '{"n":1}' },
+    ]);
+    expect(itemsOf(ending.events).map((item) => item.call_id)).toEqual(["tool-a9", "call_c1"]);
+  });
+
+  test("with the whole message after its deltas says nothing twice", async () => {
+    const wholeChunk = (message: object, finish = "stop") => ({
+      choices: [{ index: 0, message: { role: "assistant", ...message }, finish_reason: finish }],
+    });
+    const said = async (...chunks: readonly object[]) =>
+      readItems(await runAgainstServer(sseReply(...chunks, "[DONE]")));
+    const call = { index: 0, id: "c1", type: "function", function: { name: "f", arguments: '{"a":1}' } };
+    expect(await said(greetingChunk, chatChunk({ content: " you" }), wholeChunk({ content: "Hi you" }))).toEqual([
+      "Hi you",
+    ]);
+    expect(await said(greetingChunk, wholeChunk({ content: "Hi you" }))).toEqual(["Hi you"]);
+    expect(await said(greetingChunk, wholeChunk({ content: "Hi", tool_calls: [call] }, "tool_calls"))).toEqual([
+      "Hi",
+      { call: "f", arguments: '{"a":1}' },
+    ]);
+    expect(
+      await said(
+        greetingChunk,
+        chatChunk({ tool_calls: [call] }),
+        wholeChunk({ content: "Hi", tool_calls: [call] }, "tool_calls"),
+      ),
+    ).toEqual(["Hi", { call: "f", arguments: '{"a":1}' }]);
+  });
+
+  test("with every piece as a message is read piece by piece", async () => {
+    const piece = (content: string, finish: string | null = null) => ({
+      choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: finish }],
+    });
+    expect(
+      readItems(await runAgainstServer(sseReply(piece("ha"), piece("ha"), piece("ha!", "stop"), "[DONE]"))),
+    ).toEqual(["hahaha!"]);
+  });
+
   test("with two calls of one id has two calls", async () => {
     const piece = (index: number) => ({ index, id: "call_1", function: { name: "f", arguments: "{}" } });
     const ending = await runAgainstServer(
@@ -239,6 +294,12 @@ describe("figures", () => {
     const ending = await runAgainstServer(sseReply(greetingChunk, stopChunk, { choices: [], usage }, "[DONE]"));
     expect(outcomeOf(ending).usage).toMatchObject({ ...none, ...expected });
     expect(outcomeOf(ending).usage?.estimated).toBeUndefined();
+  });
+
+  test("of nothing but a total are estimated", async () => {
+    const usage = { total_tokens: 90_000 };
+    const counted = outcomeOf(await runAgainstServer(sseReply(greetingChunk, stopChunk, { choices: [], usage }))).usage;
+    expect(counted).toMatchObject({ estimated: true, outputTokens: 1, reasoningTokens: 0 });
   });
 
   test.each<[string, readonly unknown[]]>([

@@ -11,6 +11,8 @@ const hosts: readonly (readonly [host: RegExp, vendor: string, dialects?: readon
   // Azure OpenAI and Foundry, and the same in the clouds of the US government and of China.
   [/\.(openai|cognitiveservices|services\.ai)\.azure\.(com|us|cn)$/, "openai", ["chat", "responses"]],
   [/\.services\.ai\.azure\.(com|us|cn)$/, "anthropic", ["messages"]],
+  // Moonshot in China, and its plan for coding (https://platform.moonshot.cn/docs, https://www.kimi.com/coding/docs/).
+  [/^api\.(moonshot\.cn|kimi\.com)$/, "moonshotai", ["chat"]],
 ];
 
 /** Vendors of the chat format by the host of their address, which may have a region in front. */

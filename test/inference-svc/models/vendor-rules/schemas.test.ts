@@ -18,6 +18,8 @@ import {
   checkGroqTool,
   checkMistral,
   checkMistralTool,
+  checkMoonshot,
+  checkMoonshotTool,
   checkOpenaiStrict,
   checkOpenaiTool,
   checkXai,
@@ -187,6 +189,12 @@ const formats: Readonly<Record<string, Format>> = {
     checkTool: checkXaiTool,
     checkStrictTool: checkXaiTool,
     checkAnswer: checkXai,
+  },
+  Moonshot: {
+    ...inChat({ ...otherChat, vendor: "moonshotai" }),
+    checkTool: checkMoonshotTool,
+    checkStrictTool: checkMoonshotTool,
+    checkAnswer: checkMoonshot,
   },
   Gemini: {
     tool: (json, strict) => {
@@ -412,6 +420,43 @@ test("folded, moved and renamed parts are named", () => {
         ", because the format enforces only a part of JSON Schema",
     ],
   ]);
+});
+
+test("references of any kind reach Moonshot as definitions of the root", () => {
+  const given = {
+    type: "object",
+    definitions: { size: { type: "integer" } },
+    $defs: { tree: { type: "object", properties: { kids: { type: "array", items: { $ref: "#/$defs/tree" } } } } },
+    properties: {
+      width: { $ref: "#/definitions/size", type: "integer", description: "W" },
+      height: { $ref: "#/properties/width" },
+      plant: { $ref: "#/$defs/tree" },
+      lost: { $ref: "Colour" },
+      either: { type: "object", anyOf: [{ required: ["a"] }, { $ref: "#/definitions/size" }] },
+    },
+    if: { required: ["width"] },
+  };
+  const { body, losses } = translateChat(toolOf(JSON.stringify(given), undefined), {
+    ...otherChat,
+    vendor: "moonshotai",
+  });
+  expect(at(body, "tools", 0, "function", "parameters")).toEqual({
+    type: "object",
+    properties: {
+      width: { $ref: "#/$defs/size" },
+      height: { $ref: "#/$defs/width" },
+      plant: { $ref: "#/$defs/tree" },
+      lost: {},
+      either: { anyOf: [{ type: "object", required: ["a"] }, { $ref: "#/$defs/size" }] },
+    },
+    $defs: {
+      size: { type: "integer" },
+      width: { $ref: "#/$defs/size" },
+      tree: { type: "object", properties: { kids: { type: "array", items: { $ref: "#/$defs/tree" } } } },
+    },
+    description: '{if: {"required":["width"]}}',
+  });
+  expect(losses.map(([path]) => path)).toEqual(["tools.0.parameters"]);
 });
 
 test("calls have the client's names of properties again, in pieces of any length", () => {

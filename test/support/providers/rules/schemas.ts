@@ -235,6 +235,26 @@ export function checkXaiTool(schema: BodyPart, path: string, report: Report): vo
   checkXai(schema, path, report);
 }
 
+/** Moonshot: "tools.function.parameters is not a valid moonshot flavored json schema, details: ...". */
+export function checkMoonshot(schema: BodyPart, path: string, report: Report): void {
+  visit(schema, path, (node, at) => {
+    checkDraft(node, at, report);
+    for (const keyword of ["oneOf", ...logic]) if (keyword in node) report(at, `has ${keyword}`);
+    if (Array.isArray(node.anyOf) && node.type !== undefined)
+      report(at, "when using anyOf, type should be defined in anyOf items instead of the parent schema");
+    if (typeof node.$ref !== "string") return;
+    if (!node.$ref.startsWith("#/$defs/")) report(at, "references must start with #/$defs/");
+    if (pointed(schema, node.$ref) === undefined) report(at, `$defs not found for reference: ${node.$ref}`);
+    if (Object.keys(node).some((keyword) => !keyword.startsWith("$"))) report(at, "has keywords beside $ref");
+  });
+}
+
+export function checkMoonshotTool(schema: BodyPart, path: string, report: Report): void {
+  checkObject(schema, path, report);
+  for (const keyword of rootCombinators) if (keyword in schema) report(path, `has ${keyword} at its root`);
+  checkMoonshot(schema, path, report);
+}
+
 /** Rules for any schema at Google: a reference has no sibling keywords. */
 export function checkGemini(schema: BodyPart, path: string, report: Report): void {
   visit(schema, path, (node, at) => {

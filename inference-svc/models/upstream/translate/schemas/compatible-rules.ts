@@ -98,12 +98,31 @@ const xaiAnswers: SchemaRules = {
 const xaiTools: SchemaRules = { ...xaiAnswers, atRoot: [] };
 const xaiSchemas: VendorSchemas = { tools: xaiTools, strictTools: xaiTools, answers: xaiAnswers };
 
+/**
+ * "not a valid moonshot flavored json schema": "references must start with #/$defs/" (code-yeongyu/oh-my-openagent issue 3564), "when using $ref,
+ * type should be defined in the referenced schema" (openai/codex issue 41233), "when using anyOf, type should be defined in anyOf items"
+ * (abhigyanpatwari/GitNexus issue 2703), "Conflict in schema definitions for key 'if'" (anomalyco/opencode issue 31580).
+ */
+const beyondMoonshot: ReadonlySet<string> = new Set(rareObjectKeywords);
+const moonshotAnswers: SchemaRules = {
+  why: "the vendor takes a part of JSON Schema, with references to $defs of the root",
+  valid: true,
+  ownDefinitions: true,
+  bareReferences: true,
+  anyForOne: true,
+  typedBranches: true,
+  describes: (keyword) => beyondMoonshot.has(keyword),
+};
+const moonshotTools: SchemaRules = { ...moonshotAnswers, atRoot: combinators };
+const moonshotSchemas: VendorSchemas = { tools: moonshotTools, strictTools: moonshotTools, answers: moonshotAnswers };
+
 /** Rows by the vendor's name in the catalogue. */
 const rows: Readonly<Record<string, VendorSchemas>> = {
   mistral: mistralSchemas,
   groq: groqSchemas,
   deepseek: deepseekSchemas,
   xai: xaiSchemas,
+  moonshotai: moonshotSchemas,
 };
 
 /** @returns the rules for a server of OpenAI's formats; undefined where schemas go out as they came */

@@ -14,7 +14,7 @@ export function findCycles(root: JsonObject): ReadonlySet<JsonObject> {
   const visit = (node: JsonObject, depth: number): void => {
     if (done.has(node) || depth > maxDepth) return;
     open.add(node);
-    const target = typeof node.$ref === "string" ? resolve(root, node.$ref) : undefined;
+    const target = typeof node.$ref === "string" ? findReferred(root, node.$ref) : undefined;
     if (target !== undefined && open.has(target)) closing.add(node);
     else if (target !== undefined) visit(target, depth + 1);
     for (const child of subschemasOf(node)) visit(child, depth + 1);
@@ -30,14 +30,14 @@ export function cutCycles(root: JsonObject, closing: ReadonlySet<JsonObject>): J
   return mapSchemas(root, (node) => {
     if (!closing.has(node)) return node;
     const { $ref: reference, ...rest } = node;
-    const { type = "object" } = resolve(root, String(reference)) ?? {};
+    const { type = "object" } = findReferred(root, String(reference)) ?? {};
     const isOpen = type === "object" ? { additionalProperties: true } : {};
     return { type, ...isOpen, ...rest };
   });
 }
 
 /** @param reference to a place in the root, such as `#/$defs/Node`; any other one leads nowhere */
-function resolve(root: JsonObject, reference: string): JsonObject | undefined {
+export function findReferred(root: JsonObject, reference: string): JsonObject | undefined {
   if (reference !== "#" && !reference.startsWith("#/")) return undefined;
   let found: unknown = root;
   for (const step of reference.split("/").slice(1)) {

@@ -4,6 +4,7 @@ import { foldCombinators, appendSentence, inlineRootReference } from "./fold.ts"
 import { writeExactly } from "./exact.ts";
 import type { SchemaRules } from "./rules.ts";
 import { cutCycles, findCycles } from "./cycles.ts";
+import { gatherDefinitions, moveTypeIntoBranches } from "./definitions.ts";
 import { toDraft2020 } from "./draft.ts";
 import { findUnenforceable, isTyped } from "./unenforceable.ts";
 import { mapSchemas } from "./walk.ts";
@@ -27,6 +28,7 @@ export function fitSchema(given: JsonObject, rules: SchemaRules): FittedSchema {
   const changes = new Set<string>();
   let schema = rules.valid ? mapSchemas(given, (node) => toDraft2020(node, changes)) : given;
   if (rules.leftOut) schema = mapSchemas(schema, (node) => withoutKeywords(node, rules.leftOut!, changes));
+  if (rules.ownDefinitions) schema = gatherDefinitions(schema, changes);
   const circular = rules.acyclic ? findCycles(schema) : noCycles;
   if (circular.size > 0) {
     schema = cutCycles(schema, circular);
@@ -111,6 +113,7 @@ function fitNode(node: JsonObject, rules: SchemaRules, changes: Set<string>, des
     fitted = { ...rest, anyOf: anyOf ?? oneOf };
     changes.add(anyOf === undefined ? "oneOf is sent as anyOf" : "oneOf beside anyOf is left out");
   }
+  if (rules.typedBranches) fitted = moveTypeIntoBranches(fitted, changes);
   if (rules.describes) fitted = withDescription(fitted, rules.describes, described);
   if (rules.listsRequired) fitted = withListed(fitted, changes);
   if (rules.opensMaps && isMap(fitted)) {

@@ -22,6 +22,10 @@ export interface SchemaRules {
   readonly allRequired?: true;
   /** Whether keywords next to a reference are forbidden. */
   readonly bareReferences?: true;
+  /** Whether references may only lead to `$defs` of the root. */
+  readonly ownDefinitions?: true;
+  /** Whether a type beside `anyOf` is refused. */
+  readonly typedBranches?: true;
   /** Whether `oneOf` is sent as `anyOf`. */
   readonly anyForOne?: true;
   /** Keywords left out of every schema. */

@@ -1,6 +1,7 @@
 /** The growing list of chat messages: calls join the assistant message before them, reasoning joins the one after it. */
 import { type JsonObject, objects, text } from "../json.ts";
 import type { TranslationContext } from "../translate/context.ts";
+import { PromptsAmidCalls } from "../translate/prompts-amid-calls.ts";
 
 export type ChatMessage = { role: string; content: unknown; tool_calls?: JsonObject[]; [field: string]: unknown };
 
@@ -26,12 +27,14 @@ export class ChatMessageList {
   /** Images and files from tool outputs. A tool message holds only text, so they follow as a user message. */
   #attachments: JsonObject[] = [];
 
+  readonly #prompts: PromptsAmidCalls<ChatMessage>;
   readonly #rules: MessageRules;
   /** Place in the request of the current item. */
   path = "input";
 
   constructor(onDropped: TranslationContext["onDropped"], rules: MessageRules) {
     this.#onDropped = onDropped;
+    this.#prompts = new PromptsAmidCalls(onDropped);
     this.#rules = rules;
   }
 
@@ -41,10 +44,20 @@ export class ChatMessageList {
 
   /** Whether the messages so far are independent of later items. */
   get isComplete(): boolean {
-    return this.#assistant === undefined && this.#thoughts.length === 0 && this.#attachments.length === 0;
+    return (
+      this.#assistant === undefined &&
+      this.#thoughts.length === 0 &&
+      this.#attachments.length === 0 &&
+      this.#prompts.isSettled
+    );
   }
 
   add(message: ChatMessage): void {
+    if (message.role === "assistant") this.#release();
+    else if (this.#prompts.holds(message, this.path)) {
+      this.#assistant = undefined;
+      return this.#forget();
+    }
     this.#attach();
     this.#assistant = message.role === "assistant" ? message : undefined;
     if (!this.#assistant) this.#forget();
@@ -83,6 +96,7 @@ export class ChatMessageList {
     const message = this.#assistant;
     if (!message) return;
     this.#think(message);
+    this.#prompts.call();
     if (message.tool_calls === undefined) message.tool_calls = [call];
     else message.tool_calls.push(call);
   }
@@ -92,12 +106,19 @@ export class ChatMessageList {
     this.#forget();
     this.#messages.push({ role: "tool", tool_call_id: callId, content });
     for (const attachment of attachments) this.#attachments.push(attachment);
+    this.#prompts.answer();
+    if (this.#prompts.isSettled) this.#release();
   }
 
   finish(): readonly ChatMessage[] {
+    this.#release();
     this.#attach();
     this.#forget();
     return this.#messages;
+  }
+
+  #release(): void {
+    for (const message of this.#prompts.release()) this.add(message);
   }
 
   #answerResult(): void {

@@ -7,6 +7,8 @@ import {
   type ConversationWriter,
   type WrittenCall,
   hasParticipantName,
+  objectArguments,
+  repairedArguments,
   translateInput,
 } from "../translate/conversation.ts";
 import { buildReasoningFields, takesThought } from "./reasoning.ts";
@@ -156,8 +158,16 @@ class ChatWriter implements ConversationWriter {
     this.thread.call(
       custom
         ? { id, type: "custom", custom: { name, input } }
-        : { id, type: "function", function: { name, arguments: argumentsJson } },
+        : { id, type: "function", function: { name, arguments: this.#arguments(argumentsJson) } },
     );
+  }
+
+  /** The vendor takes any text; other servers parse it. */
+  #arguments(json: string): string {
+    if (this.translation.target.original) return json;
+    const sent = objectArguments(json);
+    if (sent !== json) this.translation.onDropped(`${this.thread.path}.arguments`, repairedArguments);
+    return sent;
   }
 
   addCallOutput(givenId: unknown, output: unknown, path: string): void {

@@ -1,5 +1,7 @@
 /** The growing list of messages: consecutive thoughts, text and calls of the assistant form a single message. */
 import { type JsonObject, text } from "../json.ts";
+import type { OnDropped } from "../dialect.ts";
+import { PromptsAmidCalls } from "../translate/prompts-amid-calls.ts";
 import { isTextPart } from "./parts.ts";
 
 /** A message of the assistant, still open for additions. */
@@ -11,18 +13,27 @@ interface Turn {
 
 export class CohereMessageList {
   readonly #messages: JsonObject[] = [];
+  readonly #prompts: PromptsAmidCalls<readonly JsonObject[]>;
   #turn: Turn | undefined;
   /** Images of tool outputs. A tool message holds only text, so they follow as a user message. */
   #attachments: JsonObject[] = [];
+
+  constructor(onDropped: OnDropped) {
+    this.#prompts = new PromptsAmidCalls(onDropped);
+  }
 
   /** Whether only the system has spoken so far. */
   get isEmpty(): boolean {
     return this.#messages.length === 0 && this.#turn === undefined;
   }
 
-  /** Cohere answers 400 to a message without content. */
-  addUserMessage(parts: readonly JsonObject[]): void {
+  /**
+   * Cohere answers 400 to a message without content.
+   * @param path place of the message in the request
+   */
+  addUserMessage(parts: readonly JsonObject[], path: string): void {
     if (parts.length === 0) return;
+    if (this.#prompts.holds(parts, path)) return this.#close();
     this.#settle();
     this.#messages.push({ role: "user", content: contentOf(parts) });
   }
@@ -34,22 +45,31 @@ export class CohereMessageList {
 
   call(call: JsonObject): void {
     this.#open().calls.push(call);
+    this.#prompts.call();
   }
 
   answer(callId: unknown, parts: readonly JsonObject[], images: readonly JsonObject[]): void {
     this.#close();
     this.#messages.push({ role: "tool", tool_call_id: callId, content: contentOf(parts) });
     this.#attachments.push(...images);
+    this.#prompts.answer();
+    if (this.#prompts.isSettled) this.#release();
   }
 
   /** @param prompts parts of the message of the system */
   finish(prompts: readonly JsonObject[]): readonly JsonObject[] {
+    this.#release();
     this.#settle();
     const system = prompts.length > 0 ? [{ role: "system", content: contentOf(prompts) }] : [];
     return [...system, ...this.#messages];
   }
 
+  #release(): void {
+    for (const parts of this.#prompts.release()) this.addUserMessage(parts, "");
+  }
+
   #open(): Turn {
+    if (!this.#turn) this.#release();
     if (this.#attachments.length > 0) this.#settle();
     return (this.#turn ??= { parts: [], calls: [] });
   }

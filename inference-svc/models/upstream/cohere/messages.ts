@@ -1,7 +1,13 @@
 /** The input of a request as messages. */
 import type { InputItem, TurnRequest } from "../../../turn/request.ts";
 import { type JsonObject, objects, text } from "../json.ts";
-import { type ConversationWriter, type WrittenCall, translateInput } from "../translate/conversation.ts";
+import {
+  type ConversationWriter,
+  type WrittenCall,
+  objectArguments,
+  repairedArguments,
+  translateInput,
+} from "../translate/conversation.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import { FirstPrompts } from "../translate/first-prompts.ts";
 import { CohereMessageList } from "./message-list.ts";
@@ -13,7 +19,7 @@ export function cohereMessages(request: TurnRequest, translation: TranslationCon
   const writer = new CohereWriter(translation, instructions);
   translateInput(request.input, translation, writer);
   const { prompts, thread } = writer;
-  if (thread.isEmpty) thread.addUserMessage(prompts.takeQuestion(translation.onDropped) ?? []);
+  if (thread.isEmpty) thread.addUserMessage(prompts.takeQuestion(translation.onDropped) ?? [], "instructions");
   return thread.finish(prompts.messages.flat());
 }
 
@@ -23,23 +29,29 @@ class CohereWriter implements ConversationWriter {
   readonly takesCallMarks = false;
   readonly #translation: TranslationContext;
   readonly prompts: FirstPrompts<JsonObject>;
-  readonly thread = new CohereMessageList();
+  readonly thread: CohereMessageList;
+  #path = "input";
 
   constructor(translation: TranslationContext, instructions: string) {
     this.#translation = translation;
+    this.thread = new CohereMessageList(translation.onDropped);
     this.prompts = new FirstPrompts(this.#content(instructions, "instructions"));
+  }
+
+  begin(index: number): void {
+    this.#path = `input.${index}`;
   }
 
   /** System messages at the beginning become one; for later ones Cohere answers 400, so they are sent as the user's. */
   addPrompt(item: InputItem, path: string): void {
     const parts = this.#content(item.content, `${path}.content`);
-    if (item.role === "user") return this.thread.addUserMessage(parts);
+    if (item.role === "user") return this.thread.addUserMessage(parts, this.#path);
     if (this.thread.isEmpty && parts.every(isTextPart)) return this.prompts.add(parts, path);
     this.#translation.onDropped(
       `${path}.role`,
       "sent as the user's: the format has system messages only at the beginning",
     );
-    this.thread.addUserMessage(parts);
+    this.thread.addUserMessage(parts, this.#path);
   }
 
   addAnswer(item: InputItem, path: string): void {
@@ -47,7 +59,9 @@ class CohereWriter implements ConversationWriter {
   }
 
   addCall({ callId: id, name, argumentsJson }: WrittenCall): void {
-    this.thread.call({ id, type: "function", function: { name, arguments: argumentsJson } });
+    const sent = objectArguments(argumentsJson);
+    if (sent !== argumentsJson) this.#translation.onDropped(`${this.#path}.arguments`, repairedArguments);
+    this.thread.call({ id, type: "function", function: { name, arguments: sent } });
   }
 
   addCallOutput(callId: unknown, output: unknown, path: string): void {
@@ -63,7 +77,7 @@ class CohereWriter implements ConversationWriter {
   }
 
   addAgentMessage(head: string, content: unknown, path: string): void {
-    this.thread.addUserMessage([{ type: "text", text: head }, ...this.#content(content, path)]);
+    this.thread.addUserMessage([{ type: "text", text: head }, ...this.#content(content, path)], this.#path);
   }
 
   #content(content: unknown, path: string): readonly JsonObject[] {

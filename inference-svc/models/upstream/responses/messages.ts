@@ -7,7 +7,7 @@ import type { InputItem, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
 import { boundedId } from "../translate/bounded-id.ts";
-import { hasParticipantName } from "../translate/conversation.ts";
+import { hasParticipantName, objectArguments, repairedArguments } from "../translate/conversation.ts";
 import {
   type Opening,
   isPrompt,
@@ -19,6 +19,7 @@ import {
 } from "../translate/first-prompts.ts";
 import { isBlankThought } from "../translate/blank-thoughts.ts";
 import { openReasoning } from "../translate/reasoning-seal.ts";
+import { isFurtherResult, joinedResult, withFurtherResults } from "../translate/repeated-results.ts";
 import { findCacheMark } from "../translate/special-inputs.ts";
 import { nameFoundTools, toText } from "../translate/tool-history.ts";
 import { runsNatively } from "./native-tools.ts";
@@ -38,7 +39,11 @@ export function sentInput(request: TurnRequest, target: Target, onDropped: OnDro
   const { instructions, items } = openInput(request, opening, onDropped);
   for (let index = opening.joins ? opening.prompts : 0; index < input.length; index++) {
     const path = `input.${index}`;
-    const item = input[index] as InputItem;
+    if (isFurtherResult(input, index)) {
+      onDropped(path, joinedResult);
+      continue;
+    }
+    const item = withFurtherResults(input, index);
     const isUsers = index >= opening.prompts && isPrompt(item);
     if (isUsers) onDropped(`${path}.role`, opening.reason);
     const sent = sentItem(isUsers ? { ...item, role: "user" } : item, path, sending);
@@ -97,7 +102,19 @@ function sentItem(item: InputItem, path: string, sending: Sending): JsonObject |
   }
   if (item.type.includes(":")) return ofServerTool(item, request, target);
   const named = names.sentItem(withoutName(withoutOwn(item, path, sending), path, onDropped), path, onDropped);
-  return isVendor(target) ? withCallId(withOwnId(forVendor(named, path, onDropped), path, onDropped)) : named;
+  return isVendor(target)
+    ? withCallId(withOwnId(forVendor(named, path, onDropped), path, onDropped))
+    : withObject(named, path, onDropped);
+}
+
+/** The vendor takes any arguments; other servers parse them. */
+function withObject(item: JsonObject, path: string, onDropped: OnDropped): JsonObject {
+  if (item.type !== "function_call") return item;
+  const json = text(item.arguments);
+  const sent = objectArguments(json);
+  if (sent === json) return item;
+  onDropped(`${path}.arguments`, repairedArguments);
+  return { ...item, arguments: sent };
 }
 
 /** The vendor answers 400 to longer ids of calls ("Expected a string with maximum length 64"). */

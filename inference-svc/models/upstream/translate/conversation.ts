@@ -9,6 +9,7 @@ import { type JsonObject, Verbatim, isObject, objects, text } from "../json.ts";
 import type { TranslationContext } from "./context.ts";
 import { isBlankThought } from "./blank-thoughts.ts";
 import { openReasoning } from "./reasoning-seal.ts";
+import { isFurtherResult, joinedResult, withFurtherResults } from "./repeated-results.ts";
 
 /** The dialect's part of the translation. A `path` is that of the argument before it, as in the request. */
 export interface ConversationWriter {
@@ -65,6 +66,18 @@ export function parseArguments(json: string): Verbatim | JsonObject {
   }
 }
 
+/**
+ * Arguments for servers that parse those of earlier calls, and answer 400 or 500 to anything but an object.
+ * @returns the arguments as they are unless they are repaired
+ */
+export function objectArguments(json: string): string {
+  const fitted = parseArguments(json);
+  return fitted instanceof Verbatim ? json : JSON.stringify(fitted);
+}
+
+/** The reason in the receipt for arguments that `objectArguments` has changed. */
+export const repairedArguments = "repaired: sent as an object, because most servers take no other arguments";
+
 /** @param from place of the first item to write */
 export function translateInput(
   input: readonly InputItem[],
@@ -75,7 +88,8 @@ export function translateInput(
   const translator = new InputTranslator(translation, writer);
   for (let index = from; index < input.length; index++) {
     writer.begin?.(index);
-    translator.translate(input[index] as InputItem, `input.${index}`);
+    if (isFurtherResult(input, index)) translation.onDropped(`input.${index}`, joinedResult);
+    else translator.translate(withFurtherResults(input, index), `input.${index}`);
   }
 }
 

@@ -54,20 +54,51 @@ const answer = fc.record({
   role: fc.constant("assistant"),
   content: contentOf("output_text"),
 });
-/** Calls of one answer with their results, in any order. */
+/** Arguments as models write them, and as an abort leaves them. */
+const argumentTexts = fc.constantFrom(
+  "{}",
+  '{"q":1}',
+  "",
+  " ",
+  "null",
+  '"Oslo"',
+  "[1]",
+  '{"q": "Os',
+  "{'q': 1}",
+  '{"q":1}{"q":2}',
+);
+/** Prompts that a client writes between calls and their results. */
+const amid = fc.option(prompt, { nil: undefined, freq: 4 });
+/** Calls of one answer with their results, in any order; a result in two pieces, and prompts between them. */
 const exchange = fc
   .uniqueArray(callIds, { minLength: 1, maxLength: 3 })
   .chain((ids) =>
-    fc.tuple(fc.constant(ids), toolNames, fc.shuffledSubarray(ids, { minLength: ids.length }), words, mark),
+    fc.tuple(
+      fc.constant(ids),
+      toolNames,
+      argumentTexts,
+      fc.shuffledSubarray(ids, { minLength: ids.length }),
+      fc.boolean(),
+      fc.tuple(amid, amid),
+      fc.tuple(words, mark),
+    ),
   )
-  .map(([ids, name, order, output, marked]) => [
-    ...ids.map((id) => ({ type: "function_call", call_id: id, name, arguments: "{}" })),
-    ...order.map((id, index) => ({
+  .map(([ids, name, args, order, isTwice, [early, late], [output, marked]]) => {
+    const [first = "", ...others] = order;
+    const resultOf = (id: string, more: object = {}) => ({
       type: "function_call_output",
       call_id: id,
-      output: [{ type: "input_text", text: output, ...(index === 0 && marked) }],
-    })),
-  ]);
+      output: [{ type: "input_text", text: output, ...more }],
+    });
+    return [
+      ...ids.map((id) => ({ type: "function_call", call_id: id, name, arguments: args })),
+      ...(early ? [early] : []),
+      resultOf(first, marked),
+      ...(isTwice ? [resultOf(first)] : []),
+      ...(late && others.length > 0 ? [late] : []),
+      ...others.map((id) => resultOf(id)),
+    ];
+  });
 
 /**
  * At most four exchanges, because a fifth mark is refused. Each has separate ids. A conversation without any text keeps the provider's own

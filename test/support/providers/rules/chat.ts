@@ -5,7 +5,8 @@
  * maximum length 40"; Mistral's errors "Tool call id was ... but must be a-z, A-Z, 0-9, with a length of 9" and "Unexpected role 'user' after role
  * 'tool'" (zed-industries/zed issues 37021 and 53034); Cohere's reference (https://docs.cohere.com/reference/chat), whose messages pair calls and
  * results in the same way; "System message must be at the beginning" and "No user query found in
- * messages" of templates of Qwen (vllm-project/vllm issue 41114).
+ * messages" of templates of Qwen (vllm-project/vllm issue 41114); "The function.arguments parameter of the code model must be in JSON format" of
+ * DashScope (HKUDS/nanobot issue 1487), the same of vLLM (vllm-project/vllm issue 43995) and SGLang (sgl-project/sglang pull request 28035).
  */
 import { type BodyPart, checkToolNames, isBodyPart, bodyPartsOf, violationsOf } from "./violations.ts";
 
@@ -14,6 +15,8 @@ interface Limits {
   readonly name: RegExp;
   /** Whether a prompt may stand right behind the result of a tool. */
   readonly promptsAfterResults: boolean;
+  /** Whether the arguments of calls may be any text. */
+  readonly anyArguments?: true;
   /** Whether only the first message may be one of the system; developers are no role at all. */
   readonly oneSystemMessage?: boolean;
   /** Whether there must be a message besides those of the system. */
@@ -22,7 +25,7 @@ interface Limits {
 
 const name = /^[a-zA-Z0-9_-]{1,64}$/;
 
-export const openAiLimits: Limits = { id: /^.{1,40}$/s, name, promptsAfterResults: true };
+export const openAiLimits: Limits = { id: /^.{1,40}$/s, name, promptsAfterResults: true, anyArguments: true };
 /** A server of an open model with a strict template. */
 export const templateLimits: Limits = {
   id: /^.+$/s,
@@ -40,6 +43,14 @@ const nameOf = (entry: unknown): unknown => {
   const { function: called, custom } = isBodyPart(entry) ? entry : {};
   return [called, custom].find(isBodyPart)?.name;
 };
+
+function hasObject({ function: called }: BodyPart): boolean {
+  try {
+    return isBodyPart(JSON.parse(String(isBodyPart(called) ? called.arguments : "{}")));
+  } catch {
+    return false;
+  }
+}
 
 /** @returns each broken rule as "path: error"; empty for a valid body */
 export function findChatViolations(body: BodyPart, limits: Limits): readonly string[] {
@@ -69,6 +80,8 @@ export function findChatViolations(body: BodyPart, limits: Limits): readonly str
       if (new Set(open).size < open.length) report(path, "has one id twice");
       for (const call of calls) {
         if (!limits.id.test(String(call.id))) report(path, `has a call with the id ${String(call.id)}`);
+        if (!limits.anyArguments && !hasObject(call))
+          report(path, 'has "function.arguments" that are not in JSON format');
         const calledName = String(nameOf(call));
         if (!limits.name.test(calledName)) report(path, `has a call of ${calledName}`);
       }

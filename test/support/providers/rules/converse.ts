@@ -24,6 +24,7 @@ export function findConverseViolations(body: BodyPart): readonly string[] {
       for (const { text } of blocks)
         if (typeof text === "string" && text.trim() === "") report(path, "has a blank text");
       const answered = blocks.flatMap(({ toolResult }) => (isBodyPart(toolResult) ? [toolResult.toolUseId] : []));
+      if (new Set(answered).size < answered.length) report(path, "has two results of one call");
       for (const id of open) if (!answered.includes(id)) report(path, `has no result of ${String(id)}`);
       for (const id of answered)
         if (!open.includes(id)) report(path, `has a result of ${String(id)}, which was not called`);

@@ -36,6 +36,24 @@ export interface InlineData {
   readonly base64: string;
 }
 
+/** First characters of images in base64, by their type. */
+const imageStarts: readonly (readonly [start: string, type: string])[] = [
+  ["iVBORw0KGgo", "image/png"],
+  ["/9j/", "image/jpeg"],
+  ["R0lGOD", "image/gif"],
+];
+
+/**
+ * The media type of an image by its bytes, else the given type: clients name every screenshot PNG, and vendors answer 400 to a type that is not
+ * the image's ("the image appears to be a image/jpeg image").
+ */
+export function imageTypeOf({ type, base64 }: InlineData): string {
+  if (base64.startsWith("UklGR") && Buffer.from(base64.slice(0, 16), "base64").toString("latin1", 8, 12) === "WEBP")
+    return "image/webp";
+  const known = imageStarts.find(([start]) => base64.startsWith(start))?.[1];
+  return known ?? (type === "image/jpg" ? "image/jpeg" : type);
+}
+
 /** Undefined for everything but a data URL in base64 with a media type. */
 export function readDataUrl(url: string): InlineData | undefined {
   const found = parseDataUrl(url);

@@ -2,7 +2,7 @@
  * Parts of messages and tool outputs: everything but text is sent as bytes
  * (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlock.html).
  */
-import { readDataUrl } from "../../../content/files/data-url.ts";
+import { type InlineData, imageTypeOf, readDataUrl } from "../../../content/files/data-url.ts";
 import { type JsonObject, text } from "../json.ts";
 import { type Block, textBlock } from "../translate/blocks/message-list.ts";
 import { refuseMedia, unsupportedMessage } from "../translate/unsupported-inputs.ts";
@@ -58,13 +58,18 @@ const videoFormats: Formats = {
 };
 
 function refuseBytes(medium: "image" | "video", formats: Formats, url: string): string | undefined {
-  const { type = "" } = readDataUrl(url) ?? {};
-  if (!type.startsWith(`${medium}/`)) return unsupportedMessage(`${medium}s that are not data URLs`);
-  const kind = type.slice(medium.length + 1);
+  const inline = readDataUrl(url);
+  if (!inline?.type.startsWith(`${medium}/`)) return unsupportedMessage(`${medium}s that are not data URLs`);
+  const kind = kindOf(medium, inline);
   return formats[kind] === undefined ? unsupportedMessage(`${medium}s of type ${kind}`) : undefined;
 }
 
 function bytesBlock(medium: "image" | "video", formats: Formats, url: string): Block {
-  const { type = "", base64 = "" } = readDataUrl(url) ?? {};
-  return { type: medium, [medium]: { format: formats[type.slice(medium.length + 1)], source: { bytes: base64 } } };
+  const inline = readDataUrl(url);
+  const format = inline && formats[kindOf(medium, inline)];
+  return { type: medium, [medium]: { format, source: { bytes: inline?.base64 ?? "" } } };
 }
+
+/** The second half of the media type. */
+const kindOf = (medium: "image" | "video", inline: InlineData): string =>
+  (medium === "image" ? imageTypeOf(inline) : inline.type).slice(medium.length + 1);

@@ -1,5 +1,5 @@
 /** Parts of messages and tool outputs in the form of Gemini (https://ai.google.dev/gemini-api/docs/file-input-methods). */
-import { readFileData } from "../../../content/files/data-url.ts";
+import { imageTypeOf, readFileData } from "../../../content/files/data-url.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import { unsupportedMessage } from "../translate/unsupported-inputs.ts";
@@ -74,9 +74,11 @@ const textual = /^application\/(json|xml|yaml|x-yaml)$/;
 
 /** Undefined for a text other than a data URL, and for types no model reads. */
 export function toInlineData(text: string): JsonObject | undefined {
-  const { type = "", base64 } = readFileData(text) ?? {};
-  const mimeType = textual.test(type) ? "text/plain" : type;
-  return readable.test(mimeType) ? { inlineData: { mimeType, data: base64 } } : undefined;
+  const found = readFileData(text);
+  if (found === undefined) return undefined;
+  const { type, base64: data } = found;
+  const mimeType = textual.test(type) ? "text/plain" : type.startsWith("image/") ? imageTypeOf(found) : type;
+  return readable.test(mimeType) ? { inlineData: { mimeType, data } } : undefined;
 }
 
 /** Media types by file extension; Google detects the type when none is sent. */

@@ -1,6 +1,6 @@
 /** Parts of messages and tool outputs in the form of Messages. */
 import { decodeText } from "../../../content/files/charset.ts";
-import { readDataUrl, readFileData } from "../../../content/files/data-url.ts";
+import { imageTypeOf, readDataUrl, readFileData } from "../../../content/files/data-url.ts";
 import { type JsonObject, text } from "../json.ts";
 import { type Block, textBlock } from "../translate/blocks/message-list.ts";
 import type { TranslationContext } from "../translate/context.ts";
@@ -40,7 +40,7 @@ export function messagesPart(part: JsonObject, path: string, { onDropped }: Tran
 function imageSource(part: JsonObject): JsonObject | undefined {
   const url = text(part.image_url);
   const inline = readDataUrl(url);
-  if (inline) return { type: "base64", media_type: inline.type, data: inline.base64 };
+  if (inline) return { type: "base64", media_type: imageTypeOf(inline), data: inline.base64 };
   if (/^https?:/.test(url)) return { type: "url", url };
   return text(part.file_id) === "" ? undefined : { type: "file", file_id: part.file_id };
 }

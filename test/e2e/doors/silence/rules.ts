@@ -69,6 +69,7 @@ export const fieldsWithoutEffect: readonly Unprobed[] = [
     fields: /^(session_id|metadata|trace|user)(\.|$)/,
     reason: "They name the request in records, which no provider reads.",
   },
+  { fields: /<image>\.source<base64>\.media_type$/, reason: "The bytes of an image decide its type." },
   { fields: /^(max_tool_calls|stop_server_tools_when)\b/, reason: "They bound the tools that Sluice runs itself." },
   { fields: /^route$/, reason: "It is deprecated and has no effect." },
   { fields: /<service:[^>]*>\./, reason: "Sluice runs these tools itself, and tells their items as text." },

@@ -20,13 +20,15 @@ export function gatherDefinitions(root: JsonObject, changes: Set<string>): JsonO
     waiting.push([name, schema]);
     return name;
   };
-  const rewrite = ({ $defs: _, definitions: __, ...schema }: JsonObject): JsonObject =>
-    mapSchemas(schema, (node) => {
-      if (typeof node.$ref !== "string") return node;
+  const rewrite = (schema: JsonObject): JsonObject => {
+    const { $defs: _, definitions: __, ...body } = schema;
+    return mapSchemas(body, (node) => {
       const { $ref: reference, ...rest } = node;
-      const name = nameOf(reference as string);
+      if (typeof reference !== "string") return node;
+      const name = nameOf(reference);
       return name === undefined ? rest : { $ref: `#/$defs/${name}`, ...rest };
     });
+  };
   const body = rewrite(root);
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) gathered[next[0]] = rewrite(next[1]);
   changes.add("references lead to $defs of the root, or are left out");

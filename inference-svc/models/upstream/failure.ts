@@ -130,7 +130,9 @@ const contentPolicy =
 /** The configured model name is wrong: OpenAI and others answer 400 or 403 to a missing or retired model. */
 const unknownModel =
   /^(model_not_found|invalid_model|model_decommissioned)$|^(\/\S+: )?invalid model\b|^model not exist/i;
-const quotaSpent = /insufficient_quota|billing_hard_limit|credit balance|spend limit/i;
+/** Z.ai and MiniMax answer 429 without credit, in the last two words. */
+const quotaSpent =
+  /insufficient_quota|billing_hard_limit|credit balance|spend limit|insufficient[ _]balance|\brecharge\b/i;
 
 /** Spent credit without a time when there is new credit: unlike after a rate limit, a retry is pointless. */
 const isSpent = ({ status, code, message, retryAfterMs }: ProviderError): boolean =>

@@ -1,6 +1,7 @@
 /** Errors of OpenAI-compatible servers, in the shapes met in practice. */
 import type { ProviderError } from "../failure.ts";
 import type { Overflow } from "../../../turn/provider-error.ts";
+import { untilReset } from "../transport/retry-after.ts";
 import { readGoogleError } from "../translate/google-error.ts";
 import { isRefusedKey } from "../translate/refused-key.ts";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
@@ -20,12 +21,41 @@ export function chatError(status: number | undefined, body: unknown): ProviderEr
   const code = text(error.code) || text(error.type);
   const known = statusOf(status ?? own, code, message);
   const overflow = overflowOf(error);
+  const retryAfterMs = known === 429 ? resetIn(error.metadata) : undefined;
   return {
     ...(known !== undefined && { status: known }),
     ...(code !== "" && { code }),
     message,
     ...(overflow && { overflow }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
   };
+}
+
+/** OpenRouter puts the headers of its limits into the error: `{"headers": {"X-RateLimit-Reset": "1780000000000"}}`. */
+function resetIn(metadata: unknown): number | undefined {
+  const headers = isObject(metadata) && isObject(metadata.headers) ? metadata.headers : {};
+  return headers["X-RateLimit-Remaining"] === "0"
+    ? untilReset(text(headers["X-RateLimit-Reset"]), Date.now())
+    : undefined;
+}
+
+/** HTTP statuses for codes of MiniMax (https://platform.minimax.io/docs/api-reference/errorcode). */
+const minimaxStatuses: ReadonlyMap<unknown, number> = new Map([
+  [1002, 429],
+  [1004, 401],
+  [1008, 402],
+  [1026, 400],
+  [1039, 429],
+  [2013, 400],
+  [2049, 401],
+]);
+
+/** The error that MiniMax writes beside empty choices, with the status 200; undefined for a success. */
+export function minimaxError({ base_resp: told, choices }: JsonObject): JsonObject | undefined {
+  if (!isObject(told) || told.status_code === 0 || typeof told.status_code !== "number") return undefined;
+  if (Array.isArray(choices) && choices.length > 0) return undefined;
+  const status = minimaxStatuses.get(told.status_code) ?? 500;
+  return { code: String(told.status_code), status, message: told.status_msg };
 }
 
 /** llama.cpp has separate fields for the counts. */

@@ -16,7 +16,7 @@ import { openAiForm, plainForm } from "../translate/names/name-rules.ts";
 import { SentTools } from "../translate/names/tool-names.ts";
 import { ChunkTemplate } from "./chunk-template.ts";
 import { Citations } from "./citations.ts";
-import { chatError } from "./error.ts";
+import { chatError, minimaxError } from "./error.ts";
 import { readFinishReason } from "./finish-reason.ts";
 import { readReasoningDetails, readThinkingPart } from "./reasoning.ts";
 import { ChatToolCalls } from "./tool-calls.ts";
@@ -78,7 +78,11 @@ export class ChatTranslator implements Translator {
     const chunk = parseObject(data);
     const choice = firstChoice(chunk.choices);
     // Some servers write "error": null into every chunk; others send a flat error, recognized only by its event or object.
-    const error = chunk.error ?? choice?.error ?? (name === "error" || chunk.object === "error" ? chunk : undefined);
+    const error =
+      chunk.error ??
+      choice?.error ??
+      (name === "error" || chunk.object === "error" ? chunk : undefined) ??
+      minimaxError(chunk);
     if (error !== undefined && error !== null) throw providerFault(chatError(undefined, { error }));
     // Moonshot reports usage inside the choice.
     const figures = isObject(chunk.usage) ? chunk.usage : choice?.usage;

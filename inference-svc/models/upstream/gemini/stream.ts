@@ -104,7 +104,8 @@ export class GeminiTranslator implements Translator {
     for (const [index, part] of parts.entries()) {
       const says = part.thought !== true && text(part.text) !== "";
       const written = args?.get(index);
-      this.#parts.read(part, written ? removeLineBreaks(written) : "{}", says ? logprobs : []);
+      const json = written ? removeLineBreaks(written) : "{}";
+      this.#parts.read(part, json === "null" ? "{}" : json, says ? logprobs : []);
       // The log probabilities cover the whole chunk, so its first text gets them.
       if (says) logprobs = [];
     }

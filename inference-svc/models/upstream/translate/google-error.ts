@@ -33,7 +33,7 @@ export function readGoogleError(status: number | undefined, body: unknown): Prov
   const error: JsonObject = isObject(outer) && isObject(outer.error) ? outer.error : {};
   const details = objects(error.details);
   const code = text(error.status);
-  const message = text(error.message);
+  const message = [text(error.message), ...violationsIn(details)].filter((words) => words !== "").join(" ");
   const known = statusOf(error, details, status);
   const retryAfterMs = delayIn(details);
   return {
@@ -51,6 +51,14 @@ function statusOf(error: JsonObject, details: readonly JsonObject[], status: num
   const own = typeof error.code === "number" && error.code >= 400 && error.code <= 599 ? error.code : undefined;
   return statuses[text(error.status)] ?? status ?? own;
 }
+
+/** The fields that Google refuses: its message often says no more than "Request contains an invalid argument." */
+const violationsIn = (details: readonly JsonObject[]): readonly string[] =>
+  details.flatMap(({ fieldViolations }) =>
+    objects(fieldViolations).map(({ field, description }) =>
+      [text(field), text(description)].filter((words) => words !== "").join(": "),
+    ),
+  );
 
 /** Reads `{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.07s"}`, bounded to a day. */
 function delayIn(details: readonly JsonObject[]): number | undefined {

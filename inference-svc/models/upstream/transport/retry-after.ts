@@ -9,8 +9,53 @@ export function retryAfterMs(headers: ResponseFields, nowMs = Date.now()): numbe
   const precise = Number(headers.first("retry-after-ms") ?? Number.NaN);
   if (precise >= 0) return Math.min(maxHintMs, Math.ceil(precise));
   const text = headers.first("retry-after")?.trim();
-  if (text === undefined || text === "") return undefined;
+  if (text === undefined || text === "") return resetMs(headers, nowMs);
   const seconds = Number(text);
   const waitMs = Number.isNaN(seconds) ? Date.parse(text) - nowMs : seconds * 1_000;
   return Number.isNaN(waitMs) ? undefined : Math.min(maxHintMs, Math.max(0, Math.ceil(waitMs)));
+}
+
+/** Families of headers with what is left of a limit, and when it is full again, by the names of OpenAI, Groq and Anthropic. */
+const limits: readonly (readonly [remaining: string, reset: string])[] = [
+  ["x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"],
+  ["x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"],
+  ["x-ratelimit-remaining", "x-ratelimit-reset"],
+  ["anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"],
+  ["anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"],
+  ["anthropic-ratelimit-input-tokens-remaining", "anthropic-ratelimit-input-tokens-reset"],
+  ["anthropic-ratelimit-output-tokens-remaining", "anthropic-ratelimit-output-tokens-reset"],
+];
+
+/** The longest wait for a limit of which nothing is left, from an answer without retry-after. */
+function resetMs(headers: Pick<ResponseFields, "first">, nowMs: number): number | undefined {
+  let longest: number | undefined;
+  for (const [remaining, reset] of limits) {
+    if (headers.first(remaining)?.trim() !== "0") continue;
+    const waitMs = untilReset(headers.first(reset) ?? "", nowMs);
+    if (waitMs !== undefined) longest = Math.max(longest ?? 0, waitMs);
+  }
+  return longest;
+}
+
+const durationParts = /(\d+(?:\.\d+)?)(ms|s|m|h)/g;
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+/** Smaller numbers are seconds from now. */
+const [firstEpochSecond, firstEpochMs] = [1e9, 1e12];
+
+/** @param reset a time of RFC 3339, a duration such as 1m12.5s, seconds from now, or seconds or milliseconds since 1970 */
+export function untilReset(reset: string, nowMs: number): number | undefined {
+  const text = reset.trim();
+  if (text === "") return undefined;
+  const number = Number(text);
+  let waitMs: number;
+  if (!Number.isNaN(number))
+    waitMs =
+      number >= firstEpochMs ? number - nowMs : number >= firstEpochSecond ? number * 1_000 - nowMs : number * 1_000;
+  else if (/^[\d.hms]+$/.test(text))
+    waitMs = [...text.matchAll(durationParts)].reduce(
+      (sum, [, count, unit]) => sum + Number(count) * (unitMs[unit ?? ""] ?? 0),
+      0,
+    );
+  else waitMs = Date.parse(text) - nowMs;
+  return waitMs > 0 ? Math.min(maxHintMs, Math.ceil(waitMs)) : undefined;
 }

@@ -267,6 +267,11 @@ describe("ends", () => {
     ]);
   });
 
+  test("a call with null for arguments has none", () => {
+    const { items } = readGemini([lastGeminiChunk([{ functionCall: { name: "f", args: null } }])]);
+    expect(items).toMatchObject([{ type: "function_call", name: "f", arguments: "{}" }]);
+  });
+
   test("the tier standard is the default", () => {
     const usageMetadata = { serviceTier: "standard" };
     const { outcome } = readGemini([
@@ -317,6 +322,18 @@ describe("errors", () => {
   test("an error without a body, and a proxy's error, follow their status", () => {
     expect(providerFault(readGoogleError(503, undefined)).reason).toBe(FaultReason.PROVIDER_FAILED);
     expect(providerFault(readGoogleError(429, { message: "slow down" })).reason).toBe(FaultReason.RATE_LIMITED);
+  });
+
+  test("the refused fields are named", () => {
+    const fieldViolations = [
+      { field: "generation_config.response_schema", description: "should be non-empty" },
+      { description: "Of no field." },
+    ];
+    const details = [info("BadRequest", { fieldViolations })];
+    const message = "Request contains an invalid argument.";
+    expect(providerFault(readGoogleError(400, error(400, "INVALID_ARGUMENT", { message, details }))).message).toBe(
+      "Request contains an invalid argument. generation_config.response_schema: should be non-empty Of no field.",
+    );
   });
 
   test("the retry hint is kept", () => {

@@ -178,6 +178,34 @@ describe("errors", () => {
       undefined,
       true,
     ],
+    [
+      "Z.ai: no credit, with the status of a rate limit",
+      reply(429, { error: { code: "1113", message: "Insufficient balance or no resource package. Please recharge." } }),
+      R.PROVIDER_FAILED,
+      undefined,
+      true,
+    ],
+    [
+      "MiniMax: too fast, under a 200",
+      reply(200, { id: "1", choices: null, base_resp: { status_code: 1002, status_msg: "rate limit" } }),
+      R.RATE_LIMITED,
+      undefined,
+      true,
+    ],
+    [
+      "MiniMax: too fast, in a stream",
+      sseReply({ id: "1", choices: [], base_resp: { status_code: 1039, status_msg: "too many tokens a minute" } }),
+      R.RATE_LIMITED,
+      undefined,
+      true,
+    ],
+    [
+      "MiniMax: a wrong field, under a 200",
+      reply(200, { base_resp: { status_code: 2013, status_msg: "invalid params: top_p" } }),
+      R.INVALID_REQUEST,
+      /invalid params: top_p/,
+      false,
+    ],
     ["a path that takes no post", reply(405, { detail: "Method Not Allowed" }), R.PROVIDER_FAILED, undefined, true],
     [
       "a redirect",
@@ -214,5 +242,20 @@ describe("errors", () => {
     else expect(fault?.message).toBe(new Fault(reason).message);
     const moved = await runAgainstServer(answer, { fallback: true });
     expect(moved.fault?.reason ?? readItems(moved)).toEqual(moves ? ["Good."] : reason);
+  });
+
+  test("OpenRouter's time in the error is passed on", async () => {
+    const headers = { "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": String(Date.now() + 60_000) };
+    const error = { code: 429, message: "Rate limit exceeded: free-models-per-min", metadata: { headers } };
+    const { fault } = await runAgainstServer(reply(429, { error }));
+    expect(fault?.reason).toBe(R.RATE_LIMITED);
+    expect(fault?.retryAfterMs).toBeGreaterThan(50_000);
+    expect(fault?.retryAfterMs).toBeLessThanOrEqual(60_000);
+  });
+
+  test("MiniMax's word of success is no error", async () => {
+    const answer = { choices: [{ message: { content: "Hi" }, finish_reason: "stop" }] };
+    const said = await runAgainstServer(reply(200, { ...answer, base_resp: { status_code: 0, status_msg: "" } }));
+    expect(readItems(said)).toEqual(["Hi"]);
   });
 });

@@ -426,13 +426,52 @@ describe("failures before any output", () => {
     ["nonsense", { "retry-after": "soon" }, 0],
     ["negative", { "retry-after": "-3" }, 0],
     ["for ever", { "retry-after": "1e99" }, 86_400_000],
+    [
+      "a limit that is full again",
+      { "x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m12.5s" },
+      72_500,
+    ],
+    [
+      "the slower of two limits",
+      {
+        "x-ratelimit-remaining-requests": "0",
+        "x-ratelimit-reset-requests": "250ms",
+        "x-ratelimit-remaining-tokens": "0",
+        "x-ratelimit-reset-tokens": "6s",
+      },
+      6_000,
+    ],
+    ["seconds until a reset", { "x-ratelimit-remaining": "0", "x-ratelimit-reset": "9" }, 9_000],
+    ["a limit with something left", { "x-ratelimit-remaining": "5", "x-ratelimit-reset": "9" }, 0],
+    ["a reset in words", { "x-ratelimit-remaining": "0", "x-ratelimit-reset": "soon" }, 0],
+    [
+      "its own header before a limit's",
+      { "retry-after": "2", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "9" },
+      2_000,
+    ],
   ])("pass on the Retry-After of %s", async (_, headers, retryAfterMs) => {
     await begin([error(429, {}, headers)]);
     expect((await runTestTurn(single(), testRequest())).fault?.retryAfterMs).toBe(retryAfterMs);
   });
 
-  test("pass on a Retry-After with a date", async () => {
-    await begin([error(429, {}, { "retry-after": new Date(Date.now() + 60_000).toUTCString() })]);
+  test.each([
+    ["a Retry-After with a date", (at: Date) => ["retry-after", at.toUTCString(), "x-other", "0"]],
+    [
+      "a reset of Anthropic with a date",
+      (at: Date) => [
+        "anthropic-ratelimit-input-tokens-reset",
+        at.toISOString(),
+        "anthropic-ratelimit-input-tokens-remaining",
+        "0",
+      ],
+    ],
+    [
+      "a reset of OpenRouter in milliseconds since 1970",
+      (at: Date) => ["x-ratelimit-reset", String(at.getTime()), "x-ratelimit-remaining", "0"],
+    ],
+  ])("pass on %s", async (_, headersAt) => {
+    const [name = "", value = "", remaining = "", left = ""] = headersAt(new Date(Date.now() + 60_000));
+    await begin([error(429, {}, { [name]: value, [remaining]: left })]);
     const hintMs = (await runTestTurn(single(), testRequest())).fault?.retryAfterMs ?? 0;
     expect(hintMs).toBeGreaterThan(50_000);
     expect(hintMs).toBeLessThanOrEqual(60_000);

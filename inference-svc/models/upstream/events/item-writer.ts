@@ -2,6 +2,7 @@
 import { append } from "@sluice/proto/lib/text/append.js";
 import type { OutputItem, TurnEvent } from "../../../turn/turn.ts";
 import { type CallText, findCallText, hasCallText } from "../translate/call-text.ts";
+import { LoneEscapes, repairEscapes } from "../translate/lone-escapes.ts";
 import { providerFailed } from "../failure.ts";
 import { type JsonObject, text } from "../json.ts";
 
@@ -46,10 +47,13 @@ export class CallWriter {
   written = "";
   /** The whole text, once the item has ended. */
   #whole: string | undefined;
+  /** Absent for texts other than JSON. */
+  readonly #escapes: LoneEscapes | undefined;
 
   constructor(emit: Emit, index: number, item: OutputItem) {
     this.#emit = emit;
     this.#index = index;
+    this.#escapes = item.type === "function_call" ? new LoneEscapes() : undefined;
     this.#place = findCallText(item);
     // Some providers announce an item as completed; for clients it begins.
     this.#start = { ...item, status: "in_progress" };
@@ -58,6 +62,10 @@ export class CallWriter {
 
   /** Adds a delta of the call's text. */
   arguments(delta: string): void {
+    this.#add(this.#escapes ? this.#escapes.read(delta) : delta);
+  }
+
+  #add(delta: string): void {
     if (delta === "") return;
     if (this.#whole !== undefined) return requireAlreadySent(this.#whole, delta);
     this.written = append(this.written, delta);
@@ -66,7 +74,8 @@ export class CallWriter {
 
   /** Adds the rest of the whole text as a delta. */
   complete(whole: unknown): void {
-    if (this.written !== "" || this.#place.completed) this.arguments(remainingText(this.written, whole));
+    const read = this.written + (this.#escapes?.held ?? "");
+    if (read !== "" || this.#place.completed) this.arguments(remainingText(read, whole));
   }
 
   /** Adds the rest of the item's text. */
@@ -78,14 +87,16 @@ export class CallWriter {
   end(status: ItemStatus, final: JsonObject = {}): void {
     const item = { ...this.#start, ...final };
     this.completeAs(item);
+    if (this.#escapes) this.#add(this.#escapes.end());
     const whole = this.written === "" && !this.#place.completed;
-    this.#whole = whole ? text(this.#place.read(item)) : this.written;
+    const given = whole ? text(this.#place.read(item)) : this.written;
+    this.#whole = (this.#escapes ? repairEscapes(given) : given).toWellFormed();
     this.#emit({
       type: "item.end",
       index: this.#index,
       item: {
         ...item,
-        ...(!whole && this.#place.write(item, this.written)),
+        ...((!whole || this.#whole !== given) && this.#place.write(item, this.#whole)),
         status: ended(this.#start, final, status),
         ...identity(this.#start),
       },

@@ -169,11 +169,17 @@ export class MessageWriter {
 
   end(status: ItemStatus, extra?: JsonObject): void {
     this.#sequence.end();
-    const content = this.parts.map((part) => (part.type === "other" ? part.part : part));
+    const content = this.parts.map((part) => (part.type === "other" ? part.part : wellFormed(part)));
     const item = { type: "message", id: this.#id, role: "assistant", status, content };
     const passed = extra ?? this.#extra;
     this.#emit({ type: "item.end", index: this.#index, item: passed ? { ...extra, ...this.#extra, ...item } : item });
   }
+}
+
+/** Half a surrogate pair of a provider would be refused when the answer comes back. */
+function wellFormed(part: TextPart | RefusalPart): TextPart | RefusalPart {
+  if (part.type === "refusal") return { ...part, refusal: part.refusal.toWellFormed() };
+  return part.text.isWellFormed() ? part : { ...part, text: part.text.toWellFormed() };
 }
 
 export class ReasoningWriter {
@@ -232,8 +238,8 @@ export class ReasoningWriter {
       type: "reasoning",
       id: this.#id,
       status,
-      summary: this.summaries.map((text) => ({ type: "summary_text", text })),
-      content: this.texts.map((text) => ({ type: "reasoning_text", text })),
+      summary: this.summaries.map((text) => ({ type: "summary_text", text: text.toWellFormed() })),
+      content: this.texts.map((text) => ({ type: "reasoning_text", text: text.toWellFormed() })),
       format: this.#format,
       signature: null,
       ...extra,

@@ -1,4 +1,7 @@
-/** Joins surrogate pairs across deltas: JSON can carry half a character, but deltas travel in UTF-8, which cannot. */
+/**
+ * Joins surrogate pairs across deltas: JSON can carry half a character, but deltas travel in UTF-8, which cannot. A half that stays alone is
+ * replaced.
+ */
 import type { TurnEvent } from "../../../turn/turn.ts";
 import type { Emit } from "./item-writer.ts";
 
@@ -8,24 +11,26 @@ type Delta = Extract<TurnEvent, { readonly delta: string }>;
 export function joinSurrogates(emit: Emit): Emit {
   /** First halves of surrogate pairs at the ends of deltas, by item index; absent in nearly all answers. */
   let halves: Map<number, Delta> | undefined;
+  const emitWhole = (event: Delta) =>
+    emit(event.delta.isWellFormed() ? event : { ...event, delta: event.delta.toWellFormed() });
   const leave = (index: number) => {
     const half = halves?.get(index);
     halves?.delete(index);
-    if (half) emit(half);
+    if (half) emitWhole(half);
   };
   return (event) => {
     if (!("delta" in event)) {
       if (halves && event.type === "item.end") leave(event.index);
       return emit(event);
     }
-    if (!halves && !endsInHalf(event.delta)) return emit(event);
+    if (!halves && !endsInHalf(event.delta)) return emitWhole(event);
     halves ??= new Map();
     const half = halves.get(event.index);
     if (half && !isSame(half, event)) leave(event.index);
     const whole = halves.delete(event.index) && half ? joinDeltas(half, event) : event;
-    if (!endsInHalf(whole.delta)) return emit(whole);
+    if (!endsInHalf(whole.delta)) return emitWhole(whole);
     if (whole.delta.length === 1) return void halves.set(whole.index, whole);
-    emit({ ...whole, delta: whole.delta.slice(0, -1) });
+    emitWhole({ ...whole, delta: whole.delta.slice(0, -1) });
     halves.set(whole.index, { ...bare(whole), delta: whole.delta.slice(-1) });
   };
 }

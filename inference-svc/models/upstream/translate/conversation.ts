@@ -8,6 +8,7 @@ import { dropReason, nameFoundTools, toFunctionCall, toFunctionOutput, toText } 
 import { type JsonObject, Verbatim, isObject, objects, text } from "../json.ts";
 import type { TranslationContext } from "./context.ts";
 import { isBlankThought } from "./blank-thoughts.ts";
+import { repairEscapes } from "./lone-escapes.ts";
 import { openReasoning } from "./reasoning-seal.ts";
 import { isFurtherResult, joinedResult, withFurtherResults } from "./repeated-results.ts";
 
@@ -60,7 +61,7 @@ export interface WrittenCall {
 /** Arguments for formats with objects as arguments. Valid objects stay as written; unfinished or other JSON is wrapped. */
 export function parseArguments(json: string): Verbatim | JsonObject {
   try {
-    return isObject(JSON.parse(json)) ? new Verbatim(json) : { arguments: json };
+    return isObject(JSON.parse(json)) ? new Verbatim(repairEscapes(json)) : { arguments: json };
   } catch {
     return json.trim() === "" ? {} : { arguments: json };
   }
@@ -72,7 +73,7 @@ export function parseArguments(json: string): Verbatim | JsonObject {
  */
 export function objectArguments(json: string): string {
   const fitted = parseArguments(json);
-  return fitted instanceof Verbatim ? json : JSON.stringify(fitted);
+  return fitted instanceof Verbatim ? fitted.json : JSON.stringify(fitted);
 }
 
 /** The reason in the receipt for arguments that `objectArguments` has changed. */

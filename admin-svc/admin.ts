@@ -1,6 +1,7 @@
 /** Composition root of admin-svc: database, policy feed, RPC port, and the order in which they close. */
 import type { ConfigRefusal } from "@sluice/proto/gen/sluice/common/v1/configuration_pb.js";
 import { AccessService } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { AlertService } from "@sluice/proto/gen/sluice/admin/v1/alert_service_pb.js";
 import { AuditService } from "@sluice/proto/gen/sluice/admin/v1/audit_service_pb.js";
 import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
 import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
@@ -30,6 +31,7 @@ import { startHourlyCleanup, prepareSchema, registerKeys, retryUntilAnswered } f
 import { BackfillWorker } from "./service/backfill-worker.ts";
 import { accessService } from "./service/access.ts";
 import { administrationServices } from "./service/administration.ts";
+import { alertRuleService } from "./service/alert-rule.ts";
 import { auditService } from "./service/audit.ts";
 import { EndpointFeed } from "./service/endpoint-feed.ts";
 import { endUserService } from "./service/end-user.ts";
@@ -47,6 +49,7 @@ import { viewService } from "./service/view.ts";
 import { workspaceService } from "./service/workspace.ts";
 import type { Deps } from "./service/deps.ts";
 import { PolicyFeed } from "./service/policy-feed.ts";
+import { type AlertRuleDeps, AlertRules } from "./sinks/alert-rules.ts";
 import { Alerts } from "./sinks/alerts.ts";
 import { Rounds } from "./sinks/rounds.ts";
 import { deleteExpiredContents } from "./store/contents.ts";
@@ -138,10 +141,12 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
     log,
     registry,
   });
+  const reporting = new Reports(reports, replica);
+  const alertRules = new AlertRules({ ...sinkParts, report: reportOfRules(reporting) });
   const server = await serve(options, {
     resolution,
     reads,
-    reports: new Reports(reports, replica),
+    reports: reporting,
     writes,
     bulkWrites,
     networkRefusals: new NetworkRefusals(writes),
@@ -149,6 +154,7 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
     endpoints,
     folder,
     alerts,
+    sinks,
     serviceToken,
     capture: () => sinks().capture,
     configRefusal,
@@ -158,6 +164,7 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
     new Rounds(() => alerts.deliver(), log, "sinks cannot be served"),
     new Rounds(() => exports.deliver(), log, "sinks cannot be served"),
     new Rounds(() => deleteExpiredContents(writes), log, "expired content is not deleted"),
+    new Rounds(() => alertRules.run(), log, "alert rules are not checked"),
     new Rounds(() => retention.run(), log, "old records are not removed"),
   ];
   lifecycle.onDrain(() => policy.close());
@@ -165,6 +172,7 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   lifecycle.onDrain(async () => {
     clearInterval(trimming);
     retention.stop();
+    alertRules.stop();
     await Promise.all([listener, folder, backfill, ...rounds].map((each) => each.stop()));
     const pools = [resolution, reads, reports, ...(replica ? [replica] : []), writes, bulkWrites];
     await Promise.all(pools.map((each) => each.destroy()));
@@ -173,6 +181,18 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   lifecycle.started();
   return server;
 }
+
+/** Alert rules take a place of reports, as the pages of the console do. */
+const reportOfRules =
+  (reports: Reports): AlertRuleDeps["report"] =>
+  (workspaceId, work) =>
+    reports.run(
+      { workspaceId, narrowedBy: "a shorter window, or a filter such as key", isOfRecords: true, signal: never },
+      work,
+    );
+
+/** The signal of a report that nobody leaves. */
+const never = new AbortController().signal;
 
 function openPolicy(
   { databaseUrl, role, log, registry }: AdminOptions & { readonly role: Role },
@@ -232,6 +252,7 @@ function serve(options: AdminOptions, deps: Deps): Promise<RpcServer> {
       router.service(WorkspaceService, workspaceService(deps));
       router.service(AuditService, auditService(deps));
       router.service(ViewService, viewService(deps));
+      router.service(AlertService, alertRuleService(deps));
     },
   });
 }

@@ -12,6 +12,7 @@ import {
   unknownWord,
 } from "@sluice/proto/lib/process/cli.js";
 import type { Kysely } from "kysely";
+import { alertRules } from "./cli/alert-rules.ts";
 import { alerts } from "./cli/alerts.ts";
 import { audit } from "./cli/audit.ts";
 import { bootstrap } from "./cli/bootstrap.ts";
@@ -58,6 +59,7 @@ const nouns: Readonly<Record<string, Commands>> = {
   ledger,
   audit,
   alerts,
+  "alert-rules": alertRules,
   retention,
   schema,
   import: imports,

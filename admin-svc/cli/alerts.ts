@@ -1,7 +1,7 @@
 /** alerts: list, retry, test. */
 import { CommandError, UsageError, escapeUnprintable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { alertMessage } from "../rules/alerts.ts";
-import { setTimeout as delay } from "node:timers/promises";
+import { awaitAttempt } from "../store/alerts/rule-tests.ts";
 import { type AlertRow, addTestAlert, findAlert, listAlerts, retryAlerts } from "../store/alerts/outbox.ts";
 import { type Commands, flagOption, jsonOption, textOption, formatTime } from "./terminal.ts";
 
@@ -51,7 +51,7 @@ export const alerts: Commands = {
       const { named } = readArguments(args, {}, "NAME");
       const { workspaceId } = await author();
       const id = await addTestAlert(await database(), named.NAME, workspaceId);
-      const alert = await awaitAttempt(async () => findAlert(await database(), id));
+      const alert = await awaitAttempt(async () => findAlert(await database(), id), performance.now() + testMs);
       if (alert?.state === "delivered") return print(`delivered: ${id}`);
       const reason =
         alert?.last_error ??
@@ -66,17 +66,6 @@ function readState(given: string | undefined): AlertRow["state"] | undefined {
   const state = states.find((each) => each === given);
   if (given !== undefined && state === undefined) throw new UsageError(`--state: one of ${states.join(", ")}`);
   return state;
-}
-
-/** Waits for the end of the first attempt. */
-async function awaitAttempt(find: () => Promise<AlertRow | undefined>): Promise<AlertRow | undefined> {
-  const until = performance.now() + testMs;
-  for (;;) {
-    const alert = await find();
-    const hasEnded = alert === undefined || alert.state !== "waiting" || alert.last_error !== null;
-    if (hasEnded || performance.now() > until) return alert;
-    await delay(100);
-  }
 }
 
 const toRecord = (row: AlertRow) => ({

@@ -1,7 +1,7 @@
 /** Alerts as sinks receive them. */
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 
-export const alertTypes = ["budget.reached", "guardrail.hit", "test"] as const;
+export const alertTypes = ["budget.reached", "guardrail.hit", "rule.fired", "rule.cleared", "test"] as const;
 export type AlertType = (typeof alertTypes)[number];
 
 export interface Alert {

@@ -1,4 +1,5 @@
 /** Services for administrators; the other services are for the processes of Sluice. */
+import { AlertService } from "@sluice/proto/gen/sluice/admin/v1/alert_service_pb.js";
 import { AuditService } from "@sluice/proto/gen/sluice/admin/v1/audit_service_pb.js";
 import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
 import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
@@ -15,4 +16,5 @@ export const administrationServices = [
   WorkspaceService,
   AuditService,
   ViewService,
+  AlertService,
 ] as const;

@@ -1,6 +1,7 @@
 /** Dependencies of the services. */
 import type { ConfigRefusal } from "@sluice/proto/gen/sluice/common/v1/configuration_pb.js";
 import type { CaptureSettings } from "@sluice/proto/config/sinks/capture.js";
+import type { SinkSettings } from "@sluice/proto/config/sinks/sinks.js";
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import type { Kysely } from "kysely";
 import type { Alerts } from "../sinks/alerts.ts";
@@ -25,6 +26,8 @@ export interface Deps {
   readonly endpoints: EndpointFeed;
   readonly folder: UsageFolder;
   readonly alerts: Alerts;
+  /** Sinks as currently configured. */
+  readonly sinks: () => SinkSettings;
   /** Current capture settings; undefined when nothing is captured. */
   readonly capture: () => CaptureSettings | undefined;
   /** The changed configuration file whose settings were refused. */

@@ -1,4 +1,5 @@
 /** Messages to incoming webhooks of Slack, and of services with the same format. */
+import { type AlertCondition, alertConditions } from "@sluice/proto/contract/records/alert-rules.js";
 import { filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { AlertRow } from "../store/alerts/outbox.ts";
@@ -31,7 +32,36 @@ interface Description {
 
 function describeAlert({ type, facts }: AlertRow): Description {
   if (type === "test") return { title: "Test alert of Sluice: alerts arrive here.", details: [] };
+  if (type === "rule.fired" || type === "rule.cleared") return describeRule(facts, type === "rule.fired");
   return type === "guardrail.hit" ? describeHit(facts) : describeBudget(facts);
+}
+
+const conditionTitles: Readonly<Record<AlertCondition, string>> = {
+  spend: "spend",
+  spend_change: "change of spend",
+  error_rate: "error rate",
+  latency_p95: "p95 of the duration",
+  first_token_p95: "p95 of the first token",
+  provider_down: "calls without an answer",
+  budget_forecast: "forecast of the budget",
+};
+
+function describeRule(facts: JsonObject, isFiring: boolean): Description {
+  const { rule, condition, value, threshold, window_minutes: minutes, workspace } = facts;
+  const word = condition as AlertCondition;
+  const unit = alertConditions[word];
+  const limit = word === "provider_down" ? "" : `, threshold ${show(threshold)} ${unit}`;
+  const figure =
+    typeof value === "number" ? `${Number(value.toPrecision(4))} ${unit}` : "above it, with nothing before";
+  return {
+    title: isFiring
+      ? `Alert ${show(rule)}: ${conditionTitles[word]} ${figure} in ${show(minutes)} minutes${limit}`
+      : `Alert ${show(rule)} has cleared`,
+    details: [
+      `workspace ${show(workspace)}`,
+      ...Object.entries(facts["filters"] as JsonObject).map(([name, of]) => `${name} ${show(of)}`),
+    ],
+  };
 }
 
 function describeBudget(facts: JsonObject): Description {

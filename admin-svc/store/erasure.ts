@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Author, erasureAction, recordAudit } from "./audit.ts";
 import { deleteContentsOfUser } from "./contents.ts";
+import { deleteRulesOfUser } from "./alerts/rules.ts";
 import type { Database } from "./database.ts";
 import { foldAll, lockUsageChanges } from "./ledger/fold.ts";
 import {
@@ -66,6 +67,7 @@ export async function eraseEndUser(
       .where("workspace_id", "=", workspaceId)
       .where(filtersUser(sql`query`, user))
       .execute();
+    await deleteRulesOfUser(transaction, workspaceId, user);
     await renameInSums(transaction, value, sql`true`);
     await closeAccounts(transaction, value);
     const { sequences, at } = await eraseInAudit(transaction, workspaceId, user);
@@ -161,6 +163,7 @@ async function eraseInAudit(database: Kysely<Database>, workspaceId: string, use
     where workspace_id = ${workspaceId} and erased_at is null and action <> ${erasureAction} and (
       (action like 'end-users.%' and target = ${user})
       or before ->> 'external_user' = ${user} or after ->> 'external_user' = ${user}
+      or before #>> '{filters,user}' = ${user} or after #>> '{filters,user}' = ${user}
       or (action like 'views.%' and (${filtersUser(sql`before ->> 'query'`, user)} or ${filtersUser(sql`after ->> 'query'`, user)}))
     )
     returning sequence, (extract(epoch from erased_at) * 1000000)::bigint as at`.execute(database);

@@ -212,7 +212,7 @@ async function removeHoldings(transaction: Transaction<Database>, workspaceId: s
     .where("workspace_id", "=", workspaceId)
     .where("revoked_at", "is", null)
     .executeTakeFirst();
-  for (const table of ["captured_contents", "console_sessions"] as const) {
+  for (const table of ["captured_contents", "console_sessions", "alert_rules", "alert_rule_events"] as const) {
     await transaction.deleteFrom(table).where("workspace_id", "=", workspaceId).execute();
   }
   const { numDeletedRows: guardrails } = await transaction

@@ -2,6 +2,7 @@
 import { LocationProvider, Route, Router } from "preact-iso";
 import { AuditPage } from "./audit/page.tsx";
 import { session } from "./api/session.ts";
+import { AlertsPage } from "./alerts/page.tsx";
 import { EndUsersPage } from "./end-users/page.tsx";
 import { FormerPage } from "./explorer/former.tsx";
 import { ExplorerPage } from "./explorer/page.tsx";
@@ -47,6 +48,7 @@ export function App() {
           <Route path="/console/models/:author/:slug" component={ModelsPage} />
           <Route path="/console/providers" component={ProvidersPage} />
           <Route path="/console/end-users" component={EndUsersPage} />
+          <Route path="/console/alerts" component={AlertsPage} />
           <Route path="/console/playground" component={PlaygroundPage} />
           <Route path="/console/audit" component={AuditPage} />
           <Route path="/console/workspaces" component={WorkspacesPage} />

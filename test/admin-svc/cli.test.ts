@@ -556,7 +556,7 @@ describe("wrong input", () => {
     [["keys", "lst"], "unknown verb: keys lst; did you mean list?"],
     [
       ["people"],
-      "one of keys, guardrails, end-users, calls, usage, sessions, workspaces, views, providers, ledger, audit, alerts, retention, schema, import, bootstrap",
+      "one of keys, guardrails, end-users, calls, usage, sessions, workspaces, views, providers, ledger, audit, alerts, alert-rules, retention, schema, import, bootstrap",
     ],
     [["keys", "delete"], "unknown verb: keys delete"],
     [["keys", "toString"], "unknown verb: keys toString"],

@@ -44,6 +44,7 @@ models:
   - {id: acme/large, endpoints: [{provider: acme, pricing: {prompt: "0.25", completion: "2.00"}}]}
   - {id: sluice/echo, endpoints: [{provider: sluice}]}
   - {id: acme/native, endpoints: [{provider: native}]}
+alerts: [{name: ops, webhook: {url: "http://127.0.0.1:1/", secret: "whsec_${Buffer.alloc(32, 1).toString("base64")}"}}]
 limits: {body_bytes: 20000, turn_ms: 4000}
 `,
     });
@@ -252,6 +253,29 @@ limits: {body_bytes: 20000, turn_ms: 4000}
       expect(validate("DeletedView", await (await manage("DELETE", path)).json())).toEqual([]);
       await expectFailure(await manage("DELETE", path), 404);
       await expectFailure(await manage("PUT", path, { query: "a b" }), 400);
+    });
+
+    test("sets, lists, shows, tests and deletes an alert", async () => {
+      const path = "/alert-rules/Errors";
+      const body = { filters: { model: "acme/large" }, condition: "error_rate", threshold: 5, channels: ["ops"] };
+      expect(validate("AlertChannelList", await (await manage("GET", "/alert-channels")).json())).toEqual([]);
+      for (const status of [201, 200]) {
+        const put = await manage("PUT", path, body);
+        expect([put.status, validate("PutAlertRuleAnswer", await put.json())]).toEqual([status, []]);
+      }
+      expect(validate("AlertRuleList", await (await manage("GET", "/alert-rules")).json())).toEqual([]);
+      expect(validate("AlertRuleAnswer", await (await manage("GET", path)).json())).toEqual([]);
+      const tested: unknown = await (await manage("POST", `${path}/test`)).json();
+      const delivery = { channel: "ops", is_delivered: false, error: expect.any(String) };
+      expect([validate("AlertRuleTest", tested), tested]).toMatchObject([[], { data: { deliveries: [delivery] } }]);
+      await expectFailure(await manage("POST", `${path}/test`), 429);
+      const history: unknown = await (await manage("GET", `${path}/history`)).json();
+      expect([validate("AlertRuleHistory", history), history]).toMatchObject([[], { data: [{ type: "test" }] }]);
+      await expectFailure(await manage("PUT", path, { ...body, channels: ["other"] }), 400);
+      await expectFailure(await manage("PUT", path, { ...body, condition: "provider_down" }), 400);
+      await expectFailure(await manage("PUT", path, { condition: "spend", channels: ["ops"] }), 400);
+      expect(validate("DeletedAlertRule", await (await manage("DELETE", path)).json())).toEqual([]);
+      await expectFailure(await manage("GET", path), 404);
     });
 
     test("updates an end user", async () => {

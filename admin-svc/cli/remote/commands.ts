@@ -6,6 +6,7 @@ import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { workspaceSettingsJson } from "../../rules/workspace.ts";
 import { jsonOption, textOption } from "../terminal.ts";
 import { listOptions, readNewWorkspace, readWorkspaceChange } from "../workspaces.ts";
+import { remoteAlertRules } from "./alert-rules.ts";
 import { remoteCalls, remoteSessions, remoteUsage } from "./calls.ts";
 import { type RemoteCommands, withoutUnset, putLines, takeExternalId } from "./command.ts";
 import { remoteEndUsers } from "./end-users.ts";
@@ -113,6 +114,7 @@ export const remoteCommands: Readonly<Record<string, RemoteCommands>> = {
   "end-users": remoteEndUsers,
   workspaces,
   views: remoteViews,
+  "alert-rules": remoteAlertRules,
   providers: remoteProviders,
   audit,
   calls: remoteCalls,

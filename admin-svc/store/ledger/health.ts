@@ -80,6 +80,22 @@ async function calledModels(database: Kysely<Database>, period: Period): Promise
   return rows;
 }
 
+/** Calls to a provider, and how many of them were answered. @param model undefined for all models */
+export async function callsOfProvider(
+  database: Kysely<Database>,
+  period: Period,
+  provider: string,
+  model: string | undefined,
+): Promise<{ readonly calls: number; readonly answered: number }> {
+  const rows = (await calledModels(database, period)).filter(
+    (row) => row.error === null && row.provider === provider && (model === undefined || row.model === model),
+  );
+  return {
+    calls: rows.reduce((sum, { calls }) => sum + Number(calls), 0),
+    answered: rows.reduce((sum, { answered }) => sum + Number(answered), 0),
+  };
+}
+
 /**
  * The kind of a failure for the provider. A call that ended its turn has that of the turn, and none if Sluice stopped it; a call before
  * another one failed for the provider unless that refused the request.

@@ -4,6 +4,7 @@ import {
   type SeriesStep,
   type SeriesDimension,
   defaultSeriesValues,
+  fromUsageFilter,
   maxSeriesSteps,
   seriesQuery,
 } from "@sluice/proto/contract/records/usage-series.js";
@@ -23,7 +24,7 @@ import { addSteps, endOfStep, startOfStep } from "../../rules/series-steps.ts";
 import type { Percentiles as Latencies } from "./percentiles.ts";
 import { type SeriesQuery, usageSeries } from "./record-series.ts";
 import type { SeriesRow } from "./series.ts";
-import { type SeriesFilter, fromFilterMessage } from "./series-filter.ts";
+import type { SeriesFilter } from "./series-filter.ts";
 
 /** The query in the words of the contract. */
 export interface UsageSeriesQuery extends SeriesFilter {
@@ -63,7 +64,7 @@ export async function getUsageSeries(
     step: request.step || undefined,
     by: request.by || undefined,
     limit: request.limit || undefined,
-    ...fromFilterMessage(request.filter),
+    ...fromUsageFilter(request.filter),
   });
   const rows = await usageSeries(database, query);
   return create(GetUsageSeriesResponseSchema, {

@@ -6,7 +6,6 @@ import {
   tagOfDimension,
 } from "@sluice/proto/contract/records/usage-series.js";
 import { parseTags } from "@sluice/proto/lib/turns/tags.js";
-import type { UsageFilter as FilterMessage } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
 import { type RawBuilder, sql } from "kysely";
 import { hasTags, inClass } from "./generations.ts";
 import { numberOf } from "./names.ts";
@@ -14,22 +13,6 @@ import { numberOf } from "./names.ts";
 /** Filters in the words of the contract; undefined filters nothing. */
 export type SeriesFilter = UsageFilterWords;
 type FilterName = keyof SeriesFilter;
-
-/** In a message, an empty text means no filter. */
-export const fromFilterMessage = (filter: FilterMessage | undefined): SeriesFilter => ({
-  key: filter?.keyHash || undefined,
-  model: filter?.model || undefined,
-  provider: filter?.provider || undefined,
-  user: filter?.user || undefined,
-  status: filter?.status || undefined,
-  error: filter?.error || undefined,
-  guardrail: filter?.guardrailId || undefined,
-  door: filter?.door || undefined,
-  operation: filter?.operation || undefined,
-  task: filter?.task || undefined,
-  session: filter?.sessionId || undefined,
-  tags: filter?.tags || undefined,
-});
 
 export const isFiltered = (filter: SeriesFilter): boolean => Object.values(filter).some((value) => value !== undefined);
 

@@ -1,6 +1,7 @@
 /** Compares the usage of a period with that of the period before, and takes the difference in cost apart. */
 import { create } from "@bufbuild/protobuf";
 import { changeQuery, maxChangeParts } from "@sluice/proto/contract/records/usage-change.js";
+import { fromUsageFilter } from "@sluice/proto/contract/records/usage-series.js";
 import {
   type GetUsageChangeRequest,
   type GetUsageChangeResponse,
@@ -22,7 +23,7 @@ import {
 } from "../../rules/usage-change.ts";
 import type { Database } from "../database.ts";
 import { type RecordSums, coverOf, recordSums, withRecordSums } from "./record-sums.ts";
-import { type SeriesFilter, fromFilterMessage } from "./series-filter.ts";
+import type { SeriesFilter } from "./series-filter.ts";
 
 /** The query in the words of the contract. */
 export interface ChangeQuery extends SeriesFilter {
@@ -67,7 +68,7 @@ export async function getUsageChange(
   workspaceId: string,
   request: GetUsageChangeRequest,
 ): Promise<GetUsageChangeResponse> {
-  const filter = fromFilterMessage(request.filter);
+  const filter = fromUsageFilter(request.filter);
   const query = { from: request.from || undefined, to: request.to || undefined, ...filter };
   throwProblems((problems) => changeQuery.check(query, "", problems));
   const periods = comparedPeriods(query);

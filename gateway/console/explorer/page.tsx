@@ -11,6 +11,7 @@ import { type Explorer, type View, activeFilters, explorerTabs, noFilters, tabOf
 import { type ViewSums, cumulated, drawingOf, loadSums } from "./data.ts";
 import { DimensionField } from "./dimension-field.tsx";
 import { dimensionTitle, dimensionsOf } from "./dimensions.ts";
+import { SetAlert } from "../alerts/form.tsx";
 import { WhatChanged } from "./changed.tsx";
 import { Export } from "./export.tsx";
 import { FilterBar } from "./filter-bar.tsx";
@@ -45,6 +46,7 @@ export function ExplorerPage() {
         <Icon name="refresh" /> Refresh
       </button>
       <SavedViews view={view} />
+      <SetAlert view={view} />
       <Export explorer={explorer} sums={sums.data} names={names} listed={listed} />
     </>
   );

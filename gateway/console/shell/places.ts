@@ -20,6 +20,7 @@ export const placeGroups: readonly (readonly [title: string, places: readonly Pl
       { path: "/console/sessions", name: "Sessions", icon: "calls" },
       { path: "/console/health", name: "Health", icon: "health" },
       { path: "/console/live", name: "Live", icon: "live" },
+      { path: "/console/alerts", name: "Alerts", icon: "bell" },
     ],
   ],
   [

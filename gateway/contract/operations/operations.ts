@@ -1,4 +1,5 @@
 /** The operations of the HTTP interface by their ids. */
+import { alertRuleOperations } from "@sluice/proto/contract/operations/alert-rules.js";
 import { auditOperations } from "@sluice/proto/contract/operations/audit.js";
 import { catalogueOperations } from "./catalogue.ts";
 import { createChatCompletion } from "./chat.ts";
@@ -26,6 +27,7 @@ export const recordOperations = {
   ...workspaceOperations,
   ...auditOperations,
   ...viewOperations,
+  ...alertRuleOperations,
 };
 
 export const operations = {

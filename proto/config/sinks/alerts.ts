@@ -1,10 +1,14 @@
-/** `alerts`: external services to notify when a budget is nearly used up, and when a guardrail finds something. */
+/** `alerts`: external services to notify when a budget is nearly used up, when a guardrail finds something, and when an alert rule fires. */
 import { z } from "zod";
 import { filterActions } from "../../lib/policy/guardrail-words.ts";
 import { httpUrl, exactlyOne, sinkName, sinkWorkspace, uniquelyNamedList, webhook } from "./common.ts";
 
 /** Alert types a sink can subscribe to. */
-export const alertEvents = ["budget", ...filterActions.all.map((action) => `guardrail_${action}` as const)] as const;
+export const alertEvents = [
+  "budget",
+  ...filterActions.all.map((action) => `guardrail_${action}` as const),
+  "rule",
+] as const;
 
 const slack = z.strictObject({
   url: httpUrl.describe("An incoming webhook of Slack. It is a secret: its holders can post."),
@@ -18,7 +22,7 @@ const alert = z
       .array(z.enum(alertEvents))
       .min(1)
       .default([...alertEvents])
-      .describe("What is told; everything by default."),
+      .describe("What is told; everything by default. `rule` lets alert rules name this entry."),
     budget_percents: z
       .array(z.int().min(1).max(100))
       .min(1)

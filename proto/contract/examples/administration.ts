@@ -336,3 +336,21 @@ export const viewExample = {
   created_at: "2026-09-16T12:00:00.000Z",
   updated_at: "2026-09-16T12:00:00.000Z",
 } as const;
+
+export const alertRuleExample = {
+  name: "Failures of acme/large",
+  filters: { model: "acme/large" },
+  condition: "error_rate",
+  threshold: 5,
+  window_minutes: 15,
+  min_requests: 20,
+  channels: ["ops"],
+  is_firing: true,
+  firing_since: "2026-09-16T12:00:00.000Z",
+  value: 12.5,
+  checked_at: "2026-09-16T12:03:00.000Z",
+  last_error: null,
+  created_by: "ada@example.com",
+  created_at: "2026-09-15T12:00:00.000Z",
+  updated_at: "2026-09-15T12:00:00.000Z",
+} as const;

@@ -1,6 +1,11 @@
 /** Sums of usage over time: the query, the answer, and the conversion of a message to its JSON. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { GetUsageSeriesResponse, Percentiles, UsagePoint } from "../../gen/sluice/admin/v1/usage_service_pb.ts";
+import type {
+  GetUsageSeriesResponse,
+  Percentiles,
+  UsageFilter,
+  UsagePoint,
+} from "../../gen/sluice/admin/v1/usage_service_pb.ts";
 import { operationWords } from "../../lib/ledger/call-operation.ts";
 import { instant } from "../../lib/time/instant.ts";
 import type { JsonObject } from "../../lib/validation/fields.ts";
@@ -78,6 +83,22 @@ export const toUsageFilter = ({ key, guardrail, session, ...others }: UsageFilte
   const given = { ...others, keyHash: key, guardrailId: guardrail, sessionId: session };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 };
+
+/** In a message, an empty text means no filter. */
+export const fromUsageFilter = (filter: UsageFilter | undefined): UsageFilterWords => ({
+  key: filter?.keyHash || undefined,
+  model: filter?.model || undefined,
+  provider: filter?.provider || undefined,
+  user: filter?.user || undefined,
+  status: filter?.status || undefined,
+  error: filter?.error || undefined,
+  guardrail: filter?.guardrailId || undefined,
+  door: filter?.door || undefined,
+  operation: filter?.operation || undefined,
+  task: filter?.task || undefined,
+  session: filter?.sessionId || undefined,
+  tags: filter?.tags || undefined,
+});
 
 const unit = `(?:${seriesUnits.join("|")}|tag:[^,]+)`;
 const units = string({

@@ -22,6 +22,7 @@ capture: {key: "${Buffer.alloc(32, 1).toString("base64")}", retention: 1h}
 providers:
   - {id: acme, dialect: chat, base_url: "${acme.url}/v1"}
   - {id: gone, dialect: chat, base_url: "http://127.0.0.1:1/v1"}
+alerts: [{name: ops, webhook: {url: "http://127.0.0.1:1/", secret: "whsec_${Buffer.alloc(32, 1).toString("base64")}"}}]
 models:
   - {id: acme/large, endpoints: [{provider: acme, pricing: {prompt: "2", completion: "8"}}]}
   - {id: acme/safe, endpoints: [{provider: gone, pricing: {prompt: "1", completion: "1"}}, {provider: acme, pricing: {prompt: "2", completion: "8"}}]}
@@ -166,6 +167,31 @@ models:
     await open();
     await page.getByRole("button", { name: "Remove What fails" }).click();
     await page.getByText("No saved views in this workspace.").waitFor();
+  });
+
+  test("an alert is set on a view, tested, and deleted", async () => {
+    const page = await follow(link("Explorer"));
+    await page.goto("/console/explorer?model=acme%2Flarge");
+    await page.getByRole("button", { name: "Set an alert" }).click();
+    await page.getByText("On usage with Model acme/large.").waitFor();
+    await page.getByLabel("Name", { exact: true }).fill("Failures of large");
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole("button", { name: "Set alert", exact: true }).click();
+    await page.getByText("The alert Failures of large is set.").waitFor();
+    const listed = await send("/alert-rules/Failures%20of%20large", installation.managementKey);
+    expect(await listed.json()).toMatchObject({
+      data: { filters: { model: "acme/large" }, condition: "error_rate", threshold: 5, channels: ["ops"] },
+    });
+    await link("Alerts")(page).click();
+    await page.getByRole("button", { name: "History and test of Failures of large" }).click();
+    await page.getByRole("button", { name: "Send a test alert" }).click();
+    await page.getByText(/ops: not delivered: /).waitFor();
+    await page.getByRole("cell", { name: "test", exact: true }).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.getByRole("button", { name: "Delete Failures of large" }).click();
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByText("No alert is set").waitFor();
   });
 
   test("views that an earlier build kept in the browser are offered once, and moved to the workspace", async () => {

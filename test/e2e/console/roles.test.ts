@@ -68,6 +68,9 @@ const operated = [
   "tryGuardrail",
   "putView",
   "deleteView",
+  "putAlertRule",
+  "deleteAlertRule",
+  "testAlertRule",
 ];
 
 const all = Object.entries<Operation>({ ...recordOperations, dryRunResponse });

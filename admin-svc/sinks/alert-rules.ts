@@ -1,0 +1,145 @@
+/** Checks alerts on views. Each due rule is taken by one process of admin-svc, read as a report, and settled with its alert in one transaction. */
+import type { AlertRuleWords } from "@sluice/proto/contract/records/alert-rules.js";
+import type { AlertSettings } from "@sluice/proto/config/sinks/alerts.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import type { Kysely } from "kysely";
+import { type CheckedFigure, readFigure } from "../store/alerts/figures.ts";
+import {
+  type AlertRuleRow,
+  type RuleAlert,
+  type RuleOutcome,
+  claimAlertRules,
+  settleAlertRule,
+} from "../store/alerts/rules.ts";
+import type { Database } from "../store/database.ts";
+import { findWorkspace } from "../store/workspaces.ts";
+import type { SinkDeps } from "./parts.ts";
+
+const everyMs = 60_000;
+/** A check that failed, such as one that reads too much, is repeated later. */
+const retryMs = 5 * 60_000;
+/** Time without the condition after which a rule clears. A figure around its threshold therefore fires once in this time at most. */
+const calmMs = 5 * 60_000;
+/** Longer than a check. */
+const claimMs = 60_000;
+/** Rules of a round: the others wait for the next process or round. */
+const width = 8;
+
+export interface AlertRuleDeps extends Pick<SinkDeps, "database" | "settings" | "now" | "log"> {
+  /** Runs a report of records of a workspace. */
+  readonly report: <Result>(
+    workspaceId: string,
+    work: (database: Kysely<Database>) => Promise<Result>,
+  ) => Promise<Result>;
+}
+
+/** The entries of `alerts` that rules of a workspace may name. @param workspace its name and id */
+export const channelsOf = (alerts: readonly AlertSettings[], workspace: readonly string[]): readonly AlertSettings[] =>
+  alerts.filter(
+    ({ events, workspace: only }) => events.includes("rule") && (only === undefined || workspace.includes(only)),
+  );
+
+/** The facts of an alert about a rule. */
+export const ruleFacts = (
+  { name, workspace_id: workspaceId }: Pick<AlertRuleRow, "name" | "workspace_id">,
+  { filters, condition, threshold, window_minutes, min_requests }: AlertRuleWords,
+  value: number | null,
+): JsonObject => ({
+  rule: name,
+  condition,
+  value,
+  threshold,
+  window_minutes,
+  min_requests,
+  filters: { ...filters },
+  workspace_id: workspaceId,
+});
+
+export class AlertRules {
+  readonly #parts: AlertRuleDeps;
+  #stopped = false;
+
+  constructor(parts: AlertRuleDeps) {
+    this.#parts = parts;
+  }
+
+  /** Ends after the check under way. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** Checks what is due, one rule after the other: it never takes more than one place of reports. */
+  async run(): Promise<void> {
+    const { database, now } = this.#parts;
+    for (let left = width; left > 0 && !this.#stopped; left--) {
+      const until = new Date(now().getTime() + claimMs);
+      const [rule] = await claimAlertRules(database, { now: now(), until, limit: 1 });
+      if (!rule) return;
+      await this.#check(rule);
+    }
+  }
+
+  async #check(rule: AlertRuleRow): Promise<void> {
+    const { database, now, log } = this.#parts;
+    const { workspace_id: workspaceId, settings } = rule;
+    const at = now();
+    try {
+      const figure = await this.#parts.report(workspaceId, (connected) =>
+        readFigure(connected, { workspaceId, rule: settings, now: at }),
+      );
+      const { outcome, alert } = decide(rule, figure, at);
+      const unreachable = await this.#unreachable(rule);
+      const told = alert && { ...alert, channels: settings.channels.filter((name) => !unreachable.includes(name)) };
+      const last_error = unreachable.length > 0 ? `no channel ${unreachable.join(", ")} for this workspace` : null;
+      await settleAlertRule(database, rule, { ...outcome, last_error }, told);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      const isBusy = error.reason === FaultReason.RATE_LIMITED;
+      if (!isBusy) log.warn({ alert: rule.id, reason: error.message }, "an alert rule cannot be checked");
+      const { is_firing, firing_since, calm_since, episode, value, checked_at } = rule;
+      const due_at = new Date(at.getTime() + (isBusy ? everyMs : retryMs));
+      const kept = { is_firing, firing_since, calm_since, episode, value, checked_at };
+      await settleAlertRule(database, rule, { ...kept, due_at, last_error: error.message }, undefined);
+    }
+  }
+
+  /** Channels of a rule that are no longer configured, or belong to another workspace. */
+  async #unreachable({ workspace_id: workspaceId, settings }: AlertRuleRow): Promise<readonly string[]> {
+    const { database, settings: sinks } = this.#parts;
+    const workspace = await findWorkspace(database, workspaceId);
+    const known = channelsOf(sinks().alerts, workspace ? [workspace.name, workspaceId] : [workspaceId]);
+    return settings.channels.filter((channel) => !known.some(({ name }) => name === channel));
+  }
+}
+
+interface Decision {
+  readonly outcome: Omit<RuleOutcome, "last_error">;
+  readonly alert: Omit<RuleAlert, "channels"> | undefined;
+}
+
+/** A rule fires at once, and clears when its condition was not met for some minutes. */
+function decide(rule: AlertRuleRow, { value: figure, isMet }: CheckedFigure, at: Date): Decision {
+  const value = figure ?? null;
+  const checked = { value, checked_at: at, due_at: new Date(at.getTime() + everyMs) };
+  const facts = ruleFacts(rule, rule.settings, value);
+  const { is_firing, firing_since, calm_since, episode } = rule;
+  if (!is_firing && isMet) {
+    const fired = { is_firing: true, firing_since: at, calm_since: null, episode: episode + 1 };
+    const event = `rule:${rule.id}:${episode + 1}:fired`;
+    return { outcome: { ...checked, ...fired }, alert: { type: "rule.fired", event, facts } };
+  }
+  if (!is_firing || isMet) {
+    return { outcome: { ...checked, is_firing, firing_since, calm_since: null, episode }, alert: undefined };
+  }
+  const since = calm_since ?? at;
+  if (at.getTime() - since.getTime() < calmMs) {
+    return { outcome: { ...checked, is_firing, firing_since, calm_since: since, episode }, alert: undefined };
+  }
+  const event = `rule:${rule.id}:${episode}:cleared`;
+  const fired_at = firing_since === null ? null : firing_since.toISOString();
+  return {
+    outcome: { ...checked, is_firing: false, firing_since: null, calm_since: null, episode },
+    alert: { type: "rule.cleared", event, facts: { ...facts, fired_at } },
+  };
+}

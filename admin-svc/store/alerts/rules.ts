@@ -1,0 +1,243 @@
+/** Alerts on views: their settings, the outcome of their last check, and their history. */
+import { type AlertRuleWords, maxAlertRules, maxRuleEvents } from "@sluice/proto/contract/records/alert-rules.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
+import { isDeepStrictEqual } from "node:util";
+import { type Author, actorOf, changedFields, recordAudit } from "../audit.ts";
+import type { Database } from "../database.ts";
+import { type Page, type PagedRows, readPage } from "../page.ts";
+import { runInTransaction } from "../postgres/transaction.ts";
+import { lastAttemptAt } from "./outbox.ts";
+import type { AlertRuleEventsTable, AlertRulesTable } from "../tables/console.ts";
+
+export type AlertRuleRow = Omit<Selectable<AlertRulesTable>, "settings"> & { readonly settings: AlertRuleWords };
+export type AlertRuleEventRow = Selectable<AlertRuleEventsTable>;
+
+export interface PutRule {
+  readonly row: AlertRuleRow;
+  readonly created: boolean;
+  readonly changed: boolean;
+}
+
+const toRow = (row: Selectable<AlertRulesTable>): AlertRuleRow => ({
+  ...row,
+  settings: row.settings as unknown as AlertRuleWords,
+});
+
+/** Creates a rule, or replaces the settings of the one with its name. @returns `full` when the workspace has the maximum number of rules */
+export function putAlertRule(
+  database: Kysely<Database>,
+  author: Author,
+  { name, settings }: { readonly name: string; readonly settings: AlertRuleWords },
+): Promise<PutRule | "full"> {
+  const { workspaceId } = author;
+  return runInTransaction(database, async (transaction) => {
+    await sql`select from workspaces where id = ${workspaceId} for no key update`.execute(transaction);
+    const before = await findAlertRule(transaction, workspaceId, name);
+    if (before && isDeepStrictEqual(before.settings, settings)) return { row: before, created: false, changed: false };
+    if (!before && (await countOf(transaction, workspaceId)) >= maxAlertRules) return "full";
+    const changed = { settings: JSON.stringify(settings), due_at: sql<Date>`now()` };
+    const row = await transaction
+      .insertInto("alert_rules")
+      .values({ workspace_id: workspaceId, name, created_by: actorOf(author), ...changed })
+      .onConflict((conflict) =>
+        conflict.columns(["workspace_id", "name"]).doUpdateSet({ ...changed, updated_at: sql<Date>`now()` }),
+      )
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    const states = before ? changedFields<AlertRuleWords>(before.settings, settings) : { after: settings };
+    await recordAudit(transaction, author, { action: "alert-rules.put", target: name, ...states });
+    return { row: toRow(row), created: !before, changed: true };
+  });
+}
+
+/** @returns whether there was such a rule */
+export function deleteAlertRule(database: Kysely<Database>, author: Author, name: string): Promise<boolean> {
+  return runInTransaction(database, async (transaction) => {
+    const row = await transaction
+      .deleteFrom("alert_rules")
+      .where("workspace_id", "=", author.workspaceId)
+      .where("name", "=", name)
+      .returning(["id", "settings"])
+      .executeTakeFirst();
+    if (!row) return false;
+    await transaction.deleteFrom("alert_rule_events").where("rule_id", "=", row.id).execute();
+    await recordAudit(transaction, author, { action: "alert-rules.delete", target: name, before: row.settings });
+    return true;
+  });
+}
+
+export async function findAlertRule(
+  database: Kysely<Database>,
+  workspaceId: string,
+  name: string,
+): Promise<AlertRuleRow | undefined> {
+  const row = await database
+    .selectFrom("alert_rules")
+    .selectAll()
+    .where("workspace_id", "=", workspaceId)
+    .where("name", "=", name)
+    .executeTakeFirst();
+  return row && toRow(row);
+}
+
+export const listAlertRules = async (database: Kysely<Database>, workspaceId: string): Promise<AlertRuleRow[]> =>
+  (
+    await database
+      .selectFrom("alert_rules")
+      .selectAll()
+      .where("workspace_id", "=", workspaceId)
+      .orderBy("name")
+      .execute()
+  ).map(toRow);
+
+/** Rules in the order of the code points of their names. */
+export const pageOfAlertRules = (
+  database: Kysely<Database>,
+  workspaceId: string,
+  page: Page,
+): Promise<PagedRows<AlertRuleRow>> =>
+  readPage(
+    database,
+    {
+      scope: ["alert rules", workspaceId],
+      listed: sql`select name from alert_rules where workspace_id = ${workspaceId}`,
+      order: [[sql`listed.name`, "text"]],
+      rows: sql`join alert_rules as known on known.workspace_id = ${workspaceId} and known.name = page.name`,
+      columns: sql`known.*`,
+    },
+    page,
+  );
+
+/** Latest first. */
+export const listRuleEvents = (database: Kysely<Database>, ruleId: string): Promise<AlertRuleEventRow[]> =>
+  database
+    .selectFrom("alert_rule_events")
+    .selectAll()
+    .where("rule_id", "=", ruleId)
+    .orderBy("id", "desc")
+    .limit(maxRuleEvents)
+    .execute();
+
+/** Adds to the history of a rule, and removes what is beyond its maximum length. */
+export async function addRuleEvent(
+  transaction: Transaction<Database>,
+  rule: AlertRuleRow,
+  event: Pick<AlertRuleEventRow, "at" | "type" | "value">,
+): Promise<void> {
+  await transaction
+    .insertInto("alert_rule_events")
+    .values({
+      rule_id: rule.id,
+      workspace_id: rule.workspace_id,
+      threshold: rule.settings.threshold,
+      ...event,
+    })
+    .execute();
+  await sql`
+    delete from alert_rule_events where rule_id = ${rule.id} and id <= (
+      select id from alert_rule_events where rule_id = ${rule.id} order by id desc offset ${maxRuleEvents} limit 1
+    )`.execute(transaction);
+}
+
+/** Deletes the rules that filter by an end user, and their alerts. */
+export async function deleteRulesOfUser(
+  transaction: Transaction<Database>,
+  workspaceId: string,
+  user: string,
+): Promise<void> {
+  const rules = await sql<{ id: string }>`
+    delete from alert_rules where workspace_id = ${workspaceId} and settings #>> '{filters,user}' = ${user}
+    returning id`.execute(transaction);
+  const ids = rules.rows.map(({ id }) => id);
+  await sql`delete from alert_rule_events where rule_id = any(${ids}::uuid[])`.execute(transaction);
+  await sql`
+    delete from alerts where workspace_id = ${workspaceId} and type in ('rule.fired', 'rule.cleared')
+      and facts #>> '{filters,user}' = ${user}`.execute(transaction);
+}
+
+async function countOf(transaction: Transaction<Database>, workspaceId: string): Promise<number> {
+  const { count } = await transaction
+    .selectFrom("alert_rules")
+    .select(sql<number>`count(*)::int`.as("count"))
+    .where("workspace_id", "=", workspaceId)
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** Columns of a rule that a check decides. */
+export type RuleOutcome = Pick<
+  AlertRuleRow,
+  "is_firing" | "firing_since" | "calm_since" | "episode" | "value" | "checked_at" | "last_error" | "due_at"
+>;
+
+export interface RuleClaim {
+  readonly now: Date;
+  /** Time until which no other process takes the rules. */
+  readonly until: Date;
+  readonly limit: number;
+}
+
+/** Takes due rules, the oldest first. A rule whose process dies is due again at the end of the claim. */
+export async function claimAlertRules(
+  database: Kysely<Database>,
+  { now, until, limit }: RuleClaim,
+): Promise<readonly AlertRuleRow[]> {
+  const { rows } = await sql<Selectable<AlertRulesTable>>`
+    update alert_rules set due_at = ${until}
+    where id in (select id from alert_rules where due_at <= ${now} order by due_at limit ${limit} for update skip locked)
+    returning *`.execute(database);
+  return rows.map(toRow);
+}
+
+/** An alert for the channels of a rule. */
+export interface RuleAlert {
+  readonly channels: readonly string[];
+  readonly type: "rule.fired" | "rule.cleared" | "test";
+  /** Names the fact: each channel is told of it once. */
+  readonly event: string;
+  readonly facts: JsonObject;
+}
+
+/** Stores the outcome of a check with its alert, unless the rule was changed or taken by another process meanwhile. @returns whether it was stored */
+export function settleAlertRule(
+  database: Kysely<Database>,
+  rule: AlertRuleRow,
+  outcome: RuleOutcome,
+  alert: RuleAlert | undefined,
+): Promise<boolean> {
+  return runInTransaction(database, async (transaction) => {
+    const { numUpdatedRows } = await transaction
+      .updateTable("alert_rules")
+      .set(outcome)
+      .where("id", "=", rule.id)
+      .where("due_at", "=", rule.due_at)
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) return false;
+    const at = outcome.checked_at ?? new Date();
+    if (alert) {
+      await addRuleAlerts(transaction, rule, alert, at);
+      const type = alert.type === "rule.fired" ? "fired" : "cleared";
+      await addRuleEvent(transaction, rule, { at, type, value: outcome.value });
+    }
+    return true;
+  });
+}
+
+/** @returns the ids of the alerts by channel */
+export async function addRuleAlerts(
+  transaction: Transaction<Database>,
+  { workspace_id: workspaceId }: Pick<AlertRuleRow, "workspace_id">,
+  { channels, type, event, facts }: RuleAlert,
+  at: Date,
+): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await sql<{ id: string; sink: string }>`
+    insert into alerts (sink, event, workspace_id, type, facts, at, due_at, give_up_at)
+    select sink, ${event}, ${workspaceId}, ${type},
+      ${JSON.stringify(facts)}::jsonb || jsonb_build_object('workspace', (select name from workspaces where id = ${workspaceId})),
+      ${at}, ${at}, ${lastAttemptAt(at)}
+    from unnest(${[...channels]}::text[]) as sink order by 1
+    on conflict do nothing
+    returning id, sink`.execute(transaction);
+  return new Map(rows.map(({ id, sink }) => [sink, id]));
+}

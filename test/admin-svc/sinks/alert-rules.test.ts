@@ -1,0 +1,310 @@
+/** Alerts on views: checked by two processes, fired once, cleared after a calm time, and told to the channels of the workspace. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { AlertRules } from "@sluice/admin-svc/sinks/alert-rules.js";
+import type { Author } from "@sluice/admin-svc/store/audit.js";
+import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
+import { eraseEndUser } from "@sluice/admin-svc/store/erasure.js";
+import { addRuleEvent, findAlertRule, listRuleEvents, putAlertRule } from "@sluice/admin-svc/store/alerts/rules.js";
+import { deleteWorkspace, updateWorkspace } from "@sluice/admin-svc/store/workspaces.js";
+import { type AlertRuleWords, maxAlertRules, maxRuleEvents } from "@sluice/proto/contract/records/alert-rules.js";
+import { alerts as alertsSchema } from "@sluice/proto/config/sinks/alerts.js";
+import { noSinks } from "@sluice/proto/config/sinks/sinks.js";
+import { AttemptStatus, TurnOutcome } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { openLog } from "@sluice/proto/lib/log/log.js";
+import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { addWorkspace, testAuthor } from "../installation.ts";
+import { Process } from "../turns/deliveries.ts";
+import { Replicas } from "./replicas.ts";
+import { ScriptedSink, acceptPost } from "./scripted-sink.ts";
+
+const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+const minuteMs = 60_000;
+
+let replicas: Replicas;
+let sink: ScriptedSink;
+let workers: readonly AlertRules[];
+/** Failure of the next report. */
+let refusal: Fault | undefined;
+beforeAll(async () => {
+  replicas = await Replicas.open();
+  sink = await new ScriptedSink().open();
+  const parts = {
+    database: replicas.database,
+    settings: () => replicas.settings,
+    now: () => replicas.now(),
+    log: openLog("test", "silent"),
+    report: <Result>(_: string, work: (database: typeof replicas.database) => Promise<Result>) =>
+      refusal ? Promise.reject(refusal) : work(replicas.database),
+  };
+  workers = [new AlertRules(parts), new AlertRules(parts)];
+});
+afterAll(async () => {
+  await sink.close();
+  await replicas.close();
+});
+beforeEach(async () => {
+  sink.taken.length = 0;
+  sink.answer = acceptPost;
+  refusal = undefined;
+  replicas.settings = {
+    ...noSinks,
+    alerts: alertsSchema.parse([
+      { name: "ops", webhook: { url: `${sink.url}/ops`, secret } },
+      { name: "elsewhere", workspace: "elsewhere", webhook: { url: `${sink.url}/elsewhere`, secret } },
+      { name: "budgets", events: ["budget"], webhook: { url: `${sink.url}/budgets`, secret } },
+    ]),
+  };
+  for (const table of ["alerts", "alert_rules", "alert_rule_events"] as const)
+    await replicas.database.deleteFrom(table).execute();
+});
+
+const author: Author = testAuthor();
+let models = 0;
+/** A model of its own for each test: rules filter by it. */
+const newModel = () => `acme/model-${++models}`;
+
+interface Used {
+  readonly failures?: number;
+  readonly costUsd?: string;
+  readonly durationMs?: number;
+  readonly provider?: string;
+  readonly agoMs?: number;
+}
+
+/** Records requests, each with one call. */
+async function use(model: string, count: number, used: Used = {}): Promise<void> {
+  const { failures = 0, costUsd = "0.01", durationMs = 1_000, provider = "acme", agoMs = 0 } = used;
+  const process = new Process();
+  const openedAtMs = BigInt(replicas.now().getTime() - agoMs);
+  const turns = Array.from({ length: count }, (_, n) => {
+    const hasFailed = n < failures;
+    const shared = { generationId: `gen-${randomUUID()}`, openedAtMs, model, user: "u-1" };
+    const call = {
+      ...shared,
+      provider,
+      turnId: randomUUID(),
+      attempt: 1,
+      costUsd,
+      durationMs,
+      ...(hasFailed && { status: AttemptStatus.FAILED, httpStatus: 502 }),
+    };
+    const turn = { ...shared, durationMs, ...(hasFailed && { outcome: TurnOutcome.FAILED, httpStatus: 502 }) };
+    return { call: process.call(call), turn: process.turn(turn) };
+  });
+  await replicas.both[0].record(
+    turns.map(({ call }) => call),
+    turns.map(({ turn }) => turn),
+  );
+}
+
+const rule = (settings: Partial<AlertRuleWords>): AlertRuleWords => ({
+  filters: {},
+  condition: "spend",
+  threshold: 0,
+  window_minutes: 60,
+  min_requests: 1,
+  channels: ["ops"],
+  ...settings,
+});
+
+const set = (name: string, settings: Partial<AlertRuleWords>, by = author) =>
+  putAlertRule(replicas.database, by, { name, settings: rule(settings) });
+
+/** Both processes check what is due at the same time, and deliver. @returns the messages */
+async function check(advanceMs = minuteMs): Promise<JsonObject[]> {
+  replicas.advance(advanceMs);
+  const before = sink.taken.length;
+  await Promise.all(workers.map((worker) => worker.run()));
+  await replicas.deliver();
+  return sink.taken.slice(before).map(({ body }) => JSON.parse(body.toString()) as JsonObject);
+}
+
+const state = async (name: string, workspaceId = defaultWorkspaceId) =>
+  findAlertRule(replicas.database, workspaceId, name);
+
+test("a rule fires once however long its condition is met, and clears after five minutes without it", async () => {
+  const model = newModel();
+  await set("errors", {
+    condition: "error_rate",
+    threshold: 20,
+    min_requests: 10,
+    window_minutes: 5,
+    filters: { model },
+  });
+  await use(model, 9, { failures: 9 });
+  expect(await check()).toEqual([]);
+  expect(await state("errors")).toMatchObject({ is_firing: false, value: 100 });
+  await use(model, 11);
+  expect(await check(0)).toEqual([]);
+  const [fired, ...more] = await check();
+  expect(more).toEqual([]);
+  expect(fired).toMatchObject({
+    type: "rule.fired",
+    data: {
+      rule: "errors",
+      condition: "error_rate",
+      value: 45,
+      threshold: 20,
+      window_minutes: 5,
+      min_requests: 10,
+      filters: { model },
+      workspace_id: defaultWorkspaceId,
+      workspace: "default",
+    },
+  });
+  for (let minute = 0; minute < 3; minute++) expect(await check()).toEqual([]);
+  // The window has passed, and the calm time begins.
+  const told: JsonObject[] = [];
+  for (let minute = 0; minute < 8; minute++) told.push(...(await check()));
+  expect(told).toMatchObject([{ type: "rule.cleared", data: { rule: "errors" } }]);
+  const events = await listRuleEvents(replicas.database, (await state("errors"))?.id ?? "");
+  expect(events).toMatchObject([
+    { type: "cleared", value: null, threshold: 20 },
+    { type: "fired", value: 45, threshold: 20 },
+  ]);
+});
+
+test("a figure around its threshold does not fire again before the calm time is over", async () => {
+  const model = newModel();
+  await set("flapping", { condition: "error_rate", threshold: 50, window_minutes: 5, filters: { model } });
+  await use(model, 1, { failures: 1 });
+  const told = await check();
+  for (let round = 0; round < 4; round++) {
+    await use(model, 3);
+    told.push(...(await check()));
+    await use(model, 10, { failures: 10 });
+    told.push(...(await check()));
+  }
+  expect(told.map(({ type }) => type)).toEqual(["rule.fired"]);
+});
+
+describe("the condition", () => {
+  test.each<[string, Partial<AlertRuleWords>, readonly (readonly [number, Used])[], number | null, boolean]>([
+    ["spend is above its threshold", { threshold: 0.99 }, [[100, {}]], 1, true],
+    ["spend is at its threshold", { threshold: 1 }, [[100, {}]], 1, false],
+    ["spend of before the window does not count", { threshold: 0.1 }, [[100, { agoMs: 90 * minuteMs }]], 0, false],
+    [
+      "spend has doubled",
+      { condition: "spend_change", threshold: 99 },
+      [
+        [10, { agoMs: 90 * minuteMs }],
+        [20, {}],
+      ],
+      100,
+      true,
+    ],
+    ["spend began with nothing before", { condition: "spend_change", threshold: 900 }, [[1, {}]], null, true],
+    ["spend began with too few requests", { condition: "spend_change", min_requests: 2 }, [[1, {}]], null, false],
+    [
+      "latency is above its threshold",
+      { condition: "latency_p95", threshold: 3_000 },
+      [[20, { durationMs: 4_000 }]],
+      3_756,
+      true,
+    ],
+    ["latency is below its threshold", { condition: "latency_p95", threshold: 3_000 }, [[20, {}]], 939, false],
+    ["latency without a request is not met", { condition: "latency_p95", threshold: 0 }, [], null, false],
+    ["error rate without a request is not met", { condition: "error_rate", threshold: 0 }, [], null, false],
+  ])("is decided: %s", async (_, settings, usage, value, isMet) => {
+    const model = newModel();
+    for (const [count, used] of usage) await use(model, count, used);
+    await set("one", { ...settings, filters: { model } });
+    await check(0);
+    replicas.advance(1);
+    await check(0);
+    const row = await state("one");
+    expect([row?.value === null ? null : Math.round(row?.value ?? NaN), row?.is_firing, row?.last_error]).toEqual([
+      value,
+      isMet,
+      null,
+    ]);
+  });
+
+  test("a provider is down when none of its calls was answered, and up with the first answer", async () => {
+    const [model, provider] = [newModel(), `provider-${randomUUID()}`];
+    await set("down", { condition: "provider_down", min_requests: 5, window_minutes: 10, filters: { provider } });
+    await use(model, 4, { failures: 4, provider });
+    expect(await check()).toEqual([]);
+    await use(model, 1, { failures: 1, provider });
+    expect(await check()).toMatchObject([{ data: { condition: "provider_down", value: 5 } }]);
+    await use(model, 1, { provider });
+    await check();
+    expect(await state("down")).toMatchObject({ value: 0, is_firing: true, calm_since: expect.any(Date) });
+  });
+
+  test("a budget is reached before its reset if spending goes on", async () => {
+    const workspaceId = await addWorkspace(replicas.database);
+    await updateWorkspace(replicas.database, testAuthor(workspaceId), { limitUsd: "1000", limitReset: "monthly" });
+    await set("forecast", { condition: "budget_forecast", threshold: 100 }, testAuthor(workspaceId));
+    await check();
+    expect(await state("forecast", workspaceId)).toMatchObject({ value: 0, is_firing: false });
+    await updateWorkspace(replicas.database, testAuthor(workspaceId), { limitUsd: null });
+    await check();
+    expect(await state("forecast", workspaceId)).toMatchObject({ value: null, is_firing: false });
+  });
+});
+
+test("a channel that is gone, of another workspace, or without the event is not used, and named by the rule", async () => {
+  const model = newModel();
+  await use(model, 1);
+  await set("lost", { threshold: 0, filters: { model }, channels: ["gone", "elsewhere", "budgets", "ops"] });
+  await check();
+  expect(sink.taken.map(({ path }) => path)).toEqual(["/ops"]);
+  expect(await state("lost")).toMatchObject({
+    is_firing: true,
+    last_error: "no channel gone, elsewhere, budgets for this workspace",
+  });
+});
+
+test("a report that cannot be made leaves the rule as it is, and is tried again minutes later", async () => {
+  await set("slow", {});
+  refusal = new Fault(FaultReason.UNPROCESSABLE, "The report reads too much");
+  await check();
+  expect(await state("slow")).toMatchObject({
+    last_error: "The report reads too much",
+    is_firing: false,
+    checked_at: null,
+  });
+  refusal = undefined;
+  await check();
+  expect(await state("slow")).toMatchObject({ last_error: "The report reads too much" });
+  await check(5 * minuteMs);
+  expect(await state("slow")).toMatchObject({ last_error: null, checked_at: expect.any(Date) });
+});
+
+test("a workspace has at most 50 rules, and its deletion stops their checks", async () => {
+  const workspaceId = await addWorkspace(replicas.database);
+  const by = testAuthor(workspaceId);
+  const made = await Promise.all(Array.from({ length: maxAlertRules + 2 }, (_, n) => set(`rule ${n}`, {}, by)));
+  expect(made.filter((each) => each === "full")).toHaveLength(2);
+  await deleteWorkspace(replicas.database, by);
+  const { rows } = { rows: await replicas.database.selectFrom("alert_rules").select("id").execute() };
+  expect(rows).toEqual([]);
+});
+
+test("the history of a rule keeps its last 100 events", async () => {
+  await set("busy", {});
+  const row = await state("busy");
+  if (!row) throw new Error("no rule");
+  await replicas.database.transaction().execute(async (transaction) => {
+    for (let n = 0; n < maxRuleEvents + 5; n++)
+      await addRuleEvent(transaction, row, { at: new Date(), type: "test", value: n });
+  });
+  const events = await listRuleEvents(replicas.database, row.id);
+  expect([events.length, events[0]?.value, events.at(-1)?.value]).toEqual([maxRuleEvents, maxRuleEvents + 4, 5]);
+  const all = await replicas.database.selectFrom("alert_rule_events").select("id").execute();
+  expect(all).toHaveLength(maxRuleEvents);
+});
+
+test("erasing an end user removes the rules that filter by this user, with their alerts", async () => {
+  const user = "mallory@example.com";
+  await set("of mallory", { filters: { user } });
+  await set("of all", {});
+  await eraseEndUser(replicas.database, author, user, () => {});
+  const rules = await replicas.database.selectFrom("alert_rules").select("name").execute();
+  expect(rules).toEqual([{ name: "of all" }]);
+  const entries = await replicas.database.selectFrom("audit_log").select("after").execute();
+  expect(JSON.stringify(entries)).not.toContain(user);
+});

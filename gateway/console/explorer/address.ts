@@ -45,6 +45,7 @@ const names = [
   "previous",
   "show",
   "sort",
+  "columns",
   ...filterNames,
   "q",
   "cursor",

@@ -4,10 +4,12 @@ import { everyPage } from "../api/lists.ts";
 import { csvOf, download } from "../parts/csv.ts";
 import { showToast } from "../parts/toast.tsx";
 import type { Explorer } from "./address.ts";
+import { listColumns, sumColumns } from "./columns.tsx";
 import { type ViewSums, loadRequests } from "./data.ts";
 import { dimensionsOf } from "./dimensions.ts";
 import type { Point } from "./measures.ts";
 import { type ValueNames, partName } from "./names.ts";
+import type { Listed } from "./request-columns.tsx";
 
 interface ExportProps {
   readonly explorer: Explorer;
@@ -61,12 +63,13 @@ function sumRows({ view }: Explorer, { points, range }: ViewSums, names: ValueNa
   const values = (point: Point) =>
     by.map((dimension, n) => (point.is_other ? "All others" : partName(point, dimension, n, names)));
   const isHour = range.step === "hour";
+  const chosen = view.columns === "" ? undefined : sumColumns(view);
   return [
-    [range.step, ...by, ...figures],
+    [range.step, ...by, ...(chosen?.map(({ id }) => id) ?? figures)],
     ...points.map((point) => [
       isHour ? point.at : point.at.slice(0, 10),
       ...values(point),
-      ...figures.map((figure) => point[figure]),
+      ...(chosen?.map((measure) => measure.of(point) ?? "") ?? figures.map((figure) => point[figure])),
     ]),
   ];
 }
@@ -74,7 +77,9 @@ function sumRows({ view }: Explorer, { points, range }: ViewSums, names: ValueNa
 /** Up to 2,000 requests. */
 async function requestRows({ view }: Explorer): Promise<Cells[]> {
   const rows = await everyPage(({ cursor = "", limit }) => loadRequests({ ...view, cursor }, limit));
-  const columns = Object.keys(rows[0] ?? { id: "" }) as (keyof (typeof rows)[number])[];
+  const every = Object.keys(rows[0] ?? { id: "" }) as (keyof Listed)[];
+  const chosen = listColumns(view).flatMap(({ fields }) => fields);
+  const columns: (keyof Listed)[] = view.columns === "" ? every : ["id", "created_at", ...chosen];
   return [columns, ...rows.map((row) => columns.map((column) => cellOf(row[column])))];
 }
 

@@ -3,13 +3,14 @@ import { useLoad } from "../api/load.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
 import { Empty, Show } from "../parts/state.tsx";
-import { Table } from "../parts/table.tsx";
-import { formatClock, formatCount, formatMilliseconds, formatPercent, plural } from "../parts/words.ts";
+import { type Column, Table } from "../parts/table.tsx";
+import { formatClock, formatMilliseconds, formatPercent, plural } from "../parts/words.ts";
 import { requestAddress } from "../requests/address.ts";
-import { OutcomeBadge } from "../requests/outcome-badge.tsx";
 import { type Explorer, explorerAddress } from "./address.ts";
+import { listColumns } from "./columns.tsx";
 import { loadRequests } from "./data.ts";
 import type { Sums } from "./measures.ts";
+import type { Listed } from "./request-columns.tsx";
 
 interface ListProps {
   readonly explorer: Explorer;
@@ -21,7 +22,10 @@ interface ListProps {
 
 export function RequestList({ explorer, whole, refreshes }: ListProps) {
   const { view, addressWith } = explorer;
-  const requests = useLoad(() => loadRequests(view), [explorerAddress({ ...view, sort: "", tab: "" }), refreshes]);
+  const requests = useLoad(
+    () => loadRequests(view),
+    [explorerAddress({ ...view, sort: "", columns: "", tab: "" }), refreshes],
+  );
   return (
     <>
       {whole && view.q === "" && view.fallback === "" && <Summary sums={whole} />}
@@ -33,7 +37,7 @@ export function RequestList({ explorer, whole, refreshes }: ListProps) {
                 <p>A request appears here within two seconds of its end.</p>
               </Empty>
             ) : (
-              <RequestTable requests={data} />
+              <RequestTable requests={data} columns={listColumns(view)} />
             )}
             <div class="pager">
               {view.cursor === "" ? <span /> : <a href={addressWith({})}>Latest requests</a>}
@@ -63,22 +67,13 @@ const Summary = ({ sums }: { sums: Sums }) => (
   </p>
 );
 
-type Listed = Awaited<ReturnType<typeof loadRequests>>["data"][number];
+interface TableProps {
+  readonly requests: readonly Listed[];
+  readonly columns: ReturnType<typeof listColumns>;
+}
 
-export const RequestTable = ({ requests }: { requests: readonly Listed[] }) => (
-  <Table
-    columns={[
-      ["Time (UTC)"],
-      ["Status"],
-      ["Model"],
-      ["Key", "wide"],
-      ["Tokens in", "wide number"],
-      ["Tokens out", "wide number"],
-      ["First token", "wide number"],
-      ["Duration", "wide number"],
-      ["Cost", "number"],
-    ]}
-  >
+const RequestTable = ({ requests, columns }: TableProps) => (
+  <Table columns={[["Time (UTC)"], ...columns.map(({ title, classes }): Column => [title, classes])]}>
     {requests.map((request) => (
       <tr key={request.id} class="row-link">
         <th scope="row" class="amount">
@@ -92,36 +87,12 @@ export const RequestTable = ({ requests }: { requests: readonly Listed[] }) => (
               ))}
           </a>
         </th>
-        <td>
-          <OutcomeBadge outcome={request.outcome} status={request.status} />
-          <span class="sub">{reasonOf(request)}</span>
-        </td>
-        <td class="value-name">
-          <span>{request.model ?? request.requested_model ?? "No model"}</span>
-          <span class="sub">{request.provider}</span>
-        </td>
-        <td class="wide">
-          <a class="above" href={`/console/keys/${request.key_hash}`}>
-            {request.key_name ?? request.key_hash.slice(0, 12)}
-          </a>
-          {request.user !== null && <span class="sub">{request.user}</span>}
-        </td>
-        <td class="wide number">{formatCount(request.input_tokens)}</td>
-        <td class="wide number">{formatCount(request.output_tokens)}</td>
-        <td class="wide number">
-          {request.first_token_ms === null ? "–" : formatMilliseconds(request.first_token_ms)}
-        </td>
-        <td class="wide number">{formatMilliseconds(request.duration_ms)}</td>
-        <td class="number">
-          <Money of={request.cost_usd} />
-        </td>
+        {columns.map(({ id, classes, cellClass, cell }) => (
+          <td key={id} class={cellClass ?? classes}>
+            {cell(request)}
+          </td>
+        ))}
       </tr>
     ))}
   </Table>
 );
-
-/** Why a request failed, in its most exact word. */
-const reasonOf = ({ rule, provider_code: code, provider_error: kind, error_type: type, requests }: Listed): string =>
-  [rule ?? (kind === null ? type : code === null ? kind : `${kind}: ${code}`), requests > 1 && `${requests} times`]
-    .filter(Boolean)
-    .join(", ");

@@ -66,6 +66,22 @@ const latencies = [
   percentile("duration_ms_p95", "Whole answer p95"),
 ];
 
+/** Every measure, in the order of the choice of columns. */
+export const measures: readonly Measure[] = [
+  cost,
+  requests,
+  failures,
+  failureRate,
+  tokens,
+  input,
+  cached,
+  output,
+  reasoning,
+  costEach,
+  tokensEach,
+  ...latencies,
+];
+
 interface TabFigures {
   /** Measures to draw, the default one first. */
   readonly drawn: readonly Measure[];

@@ -8,6 +8,7 @@ import { Card, Page } from "../parts/page.tsx";
 import { Empty, Show } from "../parts/state.tsx";
 import { sessionsAddress } from "../requests/address.ts";
 import { type Explorer, type View, activeFilters, explorerTabs, noFilters, tabOf, useExplorer } from "./address.ts";
+import { ColumnChoice } from "./columns.tsx";
 import { type ViewSums, cumulated, drawingOf, loadSums } from "./data.ts";
 import { DimensionField } from "./dimension-field.tsx";
 import { dimensionTitle, dimensionsOf } from "./dimensions.ts";
@@ -32,6 +33,7 @@ export function ExplorerPage() {
     cursor: "",
     show: "",
     sort: "",
+    columns: "",
     measure: "",
     q: "",
     fallback: "",
@@ -65,6 +67,7 @@ export function ExplorerPage() {
             {tabOf(view) === "spend" && <WhatChanged explorer={explorer} refreshes={refreshes} />}
             <Card flush>
               <Shown explorer={explorer} listed={listed} />
+              <ColumnChoice explorer={explorer} listed={listed} />
               {listed ? (
                 <RequestList explorer={explorer} whole={data.whole} refreshes={refreshes} />
               ) : data.totals.length === 0 ? (
@@ -94,7 +97,7 @@ const Tabs = ({ explorer: { view, addressWith } }: { explorer: Explorer }) => (
     {explorerTabs.map(([tab, name]) => (
       <a
         key={tab}
-        href={addressWith({ tab, measure: "", sort: "", show: "" })}
+        href={addressWith({ tab, measure: "", sort: "", show: "", columns: "" })}
         aria-current={tabOf(view) === tab ? "page" : undefined}
       >
         {name}
@@ -105,13 +108,13 @@ const Tabs = ({ explorer: { view, addressWith } }: { explorer: Explorer }) => (
 
 const Shown = ({ explorer: { view, addressWith }, listed }: { explorer: Explorer; listed: boolean }) => (
   <nav class="tab-links inner" aria-label="Below the chart">
-    <a href={addressWith({ show: "sums" })} aria-current={listed ? undefined : "page"}>
+    <a href={addressWith({ show: "sums", columns: "" })} aria-current={listed ? undefined : "page"}>
       By{" "}
       {dimensionsOf(view)
         .map((dimension) => dimensionTitle(dimension).toLowerCase())
         .join(" and ")}
     </a>
-    <a href={addressWith({ show: "list" })} aria-current={listed ? "page" : undefined}>
+    <a href={addressWith({ show: "list", columns: "" })} aria-current={listed ? "page" : undefined}>
       List of requests
     </a>
     {view.tags !== "" && <a href={sessionsAddress({ tags: view.tags })}>Sessions with these tags</a>}

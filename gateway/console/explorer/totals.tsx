@@ -4,8 +4,9 @@ import { Money } from "../parts/money.tsx";
 import { formatCount, formatPercent } from "../parts/words.ts";
 import { type Explorer, type View, type ViewChange, tabOf } from "./address.ts";
 import { type ViewSums, comparedValue, valueKey, wholeKey } from "./data.ts";
+import { sumColumns } from "./columns.tsx";
 import { type Dimension, dimensionTitle, dimensionsOf, tagOf, withTag } from "./dimensions.ts";
-import { type Measure, type Sums, type Total, cost, drawnMeasure, figuresOf } from "./measures.ts";
+import { type Measure, type Sums, type Total, cost, drawnMeasure } from "./measures.ts";
 import { type ValueNames, partName } from "./names.ts";
 
 interface TotalsProps {
@@ -18,7 +19,7 @@ export function Totals({ explorer, sums, names }: TotalsProps) {
   const { view } = explorer;
   const tab = tabOf(view);
   const measure = drawnMeasure(tab, view.measure);
-  const columns = [measure, ...figuresOf[tab].columns.filter(({ id }) => id !== measure.id)];
+  const columns = sumColumns(view);
   const by = dimensionsOf(view);
   // Most requests have no error: their row would say nothing.
   const listed = tab === "errors" ? sums.totals.filter(({ failures }) => failures > 0) : sums.totals;
@@ -170,7 +171,11 @@ const Cells = ({ sums, columns, explorer: { addressWith }, filter, children }: C
     {columns.map((column, n) => (
       <>
         <td class="number" key={column.id}>
-          <FigureLink href={filter && addressWith({ ...filter, tab: "requests", show: "list", sort: "", measure: "" })}>
+          <FigureLink
+            href={
+              filter && addressWith({ ...filter, tab: "requests", show: "list", sort: "", measure: "", columns: "" })
+            }
+          >
             <Figure sums={sums} measure={column} />
           </FigureLink>
         </td>

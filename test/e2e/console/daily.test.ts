@@ -1,4 +1,5 @@
 /** Daily questions of an operator, each answered in at most three clicks from the front page, with addresses that keep the answer. */
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Browser, Locator, Page } from "playwright-core";
 import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
@@ -168,6 +169,46 @@ models:
     await page.getByRole("button", { name: "Remove What fails" }).click();
     await page.getByText("No saved views in this workspace.").waitFor();
   });
+
+  test("columns are chosen with the keyboard, and are those of the address and of the CSV", async () => {
+    const page = await follow(link("Explorer"));
+    await page.goto("/console/explorer?tab=requests");
+    const heads = () => page.getByRole("columnheader").allInnerTexts();
+    await page.getByRole("columnheader", { name: "Tokens out" }).waitFor();
+    await page.getByText("Columns", { exact: true }).focus();
+    await page.keyboard.press("Enter");
+    for (const name of ["Status", "Key", "Tokens in", "Tokens out", "First token", "Duration"]) {
+      await page.getByRole("checkbox", { name, exact: true }).focus();
+      await page.keyboard.press("Space");
+      await page.getByRole("columnheader", { name, exact: true }).waitFor({ state: "detached" });
+    }
+    await page.getByRole("checkbox", { name: "Session", exact: true }).focus();
+    await page.keyboard.press("Space");
+    await page.waitForURL(/columns=model%2Ccost%2Csession_id/);
+    await page.reload();
+    await page.getByRole("columnheader", { name: "Session" }).waitFor();
+    expect(await heads()).toEqual(["Time (UTC)", "Model", "Cost", "Session"]);
+    expect(await findBarriers(page)).toEqual([]);
+    expect(await csvHead(page)).toBe("id,created_at,requested_model,model,provider,cost_usd,session_id");
+    await page.goto("/console/explorer?by=key&columns=failures,output");
+    await page.getByRole("columnheader", { name: "Output" }).waitFor();
+    expect((await heads()).map((text) => text.replace(/ .$/, ""))).toEqual([
+      "Key",
+      "Cost",
+      "Change",
+      "Failures",
+      "Output",
+    ]);
+    expect(await csvHead(page)).toBe("day,key,cost,failures,output");
+  });
+
+  async function csvHead(page: Page): Promise<string> {
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download CSV" }).click(),
+    ]);
+    return readFileSync(await download.path(), "utf8").split("\r\n", 1)[0] ?? "";
+  }
 
   test("an alert is set on a view, tested, and deleted", async () => {
     const page = await follow(link("Explorer"));

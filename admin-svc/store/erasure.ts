@@ -9,6 +9,7 @@ import { foldAll, lockUsageChanges } from "./ledger/fold.ts";
 import {
   type ErasedValue,
   closeAccounts,
+  hasTagSums,
   isTagValue,
   noteUnrecorded,
   renameInRecords,
@@ -47,9 +48,13 @@ export async function eraseEndUser(
     tags += found.tags;
     if (found.records > 0) onDay(day, records);
   }
-  return runInTransaction(database, async (transaction) => {
+  await runInTransaction(database, async (transaction) => {
     // Batches of records change several sums of tags in an order of their own.
     await lockUsageChanges(transaction);
+    await renameInSums(transaction, value, sql`true`);
+    await closeAccounts(transaction, value);
+  });
+  return runInTransaction(database, async (transaction) => {
     const registered = await transaction
       .deleteFrom("end_users")
       .where("workspace_id", "=", workspaceId)
@@ -68,8 +73,6 @@ export async function eraseEndUser(
       .where(filtersUser(sql`query`, user))
       .execute();
     await deleteRulesOfUser(transaction, workspaceId, user);
-    await renameInSums(transaction, value, sql`true`);
-    await closeAccounts(transaction, value);
     const { sequences, at } = await eraseInAudit(transaction, workspaceId, user);
     const erased = {
       records,
@@ -114,18 +117,17 @@ async function eraseInRecords(
   const { workspaceId, value: user } = value;
   const within = (column: RawBuilder<unknown>) => sql`
     ${column} >= ${day}::timestamp at time zone 'UTC' and ${column} < (${day}::timestamp + interval '1 day') at time zone 'UTC'`;
-  // The tags of a day are searched before batches have to wait.
+  // Searched before batches have to wait.
   const isTag = await isTagValue(database, value, within(sql`opened_at`));
+  const isSummed = await hasTagSums(database, workspaceId);
   return runInTransaction(database, async (transaction) => {
     // A concurrently stored record would keep the name, and its sums would lose it.
     await lockUsageChanges(transaction);
     const during = within(sql`opened_at`);
     const tags = isTag ? await renameInRecords(transaction, value, during, numberOf(workspaceId)) : 0;
-    await renameInSums(transaction, value, sql`day = ${day}::date`);
-    await noteUnrecorded(
-      transaction,
-      sql`turn.workspace_id = ${workspaceId} and turn."user" = ${user} and ${within(sql`turn.opened_at`)}`,
-    );
+    if (isTag && isSummed) await renameInSums(transaction, value, sql`day = ${day}::date`);
+    const ofUser = sql`turn.workspace_id = ${workspaceId} and turn."user" = ${user} and ${within(sql`turn.opened_at`)}`;
+    if (isSummed) await noteUnrecorded(transaction, ofUser, within(sql`call.near`));
     const { numAffectedRows = 0n } = await sql`
       update usage_records set "user" = null, session_id = null, tags = null
       where workspace_id = ${workspaceId} and "user" = ${user} and ${within(sql`opened_at`)}`.execute(transaction);

@@ -85,3 +85,33 @@ test.each([
   // A tenth of a second; it was up to a minute when each call was looked for from the beginning of its message.
   expect(process.cpuUsage(began).user).toBeLessThan(1_500_000);
 });
+
+test.each([
+  [
+    "web_search",
+    "web_search_tool_result",
+    [{ type: "web_search_result", title: "t", url: "https://example.com", page_age: "x" }],
+  ],
+  [
+    "tool_search_tool_regex",
+    "tool_search_tool_result",
+    { tool_references: [{ type: "tool_reference", tool_name: "f" }] },
+  ],
+  ["bash_code_execution", "bash_code_execution_tool_result", { stdout: "", stderr: "" }],
+  ["unknown_tool", "web_fetch_tool_result", { url: "https://example.com" }],
+])("the result of a call of %s is written once, however many calls have its id", (name, type, content) => {
+  const call = { type: "server_tool_use", id: "srvtoolu_1", name, input: {} };
+  const long = JSON.parse(
+    JSON.stringify(content).replace(/"(?:t|f||https:\/\/example\.com)"/g, `"${"r".repeat(50_000)}"`),
+  );
+  const answer = [...Array.from({ length: 300 }, () => call), { type, tool_use_id: "srvtoolu_1", content: long }];
+  const messages = [
+    { role: "user", content: "x" },
+    { role: "assistant", content: answer },
+  ];
+  const body = Buffer.from(JSON.stringify({ model: "a/b", max_tokens: 1, messages }));
+  const context = { headers: {}, sessionId: undefined, serviceMetadata: false };
+  const { request } = parseMessages(body, scanObject(body, "body"), context);
+  // The result was written for each of the calls, 15 MB and more.
+  expect(request.inputJson.length).toBeLessThan(2 * body.length);
+});

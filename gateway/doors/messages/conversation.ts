@@ -68,7 +68,8 @@ export class Conversation {
   #json = "";
   #note = new MessageNote();
   /** Results within the message. */
-  #results: ReadonlyMap<string | undefined, Block> = new Map();
+  /** Results of the calls that are still to come in the message. */
+  #results = new Map<string | undefined, Block>();
 
   constructor(inputs: CallInputTexts) {
     this.#inputs = inputs;
@@ -208,7 +209,7 @@ export class Conversation {
   /** Citations of web pages stay with their text; document citations have no counterpart. */
   #saidPart(block: Block, path: string): InputPart {
     if (block.type !== "text")
-      return toAnswerText({ type: "text", text: describeCall(block, this.#results.get(block.id)) });
+      return toAnswerText({ type: "text", text: describeCall(block, this.#takeResult(block)) });
     const { citations } = block;
     if (Array.isArray(citations) && citations.some((citation) => !isWebCitation(citation as JsonObject)))
       this.#onUnsent(`${path}.citations`, "only citations of web pages are sent back");
@@ -233,9 +234,16 @@ export class Conversation {
       default: {
         const result = this.#results.get(block.id);
         if (result?.type === "tool_search_tool_result") this.#noteSearch(result.content);
-        return isServerCall(block) ? toServerItem(block, result) : undefined;
+        return isServerCall(block) ? toServerItem(block, this.#takeResult(block)) : undefined;
       }
     }
+  }
+
+  /** A result belongs to the first call with its id. Written for each of them, it made a body of 0.5 MB an input of 100 MB. */
+  #takeResult({ id }: Block): Block | undefined {
+    const result = this.#results.get(id);
+    this.#results.delete(id);
+    return result;
   }
 
   #noteSearch(content: unknown): void {
@@ -245,7 +253,7 @@ export class Conversation {
 }
 
 /** The results of server tool calls, by call id; the first of several counts. */
-function serverResultsIn(blocks: readonly Block[]): ReadonlyMap<string | undefined, Block> {
+function serverResultsIn(blocks: readonly Block[]): Map<string | undefined, Block> {
   const results = new Map<string | undefined, Block>();
   for (const block of blocks) {
     if (isServerResult(block) && !results.has(block.tool_use_id)) results.set(block.tool_use_id, block);

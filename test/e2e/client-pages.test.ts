@@ -7,7 +7,7 @@ import {
   type InstalledToolchain,
   type ToolchainName,
   install,
-  offline,
+  offlineVariables,
   programsFolder,
   toolchains,
 } from "../support/clients/languages.ts";
@@ -45,7 +45,12 @@ const blocks = ["README.md", ...findPages().filter((page) => page.startsWith("do
 
 /** @param packages folder of the installation @param file with the code, named as its language requires */
 function run(block: Block, packages: string, file: string, variables: Record<string, string>) {
-  const environment = { ...bareEnvironment(), ...offline, ...variables, PYTHONPATH: [packages, "packages"].join("/") };
+  const environment = {
+    ...bareEnvironment(),
+    ...offlineVariables,
+    ...variables,
+    PYTHONPATH: [packages, "packages"].join("/"),
+  };
   const [command, args, cwd] = {
     js: [process.execPath, ["--input-type=module", "--eval", block.code], join(root, "test")],
     python: ["python3", [file], root],

@@ -4,7 +4,7 @@ import type { Judge, JudgeProfile } from "../../models/internal-calls/judge.ts";
 import type { CallingFeatureOf, FeatureOf, PluginTexts } from "../../turn/feature.ts";
 import { type DryDetectorMap, type DetectorMap } from "./detected/rules.ts";
 import { detectedInput, dryDetectedInput } from "./detected/input.ts";
-import { detectedOutput, dryDetectedOutput } from "./detected/output.ts";
+import { detectorOutputLayer, dryDetectorOutputLayer } from "./detected/output.ts";
 import { readGuardedFiles } from "./input/files.ts";
 import { inputGuardrails } from "./input/guard.ts";
 import { refuseTokens } from "./input/tokens.ts";
@@ -72,8 +72,8 @@ export const outputJudge: AskingGuardrail = {
 export const outputDetectors: AskingGuardrail = {
   id: "guardrail-output-detectors",
   applies: applies.outputDetectors,
-  layer: ({ detectors }) => detectedOutput(detectors),
-  dryRun: ({ detectors }) => dryDetectedOutput(detectors),
+  layer: ({ detectors }) => detectorOutputLayer(detectors),
+  dryRun: ({ detectors }) => dryDetectorOutputLayer(detectors),
 };
 
 export const outputPatterns: GuardrailFeature = {

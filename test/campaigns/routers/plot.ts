@@ -1,7 +1,7 @@
 /** The page of the simulation: a table and a plot in plain text. */
 import { join } from "node:path";
 import { root } from "../../support/processes.ts";
-import { type ChoicePoint, outcomes, simulate, simulatePairs } from "./simulate.ts";
+import { type ChooserResult, outcomes, simulate, simulatePairs } from "./simulate.ts";
 
 export const pagePath = join(root, "docs", "plugins", "simulation.md");
 
@@ -9,8 +9,8 @@ const width = 72;
 const height = 22;
 
 /** Letters stand for the routers, `=` for the line between the cheapest and the best model. */
-function plotOf(points: readonly ChoicePoint[]): string {
-  const [cheapest, best] = points as [ChoicePoint, ChoicePoint];
+function plotOf(points: readonly ChooserResult[]): string {
+  const [cheapest, best] = points as [ChooserResult, ChooserResult];
   const cells = Array.from({ length: height }, () => Array<string>(width).fill(" "));
   const costs = points.map(({ cost }) => cost);
   const shares = points.map(({ solved }) => solved);
@@ -44,7 +44,7 @@ function plotOf(points: readonly ChoicePoint[]): string {
 
 const letterOf = (index: number): string => String.fromCharCode(65 + index);
 
-function tableOf(points: readonly ChoicePoint[]): string {
+function tableOf(points: readonly ChooserResult[]): string {
   const rows = points.map(({ name, cost, solved, line, models }, index) => {
     const most = Object.entries(models).toSorted(([, a], [, b]) => b - a);
     const used = most.slice(0, 3).map(([model, count]) => `${model} ${count}`);

@@ -34,8 +34,8 @@ export const outcomes = JSON.parse(
   readFileSync(join(root, "test", "fixtures", "routers", "outcomes.json"), "utf8"),
 ) as Outcomes;
 
-/** A way to choose a model, over all requests or only those for code. */
-export interface ChoicePoint {
+/** The result of one way to choose models, for all requests or only those for code: a point in the plot of cost and solved tasks. */
+export interface ChooserResult {
   readonly name: string;
   /** USD per thousand requests, with answers of 600 tokens. */
   readonly cost: number;
@@ -43,7 +43,7 @@ export interface ChoicePoint {
   readonly solved: number;
   /** Percentage of tasks solved at the same cost by a random choice between the cheapest and the best model. */
   readonly line: number;
-  /** Models chosen, by the number of requests. */
+  /** Number of requests for which each model was chosen, by the model's id. */
   readonly models: Readonly<Record<string, number>>;
 }
 
@@ -114,7 +114,7 @@ export const chooseAuto = (text: string): string => auto({ text, benchmark: "", 
 const tiers = ["low", "medium", "high", "xhigh", "max"];
 
 /** The points of all routers over these requests, after the points of the cheapest and the best model. */
-export function simulate(): Readonly<Record<"all" | "code" | "switchyard" | "weak", readonly ChoicePoint[]>> {
+export function simulate(): Readonly<Record<"all" | "code" | "switchyard" | "weak", readonly ChooserResult[]>> {
   const every: Readonly<Record<string, Choose>> = {
     auto,
     ...Object.fromEntries(
@@ -151,7 +151,7 @@ export function simulate(): Readonly<Record<"all" | "code" | "switchyard" | "wea
 /** Candidates of service/switchyard, named in the request. */
 type Pair = Readonly<Record<PriceTier, string>>;
 
-const pointsOfPair = (pair: Pair): readonly ChoicePoint[] =>
+const pointsOfPair = (pair: Pair): readonly ChooserResult[] =>
   pointsOf(
     {
       efficient: () => pair.efficient,
@@ -167,12 +167,12 @@ const bothPrices = (model: string): number => {
 };
 
 /** The point of service/switchyard for each pair of models with the dearer one solving more. */
-export function simulatePairs(): readonly ChoicePoint[] {
+export function simulatePairs(): readonly ChooserResult[] {
   const pairs = slugs.flatMap((efficient) =>
     slugs.flatMap((capable) => (bothPrices(efficient) < bothPrices(capable) ? [{ efficient, capable }] : [])),
   );
   return pairs.flatMap((pair) => {
-    const [cheap, dear, chosen] = pointsOfPair(pair) as [ChoicePoint, ChoicePoint, ChoicePoint];
+    const [cheap, dear, chosen] = pointsOfPair(pair) as [ChooserResult, ChooserResult, ChooserResult];
     return dear.solved > cheap.solved ? [chosen] : [];
   });
 }
@@ -181,7 +181,7 @@ export function simulatePairs(): readonly ChoicePoint[] {
 function pointsOf(
   choices: Readonly<Record<string, Choose>>,
   requests: readonly SimulatedRequest[],
-): readonly ChoicePoint[] {
+): readonly ChooserResult[] {
   const measured = Object.entries(choices).map(([name, choose]) => ({ name, ...measure(choose, requests) }));
   const [cheap, dear] = measured as [(typeof measured)[0], (typeof measured)[0]];
   return measured.map((point) => {
@@ -193,7 +193,7 @@ function pointsOf(
 function withEnds(
   routers: Readonly<Record<string, Choose>>,
   requests: readonly SimulatedRequest[],
-): readonly ChoicePoint[] {
+): readonly ChooserResult[] {
   const alone = slugs.map((model) => ({ model, ...measure(() => model, requests) }));
   const cheapest = alone.reduce((a, b) => (b.cost < a.cost ? b : a));
   const best = alone.reduce((a, b) => (b.solved > a.solved ? b : a));

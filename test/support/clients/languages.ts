@@ -31,7 +31,7 @@ export interface Toolchain {
 }
 
 /** Variables to keep clients from fetching from hosts other than the gateway: LiteLLM would fetch a list of prices. */
-export const offline = { LITELLM_LOCAL_MODEL_COST_MAP: "True" };
+export const offlineVariables = { LITELLM_LOCAL_MODEL_COST_MAP: "True" };
 
 const options = { maxBuffer: 64 << 20, timeout: 540_000 };
 
@@ -50,7 +50,7 @@ export const pythonEnvironment = (folder: string): Readonly<Record<string, strin
 /** The command that runs Python with the packages in the folder. */
 const pythonCommand = (folder: string): readonly string[] => [
   "env",
-  ...Object.entries({ ...pythonEnvironment(folder), ...offline }).map(([name, value]) => `${name}=${value}`),
+  ...Object.entries({ ...pythonEnvironment(folder), ...offlineVariables }).map(([name, value]) => `${name}=${value}`),
   "python3",
 ];
 
@@ -184,7 +184,7 @@ function languageVersion({ probe: [program, ...args] }: Toolchain): string | und
   }
 }
 
-/** A runnable set, or the reason why it cannot run. */
+/** The folder of an installed toolchain, or the reason why its client cannot run on this machine. */
 export type InstalledToolchain = { readonly folder: string } | { readonly missing: string };
 
 const installations = new Map<Toolchain, Promise<InstalledToolchain>>();

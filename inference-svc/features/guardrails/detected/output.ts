@@ -17,7 +17,7 @@ import {
 } from "./rules.ts";
 import { SentenceScan } from "./sentence-scan.ts";
 
-export const detectedOutput = (detectors: DetectorMap): Layer =>
+export const detectorOutputLayer = (detectors: DetectorMap): Layer =>
   // Each item is scanned by itself: a detector must see all of a text before the text ends.
   outputGuardLayer("items", (scope, report) =>
     configuredRules(scope, report, detectors).map((rule, rank) => ({
@@ -28,7 +28,7 @@ export const detectedOutput = (detectors: DetectorMap): Layer =>
   );
 
 /** Refuses a missing detector as a turn would; a dry run has no answer to scan. */
-export const dryDetectedOutput = (detectors: DryDetectorMap): Layer =>
+export const dryDetectorOutputLayer = (detectors: DryDetectorMap): Layer =>
   outputGuardLayer("items", (scope, report) => {
     configuredRules(scope, report, detectors);
     return [];

@@ -7,7 +7,7 @@ import { CollectedAnswer, ForwardedAnswer } from "../../../turn/answer-kinds.ts"
 import type { Scope } from "../../../turn/scope.ts";
 import { unansweredKind } from "../../../turn/provider-error.ts";
 import type { Answer, Batch, Turn, TurnEvent } from "../../../turn/turn.ts";
-import { faultOwner, isUncalled } from "./fault-owner.ts";
+import { faultOwner, isRefusedBeforeCall } from "./fault-owner.ts";
 import type { ObservedAttempt } from "./ejection.ts";
 import type { Endpoint } from "../catalog.ts";
 import type { EndpointRecord, EndpointRecords } from "../records/endpoint-record.ts";
@@ -126,7 +126,8 @@ class EndpointAttempt {
     const failed = !signal.aborted && faultOwner(fault) === "endpoint";
     this.#observed.end(failed ? "failed" : "neither", now);
     this.#retry?.(failed, now);
-    if (trace.bills.length > this.#billed || !isUncalled(fault)) this.#note(fault.attemptStatus, unansweredKind(fault));
+    if (trace.bills.length > this.#billed || !isRefusedBeforeCall(fault))
+      this.#note(fault.attemptStatus, unansweredKind(fault));
   }
 
   #note(status: number, error?: UnansweredKind): void {

@@ -5,7 +5,7 @@ import type { TurnRequest } from "../../../turn/request.ts";
 import { type Overflow, unansweredKind } from "../../../turn/provider-error.ts";
 import { isModelLimit } from "../../../turn/model-limits.ts";
 import type { Endpoint } from "../catalog.ts";
-import { faultOwner, isUncalled } from "./fault-owner.ts";
+import { faultOwner, isRefusedBeforeCall } from "./fault-owner.ts";
 import type { AttemptSchedule } from "./schedule.ts";
 
 /** The last failure of an endpoint. */
@@ -127,7 +127,7 @@ const overloadedMs = (schedule: AttemptSchedule): number =>
 function toPreviousError({ endpoint: { providerName: provider }, fault }: EndpointFailure): object {
   const error = unansweredKind(fault);
   return {
-    ...(!isUncalled(fault) && { provider }),
+    ...(!isRefusedBeforeCall(fault) && { provider }),
     code: fault.errorType,
     status: fault.attemptStatus,
     ...(error && { error }),

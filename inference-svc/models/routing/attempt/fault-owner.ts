@@ -44,5 +44,5 @@ export const isBudgetRefusal = ({ reason }: Fault): boolean =>
   reason === FaultReason.GUARDRAIL_BLOCKED;
 
 /** A refusal by a budget, a limit of models or the ledger is no attempt: no provider was called. */
-export const isUncalled = (fault: Fault): boolean =>
+export const isRefusedBeforeCall = (fault: Fault): boolean =>
   isBudgetRefusal(fault) || isModelLimit(fault) || isGatewayUnavailable(fault);

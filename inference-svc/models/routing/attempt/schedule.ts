@@ -4,7 +4,7 @@
  */
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { type AttemptDeadline, noAttemptDeadline } from "../../../turn/scope.ts";
-import { faultOwner, isUncalled } from "./fault-owner.ts";
+import { faultOwner, isRefusedBeforeCall } from "./fault-owner.ts";
 import type { Endpoint } from "../catalog.ts";
 import type { EndpointRecords } from "../records/endpoint-record.ts";
 
@@ -90,7 +90,7 @@ export class AttemptSchedule {
   failed(endpoint: Endpoint, fault: Fault): void {
     const tally = this.#tally(endpoint);
     const owner = faultOwner(fault);
-    if (!isUncalled(fault)) this.#hasCalled = true;
+    if (!isRefusedBeforeCall(fault)) this.#hasCalled = true;
     if (owner === "caller") tally.refused = true;
     if (owner !== "credential" && fault.repeat !== "now") tally.attempts++;
     if (tally.refused || this.#tries.get(endpoint)! >= maxAttemptsPerEndpoint) return;

@@ -104,7 +104,7 @@ export class CallWriter {
   }
 }
 
-export class OtherWriter {
+export class WholeItemWriter {
   readonly #emit: Emit;
   readonly #index: number;
   readonly #start: OutputItem;

@@ -2,7 +2,7 @@
 import type { OutputItem } from "../../../turn/turn.ts";
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import { append } from "@sluice/proto/lib/text/append.js";
-import { CallWriter, type Emit, type ItemStatus, OtherWriter, requireAlreadySent } from "./item-writer.ts";
+import { CallWriter, type Emit, type ItemStatus, WholeItemWriter, requireAlreadySent } from "./item-writer.ts";
 import type { JsonObject } from "../json.ts";
 import { PartSequence } from "./part-sequence.ts";
 import { plainIds, withPlainIds } from "./plain-ids.ts";
@@ -83,8 +83,8 @@ export class Output {
   }
 
   /** Begins an item without deltas. */
-  other(item: OutputItem): OtherWriter {
-    return new OtherWriter(this.#emit, this.#count++, item);
+  other(item: OutputItem): WholeItemWriter {
+    return new WholeItemWriter(this.#emit, this.#count++, item);
   }
 
   /**

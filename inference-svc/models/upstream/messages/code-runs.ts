@@ -1,12 +1,12 @@
 /** Code run by the provider: the call is one block, its output another. */
 import { newId } from "@sluice/proto/lib/ids/id.js";
-import type { OtherWriter } from "../events/item-writer.ts";
+import type { WholeItemWriter } from "../events/item-writer.ts";
 import type { Output } from "../events/output.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 import { type BlockReader, readInput } from "./block-reader.ts";
 
 interface Run {
-  readonly writer: OtherWriter;
+  readonly writer: WholeItemWriter;
   readonly index: number;
   code: string;
 }

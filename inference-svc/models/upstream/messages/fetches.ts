@@ -1,13 +1,13 @@
 /** Pages read by the provider: the call is one block, the page another. */
 import { newId } from "@sluice/proto/lib/ids/id.js";
-import type { OtherWriter } from "../events/item-writer.ts";
+import type { WholeItemWriter } from "../events/item-writer.ts";
 import type { Output } from "../events/output.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 import { webFetchName } from "../translate/blocks/tools.ts";
 import { type BlockReader, readInput } from "./block-reader.ts";
 
 interface Fetch {
-  readonly writer: OtherWriter;
+  readonly writer: WholeItemWriter;
   url: string;
 }
 

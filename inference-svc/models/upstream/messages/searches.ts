@@ -1,6 +1,6 @@
 /** Web searches run by the provider: the call is one block, its results another. */
 import { newId } from "@sluice/proto/lib/ids/id.js";
-import type { OtherWriter } from "../events/item-writer.ts";
+import type { WholeItemWriter } from "../events/item-writer.ts";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
 import type { Output } from "../events/output.ts";
 import { type BlockReader, readInput } from "./block-reader.ts";
@@ -9,7 +9,7 @@ import { webSearchName } from "../translate/blocks/tools.ts";
 type SearchStatus = "completed" | "failed" | "in_progress";
 
 interface Search {
-  readonly writer: OtherWriter;
+  readonly writer: WholeItemWriter;
   readonly index: number;
   query: string;
 }

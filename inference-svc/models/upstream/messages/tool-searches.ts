@@ -1,14 +1,14 @@
 /** Searches in deferred tools, made by the provider: the call is one block, the names of the results another. */
 import { isAnthropicSearch } from "@sluice/proto/contract/tools/tool-search.js";
 import { newId } from "@sluice/proto/lib/ids/id.js";
-import type { OtherWriter } from "../events/item-writer.ts";
+import type { WholeItemWriter } from "../events/item-writer.ts";
 import type { Output } from "../events/output.ts";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
 import type { SentTools } from "../translate/names/tool-names.ts";
 import { type BlockReader, readInput } from "./block-reader.ts";
 
 interface Search {
-  readonly writer: OtherWriter;
+  readonly writer: WholeItemWriter;
   query: string;
 }
 

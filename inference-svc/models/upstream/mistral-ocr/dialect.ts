@@ -3,7 +3,7 @@ import { bearer } from "../credentials/bearer.ts";
 import { chatError } from "../chat/error.ts";
 import type { Dialect } from "../dialect.ts";
 import { serverSentEvents } from "../transport/sse.ts";
-import { refuseMistralOcr } from "./document.ts";
+import { refuseOcrRequest } from "./document.ts";
 import { mistralOcrBody } from "./request.ts";
 import { MistralOcrTranslator } from "./stream.ts";
 
@@ -12,7 +12,7 @@ export const mistralOcr: Dialect = {
   // The API answers with one JSON object, even if a stream is requested.
   framing: { ...serverSentEvents, type: "application/json" },
   headers: bearer,
-  refusal: refuseMistralOcr,
+  refusal: refuseOcrRequest,
   body: mistralOcrBody,
   open: (request, target, emit) => new MistralOcrTranslator(request, target, emit),
   error: chatError,

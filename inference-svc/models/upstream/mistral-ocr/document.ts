@@ -22,7 +22,7 @@ const isFetchable = (url: string): boolean => /^https?:\/\//i.test(url);
 const findDocuments = (input: readonly InputItem[]): readonly JsonObject[] =>
   findSpecialInputs(input).flatMap(({ part }) => (part !== undefined && media.has(part.type) ? [part] : []));
 
-export function refuseMistralOcr(request: TurnRequest): Refusal | undefined {
+export function refuseOcrRequest(request: TurnRequest): Refusal | undefined {
   const refusal = refuseTools(request, noHostedTools) ?? refuseInput(request.input, refusePart);
   if (refusal) return refusal;
   if (request.tools.length > 0) return { path: "tools", message: unsupportedMessage("tools") };
@@ -53,7 +53,7 @@ function urlOf({ type, image_url, file_data, file_url }: JsonObject): string | u
   return isFetchable(text(file_url)) ? text(file_url) : undefined;
 }
 
-/** @param input of a request accepted by `refuseMistralOcr` */
+/** @param input of a request accepted by `refuseOcrRequest` */
 export function findDocument(input: readonly InputItem[]): JsonObject {
   const [part = {}] = findDocuments(input);
   return part.type === "input_image"

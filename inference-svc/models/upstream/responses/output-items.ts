@@ -1,7 +1,7 @@
 /** Reads the output items of a Responses answer. */
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { OutputItem } from "../../../turn/turn.ts";
-import type { CallWriter, ItemStatus, OtherWriter } from "../events/item-writer.ts";
+import type { CallWriter, ItemStatus, WholeItemWriter } from "../events/item-writer.ts";
 import { type JsonObject, text } from "../json.ts";
 import { hasCallText } from "../translate/call-text.ts";
 import type { ItemReader, ReadContext } from "./item-reader.ts";
@@ -100,7 +100,7 @@ export const callReader = (call: CallWriter): ItemReader => ({
   },
 });
 
-export const otherReader = (other: OtherWriter): ItemReader => ({
+export const otherReader = (other: WholeItemWriter): ItemReader => ({
   event: () => false,
   complete: () => undefined,
   end(item, status) {

@@ -2,7 +2,7 @@
 import { toGeneratedAnswer } from "@sluice/inference-svc/turn/answer-kinds.js";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
-import { detectedOutput } from "@sluice/inference-svc/features/guardrails/detected/output.js";
+import { detectorOutputLayer } from "@sluice/inference-svc/features/guardrails/detected/output.js";
 import type { DetectedRule } from "@sluice/inference-svc/features/guardrails/detected/rules.js";
 import { SentenceScan } from "@sluice/inference-svc/features/guardrails/detected/sentence-scan.js";
 import type { Batch, Turn, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
@@ -97,7 +97,7 @@ async function guarded(
     detectors: [{ detector, category, action }],
   });
   const testScope = newScope({ guardrail });
-  const ending = await runTestTurn(detectedOutput(detectors.byId)(turn), testRequest(), testScope);
+  const ending = await runTestTurn(detectorOutputLayer(detectors.byId)(turn), testRequest(), testScope);
   return { ...ending, stages: testScope.scope.trace.stages };
 }
 

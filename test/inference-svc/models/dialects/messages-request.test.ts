@@ -4,7 +4,7 @@ import type { HostedTool, InputItem, TurnRequest } from "@sluice/inference-svc/t
 import { functionTool } from "../../asking.js";
 import {
   buildMessagesBody,
-  messagesWithBudget,
+  messagesWithThinkingBudget,
   messagesWithPrompts,
   findMessagesDropped,
   refuseMessagesRequest,
@@ -400,7 +400,7 @@ describe("thought", () => {
   test("thoughts are omitted where the client wants none, and such a wish alone starts none", () => {
     const omitted = { display: "omitted" };
     expect(saidOf({ effort: "high", summary: "omitted" })).toEqual([{ ...adaptive, ...omitted }, "high", []]);
-    const budget = saidOf({ maxTokens: 2_000, summary: "omitted" }, messagesWithBudget);
+    const budget = saidOf({ maxTokens: 2_000, summary: "omitted" }, messagesWithThinkingBudget);
     expect(budget).toEqual([{ ...enabled(2_000), ...omitted }, undefined, []]);
     expect(saidOf({ summary: "omitted" })).toEqual([undefined, undefined, []]);
   });
@@ -413,30 +413,34 @@ describe("thought", () => {
   });
 
   test("earlier models take a budget within the answer", () => {
-    expect(saidOf({ effort: "high" }, messagesWithBudget)).toEqual([enabled(8_000), undefined, []]);
-    expect(saidOf({ effort: "minimal" }, messagesWithBudget)[0]).toEqual(enabled(1_024));
-    expect(saidOf({ maxTokens: 2_000, effort: "low" }, messagesWithBudget)).toEqual([
+    expect(saidOf({ effort: "high" }, messagesWithThinkingBudget)).toEqual([enabled(8_000), undefined, []]);
+    expect(saidOf({ effort: "minimal" }, messagesWithThinkingBudget)[0]).toEqual(enabled(1_024));
+    expect(saidOf({ maxTokens: 2_000, effort: "low" }, messagesWithThinkingBudget)).toEqual([
       enabled(2_000),
       undefined,
       ["reasoning.effort"],
     ]);
-    expect(saidOf({ maxTokens: 20_000 }, messagesWithBudget)).toEqual([
+    expect(saidOf({ maxTokens: 20_000 }, messagesWithThinkingBudget)).toEqual([
       enabled(9_999),
       undefined,
       ["reasoning.max_tokens"],
     ]);
-    expect(saidOf({ maxTokens: 10 }, messagesWithBudget)).toEqual([
+    expect(saidOf({ maxTokens: 10 }, messagesWithThinkingBudget)).toEqual([
       enabled(1_024),
       undefined,
       ["reasoning.max_tokens"],
     ]);
-    const small = saidOf({ effort: "high" }, messagesWithBudget, { maxOutputTokens: 1_024 });
+    const small = saidOf({ effort: "high" }, messagesWithThinkingBudget, { maxOutputTokens: 1_024 });
     expect(small).toEqual([undefined, undefined, ["reasoning.effort"]]);
-    expect(saidOf({ summary: "auto" }, messagesWithBudget)).toEqual([undefined, undefined, ["reasoning.summary"]]);
+    expect(saidOf({ summary: "auto" }, messagesWithThinkingBudget)).toEqual([
+      undefined,
+      undefined,
+      ["reasoning.summary"],
+    ]);
   });
 
   test("disabled thinking is sent if the endpoint supports it", () => {
-    expect(saidOf({ effort: "none" }, messagesWithBudget)).toEqual([undefined, undefined, []]);
+    expect(saidOf({ effort: "none" }, messagesWithThinkingBudget)).toEqual([undefined, undefined, []]);
     expect(saidOf({ effort: "none" })).toEqual([undefined, "low", ["reasoning.effort"]]);
     for (const type of ["disabled", "between_tools"]) {
       const at = { ...messagesTarget, supportedParameters: ["reasoning", `thinking.${type}`] };
@@ -469,23 +473,35 @@ describe("thought", () => {
   test("no budget is sent with a required call, nor after an unsigned call", () => {
     const forced = { tools: [functionTool()], toolChoice: "required" as const };
     expect(saidOf({ effort: "high" }, messagesTarget, forced)).toEqual([adaptive, "high", []]);
-    expect(saidOf({ effort: "high" }, messagesWithBudget, forced)).toEqual([
+    expect(saidOf({ effort: "high" }, messagesWithThinkingBudget, forced)).toEqual([
       undefined,
       undefined,
       ["reasoning.effort"],
     ]);
     const without = [say("user", "u"), calls("a"), answers("a", "1")];
-    expect(saidOf({ effort: "high" }, messagesWithBudget, { input: without })[2]).toEqual(["reasoning.effort"]);
+    expect(saidOf({ effort: "high" }, messagesWithThinkingBudget, { input: without })[2]).toEqual(["reasoning.effort"]);
     const signed = [say("user", "u"), thinks({ signature: "s" }), calls("a"), answers("a", "1")];
-    expect(saidOf({ effort: "high" }, messagesWithBudget, { input: signed })).toEqual([enabled(8_000), undefined, []]);
+    expect(saidOf({ effort: "high" }, messagesWithThinkingBudget, { input: signed })).toEqual([
+      enabled(8_000),
+      undefined,
+      [],
+    ]);
   });
 
   test("an effort in Anthropic's own format does not enable thinking, because thinking has a field there", () => {
     const door = { door: "messages" as const };
     expect(saidOf({ effort: "low" }, messagesTarget, door)).toEqual([undefined, "low", []]);
     expect(saidOf({ effort: "low", enabled: true }, messagesTarget, door)).toEqual([adaptive, "low", []]);
-    expect(saidOf({ effort: "low" }, messagesWithBudget, door)).toEqual([undefined, undefined, ["reasoning.effort"]]);
-    expect(saidOf({ effort: "low", enabled: true }, messagesWithBudget, door)).toEqual([enabled(2_000), undefined, []]);
+    expect(saidOf({ effort: "low" }, messagesWithThinkingBudget, door)).toEqual([
+      undefined,
+      undefined,
+      ["reasoning.effort"],
+    ]);
+    expect(saidOf({ effort: "low", enabled: true }, messagesWithThinkingBudget, door)).toEqual([
+      enabled(2_000),
+      undefined,
+      [],
+    ]);
   });
 
   test("a change in the conversation counts", () => {
@@ -514,7 +530,9 @@ describe("thought", () => {
 
   test("a display that the client has not written is not sent with a budget, and is a summary elsewhere", () => {
     const implied = { maxTokens: 2_000, summary: "auto", isSummaryImplied: true } as const;
-    expect(buildMessagesBody({ reasoning: implied, maxOutputTokens: 10_000 }, messagesWithBudget).thinking).toEqual({
+    expect(
+      buildMessagesBody({ reasoning: implied, maxOutputTokens: 10_000 }, messagesWithThinkingBudget).thinking,
+    ).toEqual({
       type: "enabled",
       budget_tokens: 2_000,
     });

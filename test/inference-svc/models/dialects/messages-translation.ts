@@ -9,7 +9,7 @@ import { testRequest, itemsOf } from "../../asking.js";
 
 export const messagesTarget: Target = { upstreamModel: "m", tier: "default", original: false };
 /** A model from before 4.6: it takes a budget, not an effort. */
-export const messagesWithBudget: Target = {
+export const messagesWithThinkingBudget: Target = {
   ...messagesTarget,
   supportedParameters: ["reasoning", "reasoning.max_tokens", "tool_choice"],
 };

@@ -2,7 +2,7 @@
 import { chat } from "@sluice/inference-svc/models/upstream/chat/dialect.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { chatChunk } from "../../../../support/providers/upstream.ts";
-import { type WireFormat, citedPlaces, plainTarget, toReads } from "./format.ts";
+import { type WireFormat, citedPlaces, plainTarget, sseReads } from "./format.ts";
 import { type Counts, type Piece, type Scene, rawJson, takeTurns, sumOf } from "./scene.ts";
 
 const words = { end: "stop", calls: "tool_calls", limit: "length", filter: "content_filter" };
@@ -109,7 +109,7 @@ const common = {
   },
   noise: [
     Buffer.from(": keep-alive\n\n"),
-    ...toReads(
+    ...sseReads(
       chatChunk({ role: "assistant", content: null, refusal: null, reasoning_content: null, tool_calls: null }),
       chatChunk({ content: "", tool_calls: [] }, null, { error: null, usage: null }),
       chatChunk({ hologram: 1 }),
@@ -128,7 +128,7 @@ const common = {
       ],
       [{ object: "error", message: "boom" }, FaultReason.PROVIDER_FAILED],
     ] as const
-  ).map(([event, reason]) => [toReads(event)[0] as Uint8Array, reason] as const),
+  ).map(([event, reason]) => [sseReads(event)[0] as Uint8Array, reason] as const),
 } satisfies Partial<WireFormat>;
 
 function chatFormat(
@@ -144,7 +144,7 @@ function chatFormat(
     thoughts,
     kinds: ["text", "thought", "refusal", "call", "image", ...(thoughts.isSigned ? (["summary"] as const) : [])],
     stream: (scene, word = words[scene.stop ?? "end"]) =>
-      toReads(
+      sseReads(
         chatChunk({ role: "assistant", content: "" }),
         ...deltasOf(scene, think).map((delta) => chatChunk(delta)),
         chatChunk({}, word),

@@ -12,7 +12,7 @@ import {
   cohereTarget,
   cohereThoughtBlock,
 } from "../cohere-translation.ts";
-import { type WireFormat, citedPlaces, toReads } from "./format.ts";
+import { type WireFormat, citedPlaces, sseReads } from "./format.ts";
 import { type Counts, type Piece, type Scene, sumOf } from "./scene.ts";
 
 const words = { end: "COMPLETE", calls: "TOOL_CALL", limit: "MAX_TOKENS", filter: "COMPLETE" };
@@ -81,7 +81,7 @@ export const cohereAnswers: WireFormat = {
     TIMEOUT: FaultReason.PROVIDER_TIMEOUT,
   },
   stream: (scene, word = words[scene.stop ?? "end"]) =>
-    toReads(cohereStart, ...scene.pieces.flatMap(eventsOf), {
+    sseReads(cohereStart, ...scene.pieces.flatMap(eventsOf), {
       type: "message-end",
       delta: { finish_reason: word, ...figuresOf(scene) },
     }),
@@ -96,7 +96,7 @@ export const cohereAnswers: WireFormat = {
   },
   noise: [
     Buffer.from(": keep-alive\n\n"),
-    ...toReads(
+    ...sseReads(
       { type: "debug", prompt: "p" },
       { type: "later", message: "m" },
       { type: "content-delta", delta: { message: { content: 7 } } },
@@ -115,5 +115,5 @@ export const cohereAnswers: WireFormat = {
       [{ type: "error" }, FaultReason.PROVIDER_FAILED],
       [{ type: "message-end" }, FaultReason.PROVIDER_FAILED],
     ] as const
-  ).map(([event, reason]) => [toReads(event)[0] as Uint8Array, reason] as const),
+  ).map(([event, reason]) => [sseReads(event)[0] as Uint8Array, reason] as const),
 };

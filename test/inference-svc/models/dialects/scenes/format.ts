@@ -41,7 +41,7 @@ export interface WireFormat extends AnswerFormat {
 }
 
 /** Events of a stream of server-sent events. */
-export const toReads = (...events: readonly unknown[]): readonly Uint8Array[] =>
+export const sseReads = (...events: readonly unknown[]): readonly Uint8Array[] =>
   events.map((event) => Buffer.from(sse(event)));
 
 /** @returns the deltas with the places of their sources, in code points */

@@ -2,7 +2,7 @@
 import { gemini } from "@sluice/inference-svc/models/upstream/gemini/dialect.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { geminiTarget } from "../gemini-translation.ts";
-import { type WireFormat, citedPlaces, toReads } from "./format.ts";
+import { type WireFormat, citedPlaces, sseReads } from "./format.ts";
 import { type Piece, type Scene, rawPiece, rawJson, sumOf } from "./scene.ts";
 
 const words = { end: "STOP", calls: "STOP", limit: "MAX_TOKENS", filter: "SAFETY" };
@@ -68,7 +68,7 @@ const chunkOf = (parts: readonly object[], candidate: object, more: object) => (
   responseId: "r1",
 });
 
-const error = (code: number, status: string) => toReads({ error: { code, message: "Why", status } })[0] as Uint8Array;
+const error = (code: number, status: string) => sseReads({ error: { code, message: "Why", status } })[0] as Uint8Array;
 
 export const geminiAnswers: WireFormat = {
   name: "gemini",
@@ -101,7 +101,7 @@ export const geminiAnswers: WireFormat = {
   },
   stream: (scene, word = words[scene.stop ?? "end"]) => {
     const prompt = scene.counts ? { usageMetadata: { promptTokenCount: scene.counts.input - 4 } } : {};
-    return toReads(
+    return sseReads(
       ...scene.pieces.flatMap(partsOf).map((part) => rawJson(chunkOf([part], {}, prompt))),
       chunkOf([{ text: "" }], { finishReason: word, ...groundingOf(scene) }, usageOf(scene)),
     );
@@ -114,7 +114,7 @@ export const geminiAnswers: WireFormat = {
         usageOf(scene),
       ),
     ),
-  noise: toReads(
+  noise: sseReads(
     chunkOf([{ hologram: 1 }, { executableCode: { code: "1" } }, { functionCall: {} }], {}, {}),
     { promptFeedback: { safetyRatings: [] } },
     { candidates: [{ index: 1, content: { parts: [{ text: "another candidate" }] } }] },
@@ -125,6 +125,6 @@ export const geminiAnswers: WireFormat = {
     [error(500, "INTERNAL"), FaultReason.PROVIDER_FAILED],
     [error(503, "UNAVAILABLE"), FaultReason.PROVIDER_OVERLOADED],
     [error(504, "DEADLINE_EXCEEDED"), FaultReason.PROVIDER_TIMEOUT],
-    [toReads({ promptFeedback: { blockReason: "PROHIBITED_CONTENT" } })[0] as Uint8Array, FaultReason.CONTENT_POLICY],
+    [sseReads({ promptFeedback: { blockReason: "PROHIBITED_CONTENT" } })[0] as Uint8Array, FaultReason.CONTENT_POLICY],
   ],
 };

@@ -2,7 +2,7 @@
 import { messages } from "@sluice/inference-svc/models/upstream/messages/dialect.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { messagesBlock, messagesStart, messagesStop, wholeMessage } from "../messages-translation.ts";
-import { type WireFormat, plainTarget, toReads } from "./format.ts";
+import { type WireFormat, plainTarget, sseReads } from "./format.ts";
 import { type Piece, type Scene, rawPiece, rawJson, sumOf } from "./scene.ts";
 
 const words = { end: "end_turn", calls: "tool_use", limit: "max_tokens", filter: "refusal" };
@@ -77,7 +77,7 @@ function usageOf({ counts, tier }: Scene): object {
 }
 
 const error = (type: string) =>
-  toReads({ type: "error", error: { type, message: "Why" }, request_id: "req_1" })[0] as Uint8Array;
+  sseReads({ type: "error", error: { type, message: "Why" }, request_id: "req_1" })[0] as Uint8Array;
 
 export const messagesAnswers: WireFormat = {
   name: "messages",
@@ -105,7 +105,7 @@ export const messagesAnswers: WireFormat = {
     const usage = usageOf(scene);
     const first = scene.counts ? { ...usage, output_tokens: 1, output_tokens_details: null } : usage;
     const last = scene.counts ? { ...usage, cache_read_input_tokens: null } : {};
-    return toReads(
+    return sseReads(
       messagesStart(scene.counts || scene.tier !== undefined ? first : (null as unknown as object)),
       ...scene.pieces.flatMap(blocksOf).flatMap(({ start, deltas }, index) => messagesBlock(index, start, ...deltas)),
       ...messagesStop(word, scene.counts ? last : (null as unknown as object)),
@@ -118,13 +118,13 @@ export const messagesAnswers: WireFormat = {
         { stop_reason: word, usage: scene.counts || scene.tier !== undefined ? usageOf(scene) : null },
       ),
     ),
-  noise: [Buffer.from(": keep-alive\n\n"), ...toReads({ type: "ping" }, { type: "message_note" }, "{}")],
+  noise: [Buffer.from(": keep-alive\n\n"), ...sseReads({ type: "ping" }, { type: "message_note" }, "{}")],
   failures: [
     [error("invalid_request_error"), FaultReason.INVALID_REQUEST],
     [error("rate_limit_error"), FaultReason.RATE_LIMITED],
     [error("api_error"), FaultReason.PROVIDER_FAILED],
     [error("timeout_error"), FaultReason.PROVIDER_TIMEOUT],
     [error("overloaded_error"), FaultReason.PROVIDER_OVERLOADED],
-    [toReads({ error: { message: "of a gateway in between" } })[0] as Uint8Array, FaultReason.PROVIDER_FAILED],
+    [sseReads({ error: { message: "of a gateway in between" } })[0] as Uint8Array, FaultReason.PROVIDER_FAILED],
   ],
 };

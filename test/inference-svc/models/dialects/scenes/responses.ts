@@ -2,7 +2,7 @@
 import { responses } from "@sluice/inference-svc/models/upstream/responses/dialect.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { itemAddedEvent, itemDoneEvent } from "../../../features/guardrails/reading.ts";
-import { type WireFormat, citedPlaces, plainTarget, toReads } from "./format.ts";
+import { type WireFormat, citedPlaces, plainTarget, sseReads } from "./format.ts";
 import { type Counts, type Piece, type Scene, takeTurns, sumOf } from "./scene.ts";
 
 /** The list of a part in its item, its type, and the event and the number of its deltas. */
@@ -150,7 +150,7 @@ export const responsesAnswers: WireFormat = {
     const lists = items.map((item, at) => eventsOf(item, at, statusOf(scene, at === items.length - 1)));
     const output = items.map((item, at) => itemOf(item, at, statusOf(scene, at === items.length - 1)));
     const response = responseOf(scene, output, word) as { readonly status: string };
-    return toReads(
+    return sseReads(
       { type: "response.created", response: { ...response, status: "in_progress", output: [] } },
       ...(scene.interleaved === true ? takeTurns(lists) : lists.flat()),
       { type: response.status === "incomplete" ? "response.incomplete" : "response.completed", response },
@@ -161,7 +161,7 @@ export const responsesAnswers: WireFormat = {
     const output = items.map((item, at) => itemOf(item, at, statusOf(scene, at === items.length - 1)));
     return JSON.stringify(responseOf(scene, output, word));
   },
-  noise: toReads(
+  noise: sseReads(
     { type: "response.in_progress" },
     { type: "response.queued" },
     { type: "keepalive" },
@@ -183,5 +183,5 @@ export const responsesAnswers: WireFormat = {
       [itemAddedEvent(99, {}), FaultReason.PROVIDER_FAILED],
       [{ type: "response.completed" }, FaultReason.PROVIDER_FAILED],
     ] as const
-  ).map(([event, reason]) => [toReads(event)[0] as Uint8Array, reason] as const),
+  ).map(([event, reason]) => [sseReads(event)[0] as Uint8Array, reason] as const),
 };

@@ -40,7 +40,7 @@ const managers = async (...options: string[]) => {
   );
 };
 
-test("makes a key once and prints it once, on an empty database", async () => {
+test("bootstrap makes a key once and prints it once, on an empty database", async () => {
   const made = await bootstrap();
   expect(kindOfKey(made.key ?? "")).toBe(KeyKind.MANAGEMENT);
   expect(made).toMatchObject({ role: runtimeRole, hash: hashKey(made.key ?? "") });
@@ -112,7 +112,7 @@ test("schema migrate also grants the role for a service without ownership", asyn
   await database.destroy();
 });
 
-test("has its help like every command", async () => {
+test("bootstrap has its help like every command", async () => {
   expect((await admin(["bootstrap", "--help"])).stdout).toMatch(/^usage: admin bootstrap \[--json\]\n/);
   expect((await admin(["--help"])).stdout).toMatch(/^ {2}bootstrap /m);
   expect(await admin(["bootstrap", "now"])).toMatchObject({

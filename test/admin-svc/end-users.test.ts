@@ -46,7 +46,7 @@ const register = (user: string, workspaceId = defaultWorkspaceId) =>
 const microseconds = (timestamp: Timestamp | undefined): bigint =>
   timestamp ? timestamp.seconds * 1_000_000n + BigInt(timestamp.nanos / 1_000) : 0n;
 
-test("sets the state and its time", async () => {
+test("an end user has the state that was set, with the time of its setting", async () => {
   await register("alice");
   const off = await update("alice", false);
   expect(off).toMatchObject({ user: "alice", isActive: false });

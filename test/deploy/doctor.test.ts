@@ -37,7 +37,7 @@ async function wrong(variables: NodeJS.ProcessEnv = {}): Promise<readonly Findin
 
 const failure = (subject: string, text: string) => ({ subject, state: "failed", text: expect.stringContaining(text) });
 
-test("finds nothing wrong with a machine that Sluice can start on", async () => {
+test("doctor finds nothing wrong with a machine that Sluice can start on", async () => {
   const findings = await examine(environment);
   expect(findings.map(({ subject, state }) => `${state} ${subject}`)).toEqual(
     ["Node", "configuration", "credentials", "data folder", "Postgres", "ports", "services"].map(
@@ -93,7 +93,7 @@ describe("finds", () => {
   });
 });
 
-test("asks the services of a running Sluice, and finds one that does not answer", async () => {
+test("doctor asks the services of a running Sluice, and finds one that does not answer", async () => {
   const installation = await startInstallation({ config: good });
   try {
     const its = { SLUICE_DATA_DIR: installation.dataDir, DATABASE_URL: installation.databaseUrl };

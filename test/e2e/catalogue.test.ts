@@ -302,7 +302,7 @@ models:
     expect([answer.status, error.message]).toEqual([status, message]);
   });
 
-  test("providers have their names and data policies, and observed figures", async () => {
+  test("providers have their names and data policies, and observed latency and uptime", async () => {
     type Providers = { data: { slug: string; status: string | null }[] };
     const before = await read<Providers>("/providers", "ProviderList");
     expect(before.data.map(({ slug, status }) => [slug, status])).toEqual([

@@ -44,7 +44,7 @@ const post = (installation: Installation, body: object, init: RequestInit = {}) 
     body: JSON.stringify({ model: "acme/large", input: "Hi", ...body }),
   });
 
-test("the process has the ports, probes and figures of both", async () => {
+test("the process has the ports, probes and metrics of both", async () => {
   const { gateway_health, inference_health, inference } = together.ports;
   for (const [port, room] of [
     [gateway_health, "gateway"],

@@ -69,7 +69,7 @@ test("a test calls the cheapest model once, and reports the result", async () =>
   expect(acme.requests.slice(before)).toMatchObject([{ json: { max_tokens: 16 } }]);
 });
 
-test("calls a model by its slug or by the provider's name", async () => {
+test("the test of a provider calls a model by its slug or by the provider's name", async () => {
   for (const model of ["acme/large", "large-2"]) {
     acme.script([chatAnswer({ content: "Yes." })]);
     expect((await tryProvider("acme", { model })).data).toMatchObject({
@@ -79,7 +79,7 @@ test("calls a model by its slug or by the provider's name", async () => {
   }
 });
 
-test("explains a failure without key and address", async () => {
+test("the test of a provider explains a failure without key and address", async () => {
   acme.script([{ status: 401, chunks: [{ json: { error: { message: `no such key: ${secret}` } } }] }]);
   const refused = await tryProvider("acme");
   expect(refused).toMatchObject({ status: 200, data: { ok: false, cause: { kind: "refused", status: 401 } } });
@@ -88,7 +88,7 @@ test("explains a failure without key and address", async () => {
   expect(JSON.stringify([refused, unreachable])).not.toMatch(/s3cret|127\.0\.0\.1/);
 });
 
-test("runs one test of a provider at a time", async () => {
+test("only one test of a provider runs at a time", async () => {
   let answer = () => {};
   const held = new Promise<void>((resolve) => (answer = resolve));
   const { chunks = [] } = chatAnswer({ content: "Yes." });

@@ -45,7 +45,7 @@ test("a connection is destroyed five seconds after an unanswered PING, without a
   expect(connection.pings).toBe(1);
 });
 
-test("lasts while PINGs are answered", async () => {
+test("a connection lasts while PINGs are answered", async () => {
   const connection = new Connection(true);
   keepAlive(connection as unknown as Http2Session);
   await jest.advanceTimersByTimeAsync(100_500);

@@ -206,7 +206,7 @@ describe("streams", () => {
     expect(out).toContain("<item.start>So it is ж<item.end><item.start>So it is ");
   });
 
-  test("a tail is held with everything after it, until the next character joined to it by clients", async () => {
+  test("a possible match at the end of a text is held with everything after it, until the text goes on in a later item", async () => {
     const said = ["It is ж", "Hm. ", "And so it goes."];
     const pieces = (["text", "thought", "text"] as const).map((kind, at) => inLetters(kind, said[at] ?? ""));
     const out = await outAfterEach(pieces);

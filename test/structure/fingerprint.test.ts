@@ -148,6 +148,8 @@ describe("the title of a test", () => {
       "begins like the rest of another sentence",
     ],
     ['test.each(rows)("%j is refused", () => {});', "begins with a value, without a noun for it"],
+    ['test("keeps everything in one namespace", () => {});', "lacks its subject"],
+    ['test("its tokens stay with it", () => {});', "lacks its subject"],
   ])("is refused when it is none: %s", (text, fault) => {
     expect(plant(text).flatMap((title) => findTitleFault(title) ?? [])).toEqual([fault]);
   });
@@ -156,6 +158,9 @@ describe("the title of a test", () => {
     'describe("an address", () => {\n  test.each(rows)("%s is public", () => {});\n});',
     'describe("a key is refused", () => {\n  test("with a wrong checksum", () => {});\n});',
     'test.each(rows)("the setting %j is refused", () => {});',
+    'test("calls are counted by their outcome", () => {});',
+    '(helm ? describe : describe.skip)("the chart", () => {\n  test("runs both jobs before each upgrade", () => {});\n});',
+    'describeWithRedis("with Redis", () => {\n  test.each(rows)("counts %s once", () => {});\n});',
   ])("may continue the title of its suite: %s", (text) => {
     expect(plant(text).flatMap((title) => findTitleFault(title) ?? [])).toEqual([]);
   });

@@ -51,34 +51,55 @@ export interface Title extends Remark {
   readonly suites: readonly string[];
 }
 
-/** @returns titles of `test`, `it` and `describe`, also of their forms such as `test.each(rows)(title)`; a placeholder stays as it is written */
+/** @returns titles of tests and of the suites around them, also of forms such as `test.each(rows)(title)`; a placeholder stays as it is written */
 export function readTitles(file: SourceFile): Title[] {
   if (isProto(file)) return [];
-  const found: { call: Span; text: string; line: number; isSuite: boolean }[] = [];
+  const found: { call: Span; text: string; line: number; name: string; isSuite: boolean }[] = [];
   visitNodes(parseSource(file).program, (node) => {
-    const name = node.type === "CallExpression" ? calledName(node) : "";
-    if (!testFunctions.has(name)) return;
+    if (node.type !== "CallExpression") return;
     const [title, ...others] = node["arguments"] as SyntaxNode[];
     if (!title || others.length === 0 || !isText(title)) return;
+    const name = calledName(node);
+    const isTest = testFunctions.has(name);
+    if (!isTest && !others.some(isFunction)) return;
     const text = file.text.slice(spanOf(title).start + 1, spanOf(title).end - 1);
-    found.push({ call: spanOf(node), text, line: title.loc?.start.line ?? 0, isSuite: name === "describe" });
+    found.push({ call: spanOf(node), text, line: title.loc?.start.line ?? 0, name, isSuite: !isTest });
   });
-  const suites = found.filter(({ isSuite }) => isSuite);
-  return found.map(({ call, text, line, isSuite }) => {
-    const outer = suites.filter((suite) => suite.call.start < call.start && call.end < suite.call.end);
-    return { path: file.path, line, text, isSuite, suites: outer.map((suite) => suite.text) };
-  });
+  const tests = found.filter(({ isSuite }) => !isSuite);
+  const suites = found.filter(
+    ({ isSuite, name, call }) => isSuite && (name === "describe" || tests.some((test) => encloses(call, test.call))),
+  );
+  return [...tests, ...suites]
+    .toSorted((a, b) => a.call.start - b.call.start)
+    .map(({ call, text, line, isSuite }) => {
+      const outer = suites.filter((suite) => encloses(suite.call, call));
+      return { path: file.path, line, text, isSuite, suites: outer.map((suite) => suite.text) };
+    });
 }
 
 /** First words that continue another sentence. A title that begins with a value lacks the noun for it, unless a suite gives the noun. */
 const continuing = /^(?:and|but|then|which|so|nor)\b/i;
 const bareValue = /^(?:%[sjdp]|\$[a-z])/;
+const pronoun = /^(?:its?|they|their|them|this|these|those)\b/i;
+
+/** Plural nouns of the product that are verbs, too: "calls are counted" has a subject. */
+const pluralNouns = new Set(
+  "calls changes ends lists matches records reports runs scans searches starts streams sums uses views is_active".split(
+    " ",
+  ),
+);
+
+const beginsWithVerb = (text: string): boolean => {
+  const [word = ""] = /^[a-z'_]+/.exec(text) ?? [];
+  return hasVerb(word) && !pluralNouns.has(word);
+};
 
 /** @returns the reason for which a test's title is no sentence about the product; suites are headings */
 export function findTitleFault({ text, suites, isSuite }: Title): string | undefined {
   if (isSuite) return undefined;
   if (continuing.test(text)) return "begins like the rest of another sentence";
   if (suites.length === 0 && bareValue.test(text)) return "begins with a value, without a noun for it";
+  if (suites.length === 0 && (pronoun.test(text) || beginsWithVerb(text))) return "lacks its subject";
   return [...suites, text].some(hasVerb) ? undefined : "has no verb";
 }
 
@@ -89,7 +110,13 @@ interface Span {
 
 const spanOf = (node: SyntaxNode): Span => node as unknown as Span;
 
-const testFunctions = new Set(["test", "it", "describe"]);
+const encloses = (outer: Span, inner: Span): boolean => outer.start < inner.start && inner.end < outer.end;
+
+/** Functions of Jest that make a test. A suite is any call with a title and a function around tests: `describe`, or one of its conditional forms. */
+const testFunctions = new Set(["test", "it"]);
+
+const isFunction = ({ type }: SyntaxNode): boolean =>
+  type === "ArrowFunctionExpression" || type === "FunctionExpression";
 
 const isText = ({ type }: SyntaxNode): boolean => type === "StringLiteral" || type === "TemplateLiteral";
 

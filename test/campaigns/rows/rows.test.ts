@@ -9,7 +9,7 @@ test("no row has the name of another one", () => {
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
 });
 
-test("rows of the contract get their verdict of the table", async () => {
+test("no row of the contract contradicts the specification, or is worse than its recorded verdict", async () => {
   const started = performance.now();
   const results = await runRows(rowsOfContract);
   const seconds = ((performance.now() - started) / 1_000).toFixed(1);

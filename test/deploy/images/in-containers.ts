@@ -155,7 +155,7 @@ export function inContainers(folder: string, found: Podman | undefined): void {
     expect(stdout.trimEnd().endsWith("data: [DONE]")).toBe(true);
   });
 
-  test("they end on a signal with exit code 0, and leave nothing behind", async () => {
+  test("the containers end on a signal with exit code 0, and leave nothing behind", async () => {
     for (const target of targets.toReversed()) {
       await podman.do("stop", "--time=90", container(target));
       expect([target, await inspect(container(target), "{{.State.ExitCode}}")]).toEqual([target, "0"]);

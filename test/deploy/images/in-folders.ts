@@ -129,7 +129,7 @@ export function inFolders(folder: string): void {
     ]);
   });
 
-  test("they start in their order, are healthy, and the first curl of the README answers", async () => {
+  test("the services start in their order, are healthy, and the first curl of the README answers", async () => {
     const ready = async (target: Target) => {
       const port = Object.entries(settings[target]).find(([name]) => name.endsWith("_HEALTH_PORT"))?.[1];
       const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
@@ -162,7 +162,7 @@ export function inFolders(folder: string): void {
     expect(stdout.trimEnd().endsWith("data: [DONE]")).toBe(true);
   });
 
-  test("they end on a signal with exit code 0", async () => {
+  test("the services end on a signal with exit code 0", async () => {
     for (const { child, exited } of running.toReversed()) {
       child.kill("SIGTERM");
       expect(await exited).toBe("exit code 0");

@@ -61,7 +61,7 @@ describe.each([{ stream: false }, { stream: true }])("%j", (more) => {
     ],
     ["t/cohere", refused({ message: "too many tokens: cannot exceed 40 - received 50." }), "50 tokens > 40"],
     ["t/chat", words("Your input exceeds the context window of this model."), "90001 tokens > 90000"],
-  ] as const)("%s has the figures of %j", async (model, reply, figures) => {
+  ] as const)("%s has the token counts of %j", async (model, reply, figures) => {
     upstream.script([reply]);
     expect(await sendRequest(model, more)).toMatchObject({
       status: 400,
@@ -77,7 +77,7 @@ describe.each([{ stream: false }, { stream: true }])("%j", (more) => {
     expect((await sendRequest("t/messages", more)).error.message).toBe(message);
   });
 
-  test("Sluice's own refusal of an incompressible prompt has the figures, too", async () => {
+  test("Sluice's own refusal of an incompressible prompt has the token counts, too", async () => {
     const { status, error } = await sendRequest("t/small", { system: "word ".repeat(4_000), ...more });
     expect(status).toBe(400);
     const [, requested, maximum] = /^prompt is too long: (\d+) tokens > (\d+) maximum$/.exec(error.message) ?? [];

@@ -37,7 +37,7 @@ const post = (path: string, key: string, body: unknown) =>
 
 const turn = () => post("/responses", installation.apiKey, { model: "sluice/echo", input: "Hello", stream: true });
 
-test("serves turns and administration, and takes new certificates without failing one", async () => {
+test("an installation with TLS serves turns and administration, and takes new certificates without failing one", async () => {
   const statuses: number[] = [];
   const over = new AbortController();
   const asking = async () => {

@@ -161,7 +161,7 @@ describe("a trial", () => {
   });
 });
 
-test("keeps no text in logs and records", async () => {
+test("a trial keeps no text in logs and records", async () => {
   const word = "Quaxolotl";
   await attempt({ guardrail, side: "output", text: [word, " secret-42"] });
   await attempt({ guardrail, text: `${word} anna@acme.test` });
@@ -194,7 +194,7 @@ test.each<[object, number, string]>([
   expect([answer.status, answer.body.error.message]).toEqual([status, expect.stringContaining(message)]);
 });
 
-test("needs a management key, and finds no guardrail of another workspace", async () => {
+test("a trial needs a management key, and finds no guardrail of another workspace", async () => {
   expect((await send("/guardrails/try", { guardrail, text: "x" }, installation.apiKey)).status).toBe(403);
   const made = await send("/guardrails", { name: "ours", ...guardrail });
   const { id } = made.body.data as unknown as { readonly id: string };

@@ -57,7 +57,7 @@ const sendRequest = (key: string, body: object = {}) =>
 
 const shown = async (hash: string) => (await manage("GET", `/keys/${hash}`)).data;
 
-test("a spent budget is 402 with the figures", async () => {
+test("a request with a spent budget is 402 with the limit and the amount needed", async () => {
   const { key, hash } = await newKey({ limit: 0.02, limit_reset: "monthly" });
   expect([(await sendRequest(key)).status, (await sendRequest(key)).status]).toEqual([200, 200]);
   for (const stream of [false, true]) {

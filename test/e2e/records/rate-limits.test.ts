@@ -113,7 +113,7 @@ describe("a key with limits", () => {
     expect([answer.status, limitHeaders(answer)]).toEqual([200, []]);
   });
 
-  test("counts lists over gRPC, too", async () => {
+  test("counts requests for the list of models over gRPC, too", async () => {
     const key = await newKey(installation, { requests_per_minute: 2 });
     const client = dial(`127.0.0.1:${installation.ports.inference}`);
     const metadata = new Metadata();
@@ -149,7 +149,7 @@ describe("a key with limits", () => {
     expect([free.status, limitHeaders(free)]).toEqual([200, []]);
   });
 
-  test("is limited over gRPC, too, with the same figures", async () => {
+  test("is limited over gRPC, too, with the same message", async () => {
     const key = await newKey(installation, { requests_per_minute: 2 });
     const client = dial(`127.0.0.1:${installation.ports.inference}`);
     try {

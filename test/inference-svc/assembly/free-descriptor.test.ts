@@ -90,7 +90,7 @@ function open(port: number): Socket {
   return connection;
 }
 
-test("finds that no descriptor is left, that there is one again, and ends connections meanwhile", async () => {
+test("a process without a free descriptor ends new connections until it finds one again", async () => {
   const port = (await starved.read()) as number;
   starved.limit(limit);
   await starved.run("open");
@@ -102,7 +102,7 @@ test("finds that no descriptor is left, that there is one again, and ends connec
   expect(await starved.check()).toBe("free");
 });
 
-test("ends connections also after Node has lost its own descriptor", async () => {
+test("a process without a free descriptor ends connections also after Node has lost its own descriptor", async () => {
   const port = (await starved.read()) as number;
   starved.limit(limit);
   await starved.run("open");

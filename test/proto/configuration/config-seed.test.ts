@@ -93,7 +93,7 @@ describe("a value missing in the configuration file", () => {
     ]);
   });
 
-  test("gives way to the file's own values", () => {
+  test("is filled from the catalogue, and a value of the file is kept", () => {
     const { models } = load(`
 providers: ${quiet}
 models:

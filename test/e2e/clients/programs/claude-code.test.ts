@@ -51,7 +51,7 @@ function runClaude(stage: ProgramStage, task: string, model: string, allowed: re
 
 const webSearch = (stage: ProgramStage) =>
   test(
-    "goes on after a web search that nothing here can run",
+    "Claude Code goes on after a web search that nothing here can run",
     async () => {
       const call = (name: string, id: string): Reply => {
         const called = { name, arguments: '{"query":"Moons of Mars"}' };
@@ -73,7 +73,7 @@ const webSearch = (stage: ProgramStage) =>
 
 const unknownModel = (stage: ProgramStage) =>
   test(
-    "asks at most twice for a model that does not exist",
+    "Claude Code asks at most twice for a model that does not exist",
     async () => {
       const { code, stdout, stderr } = await runClaude(stage, "Say a word.", "far/none", ["Read"]);
       expect([code, stdout + stderr]).toEqual([1, expect.stringContaining("far/none")]);
@@ -88,7 +88,7 @@ const unknownModel = (stage: ProgramStage) =>
 
 const threeCalls = (stage: ProgramStage) =>
   test.each(programDialects)(
-    "writes a file, reads it and runs a command, with a provider of dialect %s",
+    "Claude Code writes a file, reads it and runs a command, with a provider of dialect %s",
     async (dialect) => {
       const path = join(stage.project, "note.txt");
       const steps: readonly ToolStep[] = [

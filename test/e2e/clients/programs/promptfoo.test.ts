@@ -41,7 +41,7 @@ await testInstalledProgram(programs.promptfoo, (stage) => ({
       return { ...ended, stats: results.stats };
     };
     test(
-      "asks three questions by each format",
+      "promptfoo asks three questions by each format",
       async () => {
         stage.upstream.script((request) =>
           replyInText(request, `I know ${places.find((town) => request.body.includes(town))}.`),
@@ -65,7 +65,7 @@ await testInstalledProgram(programs.promptfoo, (stage) => ({
     );
 
     test(
-      "reads the call of a tool",
+      "promptfoo reads the call of a tool",
       async () => {
         stage.upstream.script(scriptedModel([{ name: "weather", input: { town: "Oslo" } }], "There is no more."));
         const config = { apiBaseUrl: stage.installation.baseUrl, apiKeyEnvar: "SLUICE_KEY", tools: [tool] };

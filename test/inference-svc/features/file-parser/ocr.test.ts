@@ -107,7 +107,7 @@ test.each([
     { ...sending(toDataUrl(textPdf(["words"]))), plugins: withEngine("mistral-ocr") },
     1,
   ],
-])("reads %s only as often as needed", async (_, model, request, calls) => {
+])("a page is read only as often as needed: %s", async (_, model, request, calls) => {
   const { fault, content } = await runRequest(model, request);
   expect([fault, reader.requests.length]).toEqual([undefined, calls]);
   if (calls > 0) expect(content).toEqual(told(transcript));

@@ -52,11 +52,11 @@ describe("bands", () => {
     [0.799, "xhigh"],
     [0.8, "max"],
     [1, "max"],
-  ])("put the place %d into the tier %s", (place, tier) => {
+  ])("put a model at the share %d of the order by cost into the tier %s", (place, tier) => {
     expect(findBandTier(place)).toBe(tier);
   });
 
-  test("give models of equal cost the same place, whether they are candidates or not", () => {
+  test("give models of equal cost the same rank, whether they are candidates or not", () => {
     const places = new CostRanks([1, 2, 2, 3, Number.POSITIVE_INFINITY]);
     expect([1, 2, 3, Number.POSITIVE_INFINITY].map((cost) => places.of(cost, true))).toEqual([0, 0.375, 0.75, 1]);
     expect([0, 1, 2.5, Number.POSITIVE_INFINITY].map((cost) => places.of(cost, false))).toEqual([0, 0.1, 0.6, 0.9]);

@@ -264,7 +264,7 @@ describe("tool calls", () => {
 });
 
 describe("the end", () => {
-  test("figures may be in the choice, as at Moonshot", () => {
+  test("token counts may be in the choice, as at Moonshot", () => {
     const choice = { index: 0, delta: {}, finish_reason: "stop", usage: { prompt_tokens: 3, completion_tokens: 2 } };
     expect(read([{ choices: [choice] }]).outcome.usage).toMatchObject({ inputTokens: 3, outputTokens: 2 });
   });
@@ -275,7 +275,7 @@ describe("the end", () => {
     [{ prompt_tokens: "12", completion_tokens: "x" }, 12, 0],
     [{ prompt_tokens: null, completion_tokens: 2.9 }, 0, 2],
     [{ prompt_tokens: {}, completion_tokens: Number.NaN }, 0, 0],
-  ])("impossible figures %j are none", (usage, inputTokens, outputTokens) => {
+  ])("impossible token counts %j are ignored", (usage, inputTokens, outputTokens) => {
     expect(read([stop, { choices: [], usage }]).outcome.usage).toMatchObject({ inputTokens, outputTokens });
   });
 

@@ -220,7 +220,7 @@ describe("ends", () => {
   });
 });
 
-describe("figures", () => {
+describe("token counts", () => {
   const none = { inputTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 };
 
   test("billed tokens count; unbilled input counts as cached first", () => {
@@ -240,12 +240,12 @@ describe("figures", () => {
     expect(cohereUsage({ tokens, cached_tokens: 30 })?.cachedTokens).toBe(30);
   });
 
-  test("impossible figures are zero, and missing figures are unknown", () => {
+  test("impossible counts are zero, and missing counts are unknown", () => {
     expect(cohereUsage({ billed_units: 7, tokens: { input_tokens: -5, output_tokens: "x" } })).toEqual(none);
     expect(cohereUsage(undefined)).toBeUndefined();
   });
 
-  test("a failed answer has its figures", () => {
+  test("a failed answer has its token counts", () => {
     const translator = new CohereTranslator(testRequest(), cohereTarget, () => undefined);
     thrownFault(() => translator.event(undefined, JSON.stringify(cohereEnd("ERROR"))));
     expect(translator.usage).toEqual({ ...none, inputTokens: 5, outputTokens: 26 });

@@ -43,7 +43,7 @@ const weather = tool({
   required: ["town"],
 });
 
-test("repeats the last words of the user and names itself", async () => {
+test("the built-in model repeats the last words of the user and names itself", async () => {
   const [item] = await items({ text: "Name the largest  moon." });
   expect(textOf(item)).toBe("This is sluice/echo, the built-in model. You said: Name the largest  moon.");
 });
@@ -73,7 +73,7 @@ test("a stream shows the built-in model's request on demand", async () => {
   expect((await echo({ text: "Hello" })).events.filter(({ type }) => type === "debug")).toEqual([]);
 });
 
-test("refuses on request", async () => {
+test("the built-in model refuses on request", async () => {
   expect(maskIds(await items({ text: "refuse: anything" }))).toEqual([
     {
       type: "message",
@@ -85,7 +85,7 @@ test("refuses on request", async () => {
   ]);
 });
 
-test("thinks when an effort is set", async () => {
+test("the built-in model thinks when an effort is set", async () => {
   const [reasoning, message] = await items({ reasoning: { effort: "low", summary: "auto" } });
   expect([reasoning?.type, message?.type]).toEqual(["reasoning", "message"]);
   expect(reasoning?.summary).toHaveLength(1);
@@ -164,7 +164,7 @@ describe("tools of other kinds", () => {
   });
 });
 
-test("declares unread settings, but no sampler", async () => {
+test("the built-in model reports images and files as dropped, but no sampler", async () => {
   const testScope = newScope();
   const content = [
     { type: "input_text", text: "Hi" },
@@ -181,7 +181,7 @@ test("declares unread settings, but no sampler", async () => {
   ]);
 });
 
-test.each([1, 5, 16])("stops after %i tokens", async (maxOutputTokens) => {
+test.each([1, 5, 16])("the built-in model stops after %i tokens", async (maxOutputTokens) => {
   for (const request of [
     { text: "word ".repeat(30) },
     { reasoning: { effort: "low" } },
@@ -196,7 +196,7 @@ test.each([1, 5, 16])("stops after %i tokens", async (maxOutputTokens) => {
   }
 });
 
-test("counts the words of input and output", async () => {
+test("the built-in model counts the words of input and output", async () => {
   const { events } = await echo({ text: "one two three", instructions: "be brief", reasoning: { effort: "low" } });
   const deltas = events.filter((event) => "delta" in event);
   expect(events.at(-1)).toMatchObject({

@@ -419,7 +419,7 @@ describe("the end", () => {
     ).toBe(reason);
   });
 
-  test("has the figures of the provider's tools, if it gives any", () => {
+  test("has the counts of calls of the provider's tools, if it gives any", () => {
     const usage = { input_tokens: 3, output_tokens: 2, total_tokens: 5 };
     const use = { web_search_requests: 1, tool_calls_requested: 2, tool_calls_executed: "many" };
     const outcomeOf = (figures: object) => readGuarded([completedEvent([], { usage: figures })]).events.at(-1);

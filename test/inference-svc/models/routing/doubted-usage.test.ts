@@ -190,7 +190,7 @@ describe.each(Object.keys(formats))("%s", (format) => {
         ],
       },
     ],
-  ])("%s: the figures are charged unchanged", async (_, said, request) => {
+  ])("%s: the token counts are charged unchanged", async (_, said, request) => {
     // Some formats take no pictures, or no reasoning of other vendors.
     if (format.startsWith("cohere") && request.input) return;
     const { usage, stages } = await claim(format, said, request);
@@ -267,7 +267,7 @@ test("pages beyond the document's length are not paid for", async () => {
   expect(usage.pages).toBeLessThanOrEqual(1_000);
 });
 
-test("figures received before a client left are checked, too", async () => {
+test("token counts received before a client left are checked, too", async () => {
   provider.script([
     {
       chunks: [

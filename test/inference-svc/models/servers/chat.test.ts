@@ -220,7 +220,7 @@ describe("a chat server's answer", () => {
   });
 });
 
-describe("figures", () => {
+describe("token counts", () => {
   const none = { cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
   test.each<[string, object, object]>([
     [

@@ -121,7 +121,7 @@ describe("interleaved parts of the Responses format", () => {
     ]);
   });
 
-  test("go on after their end until another part begins", () => {
+  test("may go on after the event for their end, until another part begins", () => {
     const more = [...part(0, "a"), partDone(0, "a"), ...part(0, "b")];
     const { events } = readGuarded([
       itemAddedEvent(0, openedMessage("item_0")),

@@ -86,7 +86,7 @@ describe("a too long prompt", () => {
     expect(metadata?.["context_length"]).toEqual(lengths);
   });
 
-  test("differs from other refusals with figures", () => {
+  test("differs from other refusals with numbers of tokens", () => {
     for (const message of ["max_tokens: 5000 > 4096, which is the maximum", "temperature must be at most 2, not 3"])
       expect(providerFault({ status: 400, message })).toMatchObject({ reason: FaultReason.INVALID_REQUEST });
   });

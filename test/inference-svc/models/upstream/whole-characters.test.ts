@@ -61,7 +61,7 @@ test("a lone half of a character comes before its successor", () => {
   expect(deltasOf(events)).toEqual(["a", "\ufffd", "b", "\ufffd"]);
 });
 
-test("its tokens stay with it", () => {
+test("the log probabilities of a character in two halves come with the whole character", () => {
   const events = written((output) => {
     const message = output.message();
     const part = message.part("output_text");

@@ -13,7 +13,7 @@ import type { Profiles } from "./remote/profiles.ts";
 /** The program that runs the commands. */
 export interface Program {
   readonly name: string;
-  /** Its commands besides those of admin-svc. */
+  /** Nouns of the program's commands besides those of admin-svc. */
   readonly further: readonly string[];
 }
 

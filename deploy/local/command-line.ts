@@ -74,7 +74,7 @@ const own: Readonly<Record<string, Command>> = {
   },
 };
 
-/** @returns the data folder @throws when the database is another one */
+/** @returns the data folder of the database that Sluice runs @throws CommandError when DATABASE_URL names a database that others run */
 function ownDatabase(): string {
   if (process.env["DATABASE_URL"]) {
     throw new CommandError("DATABASE_URL names a database that Sluice does not run: use pg_dump and pg_restore");
@@ -82,7 +82,7 @@ function ownDatabase(): string {
   return dataPath(process.env["SLUICE_DATA_DIR"]);
 }
 
-/** Their names. */
+/** Names of the commands for the Sluice of this machine. */
 export const ownCommands: readonly string[] = Object.keys(own);
 
 /** npx passes on no signal: it ends together with its shell, and would leave Sluice behind. */

@@ -157,7 +157,7 @@ test.each(lists)("pages of %s show each record once while others are added, remo
     const page = await readPage(list, { limit: 4, cursor });
     seen.push(...page.ids);
     cursor = page.nextCursor;
-    // Also the record at which the next page begins, so that a cursor needs no record to stand.
+    // Removes also the record to which the cursor points: the next page must not depend on that record.
     for (const id of [page.ids.at(-1) ?? "", doomed.pop() ?? ""].filter((each) => !standing.includes(each)))
       await list.remove(id);
     for (const n of [added.length, added.length + 1]) {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { root } from "../support/processes.ts";
 import {
+  beginsWithPronoun,
   countElliptical,
   describeRemark,
   findFragments,
@@ -62,6 +63,25 @@ describe("elliptical comments", () => {
   test("are neither noun phrases nor text in a string or behind code", () => {
     const text = '/** Sum per counter. */\nexport const a = "/** Of it. */"; // By name.\n';
     expect(countElliptical(readComments(plant(text)))).toMatchObject({ comments: 1, elliptical: 0 });
+  });
+});
+
+describe("the first word of a comment", () => {
+  test("is no pronoun for a noun elsewhere", () => {
+    expect(comments.filter(beginsWithPronoun).map(describeRemark)).toEqual([]);
+  });
+
+  test.each([
+    "Its only model.",
+    "It translates for the provider behind it.",
+    "Those of the file first.",
+    "Their names.",
+  ])("is found as a pronoun: %j", (text) =>
+    expect(readComments(plant(`/** ${text} */\nexport const a = 1;`)).filter(beginsWithPronoun)).toHaveLength(1),
+  );
+
+  test("may begin like a pronoun", () => {
+    expect(beginsWithPronoun({ text: "Items of an answer." })).toBe(false);
   });
 });
 

@@ -21,6 +21,9 @@ const ellipticalOpeners = new Set(
 const fragments =
   /(?<=[.!?]\s+)(?:(?:What|Whatever|Whose|Whoever|Those|Said|Told|Asked)\b|Only for\b|(?:With|Without|Where|By)\b[^.,;]*:)[^.]*/g;
 
+/** A pronoun as the first word stands for a noun in the code or in another comment. */
+const pronounOpener = /^(?:its?|their|theirs|they|them|those)\b/i;
+
 /** Pronouns for a person; a program is "it". "Whose" is no such pronoun: it is good English for things. */
 const personalPronouns = /\b(?:he|she|him|his|her|hers|himself|herself|whom|whomever|whoever|somebody)\b/i;
 
@@ -76,6 +79,8 @@ export function isElliptical({ text }: Pick<Remark, "text">): boolean {
 /** @returns sentences after the first that are no sentences */
 export const findFragments = ({ text }: Pick<Remark, "text">): readonly string[] =>
   [...text.matchAll(fragments)].map(([fragment]) => fragment.replaceAll("\n", " "));
+
+export const beginsWithPronoun = ({ text }: Pick<Remark, "text">): boolean => pronounOpener.test(text);
 
 export const hasPersonalPronoun = ({ text }: Pick<Remark, "text">): boolean => personalPronouns.test(text);
 

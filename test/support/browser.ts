@@ -19,7 +19,7 @@ export interface Visit {
 
 /** Opens a page and records its errors. @param origin the only permitted origin */
 export async function visit(browser: Browser, origin: string, options: BrowserContextOptions = {}): Promise<Visit> {
-  // As a person who has dismissed the welcome page, unless the options have another memory.
+  // The visitor is a person who has dismissed the welcome page, unless the options have another memory.
   const dismissed = { cookies: [], origins: [{ origin, localStorage: [{ name: "sluice-welcome", value: "over" }] }] };
   const context = await browser.newContext({ baseURL: origin, storageState: dismissed, ...options });
   // A busy machine needs more than the 30 s of Playwright; a test ends after 120 s without naming the missed condition.

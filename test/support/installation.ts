@@ -257,7 +257,7 @@ class SupervisorProcess {
 }
 
 async function admin(databaseUrl: string, args: readonly string[]): Promise<{ stdout: string; stderr: string }> {
-  // Its modules take longer to load than a test that needs no administration takes to run.
+  // The command line is imported late: its modules take longer to load than a test that needs no administration takes to run.
   const { runCli } = await import("@sluice/admin-svc/cli.js");
   let stdout = "";
   let stderr = "";

@@ -69,7 +69,7 @@ export class RedisServer {
     if (running) await endChild(running.child, running.exited, "SIGKILL", 0);
   }
 
-  /** Its connections stay open, and nothing is answered any more. */
+  /** Stops the server without ending it: connections stay open, and no command is answered any more. */
   hang(): void {
     this.#running?.child.kill("SIGSTOP");
   }

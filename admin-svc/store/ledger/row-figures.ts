@@ -11,7 +11,7 @@ export const tokenFigures = spent.slice(2);
 const startsInHour = sql`date_bin('1 hour', opened_at + call_after_ms * interval '1 ms', 'epoch') = date_bin('1 hour', opened_at, 'epoch')`;
 /** The condition of the SQL function `is_single_call`. */
 export const isSingle = sql`calls is null and (call_after_ms is null or ${startsInHour})`;
-/** Its negation, for Postgres takes an expression that equals a value for rare, and would take its negation for frequent. */
+/** The negation of `isSingle`, written out: Postgres takes a condition with `=` for rare and one with `not` for frequent, but few turns have other calls. */
 export const hasOtherCalls = sql`(calls is not null or case when ${startsInHour} then 0 when call_after_ms is not null then 1 end = 1)`;
 
 /** The bucket of the SQL function `latency_bucket`. */

@@ -109,8 +109,8 @@ export interface TaggedSpending {
 }
 
 /**
- * Adds to the sums by which budgets for tags are decided. A call settles the accounts of its reservation, whatever the entries are now; the present entries choose
- * accounts for its other tags. Follows the sums of workspaces: batches that add to the same account already wait for each other there.
+ * Adds to the sums by which budgets for tags are decided. A call settles the accounts of its reservation, even if the entries of tag budgets have changed since; the present entries choose
+ * accounts for its other tags. Call it after the sums of workspaces are added: batches that add to the same account already wait for each other there.
  */
 export async function addToTagDays(
   transaction: Transaction<Database>,

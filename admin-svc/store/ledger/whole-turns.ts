@@ -33,7 +33,7 @@ export function divideBatch({ records, turns }: UsageBatch): DividedBatch {
 /** Records of each turn, in the order of the records of turns. */
 function groupsOf(records: readonly NewUsageRecord[], turns: readonly NewTurnRecord[]): readonly Parts[] {
   const groups: Parts[] = [];
-  /** By the id of the turn, with one group for each key: ids of turns are unique unless a process is at fault. */
+  /** Groups by the id of the turn, one for each key: ids of turns are unique unless a process is at fault. */
   const groupsById = new Map<string, (Parts & { readonly hash: string })[]>();
   const groupOf = ({ generation_id: id, key_hash: hash }: NewTurnRecord | NewUsageRecord): Parts => {
     const alike = groupsById.get(id);

@@ -108,7 +108,7 @@ const ChoiceControl = ({ field, value, onValue, disabled }: ControlProps) => (
   />
 );
 
-/** Some of a few words. The chosen words keep their order. */
+/** Check boxes for a field that takes several of a few words. The chosen words keep the order in which they were chosen. */
 function WordsControl({ field, value, onValue }: ControlProps) {
   const chosen = (value ?? []) as readonly string[];
   const choose = (word: string, on: boolean) => {

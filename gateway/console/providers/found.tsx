@@ -16,7 +16,7 @@ export function FoundServers({ onDone }: FoundProps) {
   const [servers, setServers] = useState<readonly LocalServer[]>();
   const look = async () => setServers(await findServers());
   useEffect(() => {
-    // Nobody has asked for it here, so a failure is not shown either: the form works without it.
+    // The page looks for servers by itself, so a failure is not shown: the form works without them.
     if (isOnThisMachine) void look().catch(() => setServers([]));
   }, []);
   if (servers === undefined) {

@@ -22,7 +22,7 @@ export interface Conversation {
 export interface OfferedTool {
   readonly name: string;
   readonly description: string;
-  /** Its definition in the Responses format. */
+  /** Definition of the tool in the Responses format. */
   readonly definition: Readonly<Record<string, unknown>>;
 }
 

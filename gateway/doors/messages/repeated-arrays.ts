@@ -22,7 +22,7 @@ export class RepeatedArrays {
     }
   }
 
-  /** The body, with stand-ins for known elements. */
+  /** The parsed body. Elements remembered from an earlier request are not parsed again: a short value stands for each of them. */
   parse(): unknown {
     const { messages, tools } = this;
     const body = parseUnread(this.#body, [messages, tools]) as { messages?: unknown; tools?: unknown };

@@ -25,7 +25,7 @@ export class EventStream {
   readonly #source: EventSource;
   /** Whether the first events were written. */
   begun = false;
-  /** Its place in the keep-alive; undefined before the beginning and after the end. */
+  /** Index of the stream in the list for keep-alive comments; undefined before the beginning and after the end. */
   #place: number | undefined;
   #full = false;
   /** performance.now() of the last write accepted by the socket. */

@@ -83,7 +83,7 @@ export class RepeatedArray<Note extends ElementNote> {
     return this.#member.start;
   }
 
-  /** The value of the member, with the stand-ins of known elements. */
+  /** The parsed value of the member. Known elements are not parsed again: a short value stands for each of them. */
   parse(): unknown {
     if (this.known === 0) return readValue(this.#body, this.#member);
     return this.fill(JSON.parse(zeroed + this.#body.toString("utf8", this.unreadFrom, this.#member.end)));

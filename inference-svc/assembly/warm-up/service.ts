@@ -15,7 +15,7 @@ import { openInference } from "../inference.ts";
 import { noPackages } from "../../models/upstream/ai-sdk/load.ts";
 import { openProviderPeer } from "./provider-peer.ts";
 
-/** Its only model. */
+/** The only model of the service that runs during the warm-up. */
 export const model = "warm-up/echo";
 
 const configFile = (baseUrl: string) =>

@@ -11,7 +11,7 @@ export interface LocalServer {
   readonly name: string;
   /** Address for a provider of dialect `chat`. */
   readonly baseUrl: string;
-  /** Its names of models for chat. */
+  /** Names of the server's models for chat. */
   readonly models: readonly string[];
 }
 

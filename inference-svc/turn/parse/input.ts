@@ -72,7 +72,7 @@ function neutralizeItem(item: unknown, aliases: Aliases): void {
 class Sequence {
   readonly #declared: DeclaredTools;
   readonly #problems: Problems;
-  /** Calls after the remembered start of the input. */
+  /** Ids of calls in the items after those that an earlier request of the conversation has had checked; undefined without such calls. */
   #calls: CallIds | undefined;
   #beginning = none;
   #references: References | undefined;

@@ -34,7 +34,7 @@ export interface KeySettings {
   readonly permissions?: PermissionsJson | null;
   readonly capture_content?: boolean;
   readonly trace_content?: boolean;
-  /** As in the header `x-sluice-tags`. */
+  /** Tags in the form of the header `x-sluice-tags`. */
   readonly tags?: string | null;
   readonly allowed_networks?: readonly string[] | null;
   /** Ids of guardrails. */

@@ -34,7 +34,7 @@ interface Entry<Value> {
   size: number;
 }
 
-/** A remembered array. */
+/** A handle for an array in the memory; its size is 0 once the memory has forgotten the array. */
 export type RememberedArray = Pick<Entry<unknown>, "size">;
 
 /** The known elements at the beginning of an array. */

@@ -147,7 +147,7 @@ export class Limiter {
     );
   }
 
-  /** @param error of a step in Redis that has failed */
+  /** @param error with which the script in Redis failed */
   #enterModelsOffline(rows: readonly ModelLimitRow[], all: readonly CountedLimits[], error?: unknown): JointAdmission {
     const now = performance.now();
     for (const { use } of all) this.#shared?.offline(use, now);
@@ -201,7 +201,7 @@ export class Limiter {
     for (const { id, use } of all) this.#uses.release(id, use, now);
   }
 
-  /** Charges the use in this process, which tells Redis when it answers again. @param error of a step in Redis that has failed */
+  /** Charges the use in this process, which tells Redis when it answers again. @param error with which the script in Redis failed */
   #chargeJointly(rows: readonly CountedLimits[], ends: readonly TurnEnd[], error?: unknown): void {
     const now = performance.now();
     const share = this.#shared?.share ?? 1;
@@ -217,7 +217,7 @@ export class Limiter {
     await this.#shared?.stop();
   }
 
-  /** @param error of a step in Redis that has failed */
+  /** @param error with which the script in Redis failed */
   #enterOffline(keyHash: string, use: KeyUse, limits: KeyLimits, limited: LimitedUse, error?: unknown): Admission {
     const now = performance.now();
     this.#shared?.offline(use, now);

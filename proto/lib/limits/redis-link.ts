@@ -105,7 +105,7 @@ export class RedisLink {
       return await this.#client.evalsha(digestOf(script), keys.length, ...keys, ...args);
     } catch (error) {
       if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
-      // It would be run after steps that tell Redis what was counted without it.
+      // Run now, the script would count a use again that later scripts have already told Redis.
       if (isLate()) throw error;
       return this.#client.eval(script, keys.length, ...keys, ...args);
     }

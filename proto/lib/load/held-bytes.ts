@@ -109,7 +109,7 @@ export class Account {
   readonly #fail: (fault: Fault) => void;
   #failure: Fault | undefined;
   #isOver = false;
-  /** Its place among the open accounts. */
+  /** Index of the account in the list of open accounts, so that closing it needs no search. */
   place = 0;
   /** Bytes of the answer itself. */
   kept = 0;

@@ -20,7 +20,7 @@ interface GroupAddress {
 
 export interface ServerAddress {
   readonly kind: "server";
-  /** As the client library reads it. */
+  /** URL of the server in the form that the client library (ioredis) reads. */
   readonly url: string;
 }
 export interface SentinelAddress extends GroupAddress {

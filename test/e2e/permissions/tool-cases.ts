@@ -19,7 +19,7 @@ export interface ToolCase {
   readonly label: string;
   readonly place: string;
   readonly body: Fields;
-  /** Its name in `permissions.server_tools`; undefined for a tool of the client. */
+  /** Name of the tool in `permissions.server_tools`; undefined for a tool of the client. */
   readonly permission: string | undefined;
   /** One of many forms of the same tool. */
   readonly isForm: boolean;

@@ -12,7 +12,7 @@ import { eventually } from "../../support/processes.ts";
 import { describeWithRedisServer, startRedisCluster, startRedisSentinel } from "../../support/redis-groups.ts";
 
 const perDay = 40;
-/** As many workspaces, whose limits lie in slots of every server. */
+/** So many workspaces that every server of the Redis Cluster has the limits of some. */
 const workspaces = 24;
 
 const ends: (() => unknown)[] = [];

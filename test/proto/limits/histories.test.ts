@@ -143,7 +143,7 @@ class History {
     }
   }
 
-  /** It tells nothing more, and another one starts in its place. */
+  /** The process tells Redis nothing more, and a new process starts in its place. */
   #die(process: Process): void {
     process.name = `process-${randomUUID()}`;
     process.open = Array<number>(count).fill(0);

@@ -58,7 +58,7 @@ export const programs = {
     name: "promptfoo",
     version: versions.promptfoo,
     isLarge: true,
-    // Its database is an optional package for each system; all optional packages together would be a gigabyte.
+    // The database of promptfoo is an optional package for each system; all optional packages together would be a gigabyte.
     set: javaScript([`promptfoo@${versions.promptfoo}`, `@libsql/${system}-gnu@0.5.29`], (folder) => [
       process.execPath,
       join(folder, "node_modules/promptfoo/dist/src/entrypoint.js"),

@@ -50,7 +50,7 @@ function readOwnStyles(part: Uint8Array): Map<string, NamedStyle> {
 export class Numbering {
   /** Whether the items of a list have numbers, by the abstract list and its level. */
   readonly #numbered = new Map<string, boolean>();
-  /** Abstract lists by the lists of paragraphs. */
+  /** Ids of abstract lists, which have the form of numbers, by the ids of lists that paragraphs name (`abstractNumId` by `numId`). */
   readonly #lists = new Map<string, string>();
   /** Last number at each level of a list. */
   readonly #counts = new Map<string, number[]>();

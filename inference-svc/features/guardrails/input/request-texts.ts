@@ -247,7 +247,7 @@ function* unitsOfData(json: JsonField, byUser = false): ScanUnits {
   yield { sources: [json], byUser, foundBefore: before, isRepeat: true };
 }
 
-/** The definition of a tool or of the answer's format; its names are identifiers. */
+/** The definition of a tool or of the answer's format. Member names in it are identifiers: they are scanned, but cannot be redacted, because calls refer to them. */
 function* unitsOfDefinition(json: JsonField): ScanUnits {
   let named = false;
   for (const token of tokenizeJson(json.text)) {

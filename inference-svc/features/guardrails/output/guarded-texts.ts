@@ -226,7 +226,7 @@ export class GuardedTexts {
     this.#add(yield* finishSearch(again.end()));
   }
 
-  /** Starts scanning the item's texts in order at the first difference from the joined text. */
+  /** Scans the item's texts also in their order in the item, as soon as clients that join texts by type would read them in another order: a match may span either. */
   *#scanItemInOrder(part: TextPart, joinedText: JoinedText): Yielding {
     if (this.#itemText) return;
     const isInJoinedText =

@@ -5,11 +5,11 @@
 import type { Target } from "../dialect.ts";
 
 export interface ChatVendor {
-  /** Whether it knows the role `developer`. Others have `system` only. */
+  /** Whether the vendor's API knows the role `developer`. Others have `system` only. */
   readonly takesDevelopers?: true;
   /** Whether the result of a tool may hold pictures and files. Others take them in a message of the user only. */
   readonly takesMediaInResults?: true;
-  /** Its part for a document, which may be an address; absent where documents are parts of type `file`. */
+  /** Type of the part for a document, which may be an address; absent where documents are parts of type `file`. */
   readonly document?: "document_url" | "file_url";
   /**
    * The field of an assistant's message for an earlier thought; absent where such fields are refused or unknown. With `reasoning_details` it takes sealed
@@ -29,7 +29,7 @@ const rows: Readonly<Record<string, ChatVendor>> = {
   mistral: { takesMediaInResults: true, document: "document_url", thought: "message.thinking" },
   // https://platform.moonshot.ai/docs/guide/use-kimi-k2-thinking-model
   moonshotai: { thought: "reasoning_content" },
-  // It translates for the provider behind it (https://openrouter.ai/docs/api-reference/overview).
+  // OpenRouter translates requests for the provider behind it (https://openrouter.ai/docs/api-reference/overview).
   openrouter: { takesDevelopers: true, takesMediaInResults: true, thought: "reasoning_details" },
   // https://docs.perplexity.ai/guides/file-attachments
   perplexity: { document: "file_url" },

@@ -154,7 +154,7 @@ test.each<[string, TurnRequest]>([
   expect([reader.requests, data?.["classifier_ms"] ?? data?.["decider_ms"]]).toEqual([[], undefined]);
 });
 
-/** Their confidence is below 0.45. */
+/** Texts for which the router's own guess of the task has a confidence below 0.45. */
 const doubtful = [
   unsure,
   "Compare both and pick one",

@@ -109,7 +109,7 @@ const formats: readonly RequestFormat[] = [
   {
     name: "chat",
     write: (request) => translateChat(request, otherChat),
-    // Its system messages are one.
+    // The chat translation joins system messages into one, with an empty line between them.
     lines: (body) =>
       messageLines(body).flatMap((line) => line.split("\n\n").map((each, at) => (at > 0 ? `system: ${each}` : each))),
     tools: chatTools,
@@ -121,7 +121,7 @@ const formats: readonly RequestFormat[] = [
     write: translateToCohere,
     lines: messageLines,
     tools: chatTools,
-    // It has no choice by name: the tool is the only one.
+    // Cohere has no choice by name: only the chosen tool is sent.
     choice: ({ tool_choice: choice = "auto" }) => (choice as string).toLowerCase(),
   },
   {

@@ -1,4 +1,4 @@
-/** Requests to Amazon Bedrock with the credentials of the default chain, from every source open to scripting. */
+/** Requests to Amazon Bedrock with the credentials of the default chain, from every source that a test can imitate: variables, profiles, containers and instance metadata. */
 import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

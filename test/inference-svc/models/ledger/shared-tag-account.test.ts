@@ -96,7 +96,7 @@ test("the first call of a value leaves in the shared account what is kept for a 
     await expect(openedBy(budgets, caller, value, usd(0.5))).rejects.toMatchObject(refused);
   const other = spender(caller, "d");
   const endOther = budgets.begin(other);
-  // Its own further calls need 0.3 besides.
+  // The second turn needs 0.3 USD more for its own further calls.
   await expect(budgets.reserve(other, usd(0.15))).rejects.toMatchObject(refused);
   endOther();
   await openedBy(budgets, caller, "e", usd(0.4));

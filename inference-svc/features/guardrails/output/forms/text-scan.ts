@@ -56,7 +56,7 @@ export class TextScan {
     return this.#scans.push(text);
   }
 
-  /** @param skimmed leading units without a word to decode @param isPlain whether the text is the same in every form */
+  /** @param skimmed number of leading UTF-16 units without a word that could be encoded text @param isPlain whether the text is the same in every form */
   *#scanDisguised(text: string, skimmed: number, isPlain: boolean): Yielding<readonly RuleHit[]> {
     const hits = skimmed === text.length ? [] : [...(yield* this.#encodedWords.push(text.slice(skimmed)))];
     for (const scan of this.#serviceScans) hits.push(...scan.push(text));

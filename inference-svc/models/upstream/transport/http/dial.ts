@@ -58,7 +58,7 @@ export class Dialer {
     socket.on("session", (session) => {
       this.#session = session;
     });
-    // Some servers fail on a session they no longer know; sent repeatedly, it would keep the provider away.
+    // Some servers fail a handshake that resumes a TLS session they no longer know: without forgetting it, each new connection would fail.
     return socket.once("error", () => {
       this.#session = undefined;
     });

@@ -235,7 +235,7 @@ export const ListAlertRulesResponseSchema: GenMessage<ListAlertRulesResponse> = 
  */
 export type GetAlertRuleRequest = Message<"sluice.admin.v1.GetAlertRuleRequest"> & {
   /**
-   * Its name.
+   * Name of the rule.
    *
    * @generated from field: string name = 1;
    */
@@ -340,7 +340,7 @@ export const PutAlertRuleResponseSchema: GenMessage<PutAlertRuleResponse> = /*@_
  */
 export type DeleteAlertRuleRequest = Message<"sluice.admin.v1.DeleteAlertRuleRequest"> & {
   /**
-   * Its name.
+   * Name of the rule.
    *
    * @generated from field: string name = 1;
    */
@@ -376,7 +376,7 @@ export const DeleteAlertRuleResponseSchema: GenMessage<DeleteAlertRuleResponse> 
  */
 export type ListAlertRuleEventsRequest = Message<"sluice.admin.v1.ListAlertRuleEventsRequest"> & {
   /**
-   * Its name.
+   * Name of the rule.
    *
    * @generated from field: string name = 1;
    */
@@ -460,7 +460,7 @@ export const AlertRuleEventSchema: GenMessage<AlertRuleEvent> = /*@__PURE__*/
  */
 export type TestAlertRuleRequest = Message<"sluice.admin.v1.TestAlertRuleRequest"> & {
   /**
-   * Its name.
+   * Name of the rule.
    *
    * @generated from field: string name = 1;
    */
@@ -488,7 +488,7 @@ export type TestAlertRuleResponse = Message<"sluice.admin.v1.TestAlertRuleRespon
   isMet: boolean;
 
   /**
-   * Its figure; absent without one.
+   * Value of the measure now; absent when the period has none.
    *
    * @generated from field: optional double value = 2;
    */
@@ -587,7 +587,7 @@ export const ListAlertChannelsResponseSchema: GenMessage<ListAlertChannelsRespon
  */
 export type AlertChannel = Message<"sluice.admin.v1.AlertChannel"> & {
   /**
-   * Its name.
+   * Name of the channel.
    *
    * @generated from field: string name = 1;
    */

@@ -37,7 +37,7 @@ export type UsageRecord = Message<"sluice.admin.v1.UsageRecord"> & {
   attempt: number;
 
   /**
-   * UUID of the start of the calling process.
+   * UUID that the calling process made when it started.
    *
    * @generated from field: string boot_id = 3;
    */
@@ -319,7 +319,7 @@ export type TurnRecord = Message<"sluice.admin.v1.TurnRecord"> & {
   requestId: string;
 
   /**
-   * UUID of the start of the recording process.
+   * UUID that the recording process made when it started.
    *
    * @generated from field: string boot_id = 3;
    */
@@ -634,7 +634,7 @@ export type ReserveBudgetRequest = Message<"sluice.admin.v1.ReserveBudgetRequest
   workspaceId: string;
 
   /**
-   * UUID of the start of the calling process, which renews the reservation by RenewHolds. Empty: the reservation is renewed separately.
+   * UUID that the calling process made when it started. The process renews the reservation by RenewHolds; empty when the reservation is renewed separately.
    *
    * @generated from field: string boot_id = 6;
    */
@@ -923,7 +923,7 @@ export const SettleHoldsResponseSchema: GenMessage<SettleHoldsResponse> = /*@__P
  */
 export type RenewHoldsRequest = Message<"sluice.admin.v1.RenewHoldsRequest"> & {
   /**
-   * UUID of the start.
+   * UUID that the process made when it started.
    *
    * @generated from field: string boot_id = 1;
    */
@@ -966,7 +966,7 @@ export const RenewHoldsResponseSchema: GenMessage<RenewHoldsResponse> = /*@__PUR
  */
 export type EndHoldsRequest = Message<"sluice.admin.v1.EndHoldsRequest"> & {
   /**
-   * UUID of the start.
+   * UUID that the process made when it started.
    *
    * @generated from field: string boot_id = 1;
    */

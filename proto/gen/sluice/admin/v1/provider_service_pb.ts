@@ -30,14 +30,14 @@ export type StoredProvider = Message<"sluice.admin.v1.StoredProvider"> & {
   id: string;
 
   /**
-   * JSON object: its settings in the form of the configuration file, without keys.
+   * JSON object: settings of the provider in the form of the configuration file, without keys.
    *
    * @generated from field: bytes settings_json = 2;
    */
   settingsJson: Uint8Array;
 
   /**
-   * Its API keys, encrypted with the secret of the installation; empty without keys.
+   * API keys of the provider, encrypted with the secret of the installation; empty without keys.
    *
    * @generated from field: string sealed_keys = 3;
    */
@@ -101,7 +101,7 @@ export const ListStoredProvidersRequestSchema: GenMessage<ListStoredProvidersReq
  */
 export type ListStoredProvidersResponse = Message<"sluice.admin.v1.ListStoredProvidersResponse"> & {
   /**
-   * By id.
+   * Providers in the order of their ids.
    *
    * @generated from field: repeated sluice.admin.v1.StoredProvider providers = 1;
    */
@@ -122,7 +122,7 @@ export const ListStoredProvidersResponseSchema: GenMessage<ListStoredProvidersRe
  */
 export type StoreProviderRequest = Message<"sluice.admin.v1.StoreProviderRequest"> & {
   /**
-   * Its settings and sealed keys.
+   * Settings and sealed keys of the provider.
    *
    * @generated from field: sluice.admin.v1.StoredProvider provider = 1;
    */
@@ -150,7 +150,7 @@ export const StoreProviderRequestSchema: GenMessage<StoreProviderRequest> = /*@_
  */
 export type StoreProviderResponse = Message<"sluice.admin.v1.StoreProviderResponse"> & {
   /**
-   * As stored.
+   * The provider as it is stored now.
    *
    * @generated from field: sluice.admin.v1.StoredProvider provider = 1;
    */
@@ -178,7 +178,7 @@ export const StoreProviderResponseSchema: GenMessage<StoreProviderResponse> = /*
  */
 export type RemoveStoredProviderRequest = Message<"sluice.admin.v1.RemoveStoredProviderRequest"> & {
   /**
-   * Its id.
+   * Id of the provider.
    *
    * @generated from field: string id = 1;
    */

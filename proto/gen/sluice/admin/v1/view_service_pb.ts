@@ -205,7 +205,7 @@ export const PutViewResponseSchema: GenMessage<PutViewResponse> = /*@__PURE__*/
  */
 export type DeleteViewRequest = Message<"sluice.admin.v1.DeleteViewRequest"> & {
   /**
-   * Its name.
+   * Name of the view.
    *
    * @generated from field: string name = 1;
    */

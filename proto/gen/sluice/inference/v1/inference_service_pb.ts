@@ -290,7 +290,7 @@ export const ListConfiguredProvidersRequestSchema: GenMessage<ListConfiguredProv
  */
 export type ListConfiguredProvidersResponse = Message<"sluice.inference.v1.ListConfiguredProvidersResponse"> & {
   /**
-   * Those of the configuration file in its order, then those of the database by id.
+   * Providers of the configuration file in its order, then those of the database by id.
    *
    * @generated from field: repeated sluice.inference.v1.ConfiguredProvider providers = 1;
    */
@@ -438,7 +438,7 @@ export type LocalServer = Message<"sluice.inference.v1.LocalServer"> & {
   baseUrl: string;
 
   /**
-   * Its names of models for chat, at most 1,000.
+   * Names of the server's models for chat, at most 1,000.
    *
    * @generated from field: repeated string models = 4;
    */
@@ -487,7 +487,7 @@ export const CreateProviderRequestSchema: GenMessage<CreateProviderRequest> = /*
  */
 export type CreateProviderResponse = Message<"sluice.inference.v1.CreateProviderResponse"> & {
   /**
-   * As it is configured now.
+   * The provider as it is configured now.
    *
    * @generated from field: sluice.inference.v1.ConfiguredProvider provider = 1;
    */
@@ -536,7 +536,7 @@ export const UpdateProviderRequestSchema: GenMessage<UpdateProviderRequest> = /*
  */
 export type UpdateProviderResponse = Message<"sluice.inference.v1.UpdateProviderResponse"> & {
   /**
-   * As it is configured now.
+   * The provider as it is configured now.
    *
    * @generated from field: sluice.inference.v1.ConfiguredProvider provider = 1;
    */

@@ -169,7 +169,7 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
   metadata: { [key: string]: string };
 
   /**
-   * text and image.
+   * Kinds of output that the client takes: text and image.
    *
    * @generated from field: repeated string modalities = 22;
    */

@@ -230,7 +230,7 @@ export const sceneRows: readonly SceneRow[] = [
       { thought: "Hm" },
       message(part("and two", { ...source, start_index: 4, end_index: 7 })),
     ],
-    // Its sources belong to the last message.
+    // Gemini gives all sources of an answer with its last message.
     not: ["gemini"],
   },
   {

@@ -22,7 +22,7 @@ export function endOfStep(step: SeriesStep, time: number): number {
   return start === time ? time : addSteps(step, start, 1);
 }
 
-/** @param start of a step */
+/** @param start epoch milliseconds at which a step begins */
 export function addSteps(step: SeriesStep, start: number, count: number): number {
   if (step !== "month") return start + count * stepMs[step];
   const date = new Date(start);

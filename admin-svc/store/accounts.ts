@@ -23,7 +23,7 @@ export interface Account {
   readonly limitUsd: string;
   /** Id of the budget's guardrail; empty for any other budget. */
   readonly guardrailId: string;
-  /** Undefined for any other budget. */
+  /** The tag whose value the budget limits; undefined for a budget of a key or workspace. */
   readonly tag: BudgetedTag | undefined;
   /** Unspent amount in 10^-12 USD; below 0 when calls have cost more than their reservations. */
   readonly left: bigint;

@@ -36,6 +36,6 @@ function offerSpare(): void {
   try {
     spare = openSync(anyFile, "r");
   } catch {
-    // Node has it now.
+    // Node has taken the descriptor, and needs it more.
   }
 }

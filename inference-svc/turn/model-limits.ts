@@ -65,7 +65,7 @@ function limitRefusal(
 export const isModelLimit = ({ reason, origin }: Fault): boolean =>
   reason === FaultReason.RATE_LIMITED && origin !== FaultOrigin.UPSTREAM;
 
-/** The turn at one entry. */
+/** A turn's use of one entry of the limits of models. */
 interface Place {
   readonly row: ModelRow;
   /** Index of the row in its admission. */

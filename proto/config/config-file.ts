@@ -71,7 +71,7 @@ export function loadConfig(path: string, environment: NodeJS.ProcessEnv, seed: S
 
 interface Combinable {
   readonly expanded: ExpandedPart;
-  /** The checked file alone. */
+  /** The checked configuration file, without the providers stored in the database. */
   readonly file: ConfigFile;
   readonly seed: Seed;
   readonly unserved: readonly string[];

@@ -46,7 +46,7 @@ class Processes {
     for (const greet of this.#waiting.get(address) ?? []) greet();
   }
 
-  /** Ends the sessions with it. */
+  /** Ends the sessions with the process at this address. */
   lose(address: string): void {
     this.#started.delete(address);
     for (const end of this.#sessions.get(address) ?? []) end();

@@ -132,7 +132,7 @@ function plainChat({
     ...rest,
     max_tokens: rest["max_tokens"] ?? maximum,
     tools: jsonRecords(tools).map((tool) => ({ type: "function", ...tool })),
-    // Mistral's word.
+    // Mistral calls a required choice `any`.
     tool_choice: choice === "any" ? "required" : choice,
     stop: typeof stop === "string" ? [stop] : stop,
     messages: jsonRecords(messages).map(({ content, tool_calls: calls, ...message }) => ({

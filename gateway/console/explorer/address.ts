@@ -71,7 +71,7 @@ export interface Explorer {
   readonly view: View;
   /** The address with some parts changed; it begins at the first page of a list. */
   readonly addressWith: (change: ViewChange) => string;
-  /** Goes there; Back returns. */
+  /** Changes the view in the address of the page; the browser's Back button restores the earlier view. */
   readonly change: (change: ViewChange) => void;
 }
 

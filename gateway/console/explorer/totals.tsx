@@ -92,7 +92,7 @@ function SortHead({ explorer: { view, addressWith }, column: { id, title }, isFi
   );
 }
 
-/** All others stay last. */
+/** The rows in the order of a column. The row that sums all other values stays last. */
 function sorted(totals: readonly Total[], columns: readonly Measure[], sort: string): Total[] {
   const column = columns.find(({ id }) => id === sort.replace("-", "")) ?? columns[0];
   const sign = sort.startsWith("-") ? -1 : 1;
@@ -110,7 +110,7 @@ function filterFor(view: View, total: Total, by: readonly Dimension[]): ViewChan
   );
 }
 
-/** The filter of one value. */
+/** The change of the view that leaves only requests with one value of a dimension. */
 const valueFilter = ({ tags }: View, dimension: Dimension, value: string): ViewChange =>
   tagOf(dimension) === undefined
     ? { [dimension]: value }

@@ -27,7 +27,7 @@ export interface Compressed {
 /** Share of the target kept after the input has exceeded it. */
 const leftShare = 0.8;
 
-/** Undefined when it fits. */
+/** @returns undefined when the input fits into the target, and so needs no compression */
 export function* compress(input: readonly InputItem[], measure: CompressionTarget): Yielding<Compressed | undefined> {
   const { fixedTokens, target, tokensOf } = measure;
   const sum = (items: readonly InputItem[]) => items.reduce((tokens, item) => tokens + tokensOf(item), fixedTokens);

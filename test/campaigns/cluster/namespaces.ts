@@ -68,7 +68,7 @@ export class Namespace {
     );
   }
 
-  /** Runs a helm here. */
+  /** Runs one of the versions of helm on this namespace. */
   helm({ program }: Helm, ...args: readonly string[]): Promise<FinishedProcess> {
     return this.#plane.helm(program, ...args, "--namespace", this.name);
   }

@@ -1,4 +1,4 @@
-/** The words of a soak. */
+/** The texts that a soak test prints. */
 import type { OutcomeCounts } from "./load.ts";
 import { services } from "../../support/installation.ts";
 import type { ProcessReading, ReadingsByService } from "../../support/readings.ts";

@@ -25,7 +25,7 @@ export interface ToolCase {
   readonly isForm: boolean;
 }
 
-/** Nothing listens there. */
+/** An address at which no server listens. */
 export const mcpUrl = "http://127.0.0.1:9";
 
 /** A prefix of the configuration file beside `service:`. */

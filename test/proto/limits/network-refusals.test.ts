@@ -8,7 +8,7 @@ import { NetworkRefusals } from "@sluice/proto/lib/rpc/network-refusals.js";
 test("a refusal that does not reach admin-svc leaves the place in its minute to the next one", async () => {
   const warnings: unknown[] = [];
   const log = { warn: (fields: unknown) => warnings.push(fields) };
-  // Nothing listens there.
+  // An address at which no server listens.
   const admin = dial("127.0.0.1:1");
   const refusals = new NetworkRefusals({ admin, token: "t".repeat(32), log });
   try {

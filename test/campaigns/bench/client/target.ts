@@ -53,7 +53,7 @@ const max_tokens = 4_096;
 export interface RequestForm {
   /** Text by which the upstream recognises the request. */
   readonly tag?: string;
-  /** 20 KB instead of one. */
+  /** Whether the request has 20 KB instead of 1 KB. */
   readonly long?: boolean;
 }
 

@@ -3,7 +3,7 @@ import type { ClientKey } from "./keys.ts";
 
 export interface ClientAnswer {
   readonly status: number;
-  /** 0 without one. */
+  /** Milliseconds of the header Retry-After; 0 for an answer without it. */
   readonly retryAfterMs: number;
 }
 

@@ -25,7 +25,7 @@ export interface Decider {
   readonly catalog: Catalog;
   readonly router: Router;
   readonly records: EndpointRecords;
-  /** Milliseconds; nothing else moves it. */
+  /** Time in milliseconds, which only a test moves. */
   readonly clock: { now: number };
   /** The endpoints by their upstream model, in the order of attempts. */
   order(request?: Asking, keyHash?: string): string[];

@@ -19,7 +19,7 @@ const answer = (cached_tokens = 0): Reply =>
 let upstreams: Record<string, Upstream>;
 let engine: Engine;
 let records: EndpointRecords;
-/** Milliseconds; nothing else moves it. */
+/** Time in milliseconds, which only a test moves. */
 let clock: { now: number };
 
 beforeEach(async () => {

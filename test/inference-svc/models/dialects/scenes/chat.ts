@@ -178,7 +178,7 @@ export const chatDetailAnswers = chatFormat(
   (piece) => [
     ...piece.said.map((said) => ({
       reasoning_details: [{ ...detailOf(piece, said), format: sealFormat }],
-      // The same for other clients.
+      // Servers repeat the text in `reasoning`, for clients that do not know `reasoning_details`.
       reasoning: said,
     })),
     ...sealOf(piece).map((seal) => ({ reasoning_details: [seal] })),

@@ -9,12 +9,12 @@ export interface AnswerFormat {
   readonly kinds: readonly Piece["kind"][];
   /** How clients get a thought. */
   readonly thoughts: { readonly isSummary?: true; readonly format: string; readonly isSigned?: true };
-  /** Counts with a place in the format. */
+  /** Counts of tokens for which the format has a field. */
   readonly counts: readonly (keyof Counts)[];
   readonly hasTiers?: true;
-  /** Texts have sources with places. */
+  /** Whether the format names the sources of a text with the passages that cite them. */
   readonly cites?: true;
-  /** Arguments come in pieces, so a limit can cut them. */
+  /** Whether arguments of a call come in pieces, so that a limit can cut them. */
   readonly cutsCalls?: true;
   readonly interleaves?: true;
   /** An answer without content is a failure. */

@@ -43,7 +43,7 @@ const credentials = (name: string) => readCredentials(join(folder, name));
 let server: TcpServer;
 let port: number;
 const sockets: TLSSocket[] = [];
-/** The TCP sockets below them. */
+/** The TCP sockets below the TLS connections. */
 const rawSockets: Socket[] = [];
 /** Versions of TLS by connection, and whether it resumed a session. */
 const handshakes: string[] = [];

@@ -105,7 +105,7 @@ export function findGuardrail(
 export interface GuardrailKeys {
   /** Hashes of the keys to which the guardrail is assigned. */
   readonly assigned: readonly string[];
-  /** Hashes of the keys that have it as a further one, without revoked keys. */
+  /** Hashes of the keys, without revoked ones, that have the guardrail in addition to an assigned guardrail. */
   readonly further: readonly string[];
 }
 

@@ -20,7 +20,7 @@ export interface OpenedInference {
   begin(): void;
 }
 
-/** Listens. */
+/** Opens the service: when it returns, its ports listen. */
 export async function openService(settings: Settings, parts: ProcessDeps): Promise<OpenedInference> {
   const { lifecycle, log, registry, tracing } = parts;
   const liveFile = new LiveFile({

@@ -114,7 +114,7 @@ export class Generation<Turn extends KeyedTurn> implements TurnListener, Followe
 
   /**
    * Waits for the prepared turn. A request cannot join under another policy, because a policy change applies to every later request.
-   * @throws Fault of the first request for an equal one; UNPROCESSABLE for a different request; RATE_LIMITED when they cannot be compared
+   * @throws the Fault of the first request, when this request is equal; Fault UNPROCESSABLE for a different request; RATE_LIMITED when the two cannot be compared
    */
   async prepared(fingerprint: string, key: Caller): Promise<Turn> {
     const { fingerprint: first, outcome } = await this.#opened;

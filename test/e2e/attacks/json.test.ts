@@ -79,7 +79,7 @@ const poisons: [number, string][] = [
   [11, '"image_config":{"__proto__":"polluted"}'],
   [11, '"tool_choice":"none","tools":[{"type":"function","name":"f","parameters":{"__proto__":{"x":1}}}]'],
 ];
-test.each(poisons)("%i a prototype is data: %s", async (_, member) => {
+test.each(poisons)("%i a member that names a prototype changes no object of the process: %s", async (_, member) => {
   expect([200, 400]).toContain((await attacked.respond(asking(member))).status);
   const after = parseBody(await attacked.respond(asking('"metadata":{}')));
   expect(after).toMatchObject({ status: "completed", metadata: {} });

@@ -131,7 +131,7 @@ class SheddingRun {
     return { ...phase, counts, capacity };
   }
 
-  /** Notes when the load has fallen, and when the fleet has recovered. Of these, those after the last overload count. */
+  /** Runs one second, and notes when the load has fallen and when the fleet has recovered. A new overload discards the noted times, so those after the last one remain. */
   async #second(second: number, counts: PhaseCounts): Promise<void> {
     const before = { attempts: counts.sum("attempts"), refused: counts.sum("refused") };
     await this.#pass(1);

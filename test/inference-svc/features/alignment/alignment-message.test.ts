@@ -68,7 +68,7 @@ describe("the message", () => {
       [{ type: "image_generation_call", id: "i", status: "completed", result: "AAAA", revised_prompt: "A cat." }],
       { role: "assistant", content: null, images: ["A cat."] },
     ],
-  ])("keeps the content of an answer: it %s", (_, items, expected) => {
+  ])("has the content of an answer: it %s", (_, items, expected) => {
     expect(toMessage(items)).toEqual(expected);
   });
 });

@@ -301,7 +301,7 @@ describe("settings", () => {
     expect(notSent()).toEqual(expected);
   });
 
-  test("a choice of the search is a choice of the function", async () => {
+  test("a tool choice of the hosted search becomes a choice of the function in its place", async () => {
     model.script([textReply("Well.")]);
     await runRequest({ tools: agentTools(), toolChoice: { type: "tool", tool: { type: "web_search" } } });
     expect(model.requests[0]?.json["tool_choice"]).toEqual({ type: "function", function: { name: "web_search" } });

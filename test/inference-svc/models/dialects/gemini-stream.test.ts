@@ -396,7 +396,7 @@ describe("Gemini over a socket", () => {
   }
   const answer = [geminiStreamChunk([geminiTextPart("Hi")]), lastGeminiChunk()];
 
-  test("a model of a collection, and a query of the base URL, are kept", async () => {
+  test("the path keeps a model's collection, such as tunedModels, and the query of the base URL", async () => {
     const [upstream, turn] = await open([{ chunks: [{ sse: answer }] }], {
       model: "tunedModels/mine",
       query: "?zone=a",

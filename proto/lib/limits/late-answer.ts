@@ -8,6 +8,8 @@ export class LateAnswerError extends Error {
   constructor(message: string, answer: Promise<unknown>) {
     super(message);
     this.answer = answer;
+    // A caller whose step came to nothing by itself asks for no answer, and a failed one is no fault of the process.
+    answer.catch(() => {});
   }
 }
 

@@ -234,6 +234,25 @@ describeWithRedis("with Redis", () => {
     expect(remaining).toBeLessThanOrEqual(60 - 23 + Math.floor((2 * (performance.now() - startedAt)) / 1_000));
   });
 
+  test("a shared call gets no answer, and its connection closes: its turns are refused by the process", async () => {
+    const process = await start(linked);
+    const caller = callerOf({ concurrentRequests: 1 });
+    const first = enter(process, caller);
+    const sharing = Array.from({ length: 3 }, () => enter(process, caller));
+    expect((await first).refusal).toBeUndefined();
+    link.freeze();
+    try {
+      const refused = (await Promise.all(sharing)).map(({ refusal }) => refusal?.message);
+      expect(refused).toEqual(sharing.map(() => "Rate limit exceeded: 1 requests of this key are running"));
+      expect(await process.figure("sluice_limits_redis_losses_total")).toBe(1);
+      link.reset();
+    } finally {
+      link.thaw();
+    }
+    await eventually(async () => (await process.figure("sluice_limits_shared")) === 1);
+    expect(await isIn(process, caller)).toBe(false);
+  });
+
   test("while Redis is unreachable two processes admit no more than a fifth too much", async () => {
     const both = [await start(linked), await start(linked)];
     for (const process of both) await eventually(async () => (await process.figure("sluice_limits_processes")) === 2);

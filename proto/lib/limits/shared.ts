@@ -89,8 +89,11 @@ export class SharedLimits {
   }
 
   #enterLater(keyHash: string, use: KeyUse, args: readonly number[]): Promise<Decision> {
-    const next = (use.next ??= new Flight(args));
-    const answers = next.takes(args) ? next.join() : this.#enterNow(keyHash, use, args, 1);
+    const { next } = use;
+    const flight = next?.takes(args) ? next : (use.next = new Flight(args));
+    const answers = flight.join();
+    // Ahead of this step, because a later one must not take the place of those that wait.
+    if (next !== undefined && next !== flight) this.#send(keyHash, use, next);
     return answers.then((answer) => decisionOf(answer, use));
   }
 
@@ -107,9 +110,13 @@ export class SharedLimits {
     use.isOnWay = next !== undefined && this.up;
     if (next === undefined) return;
     if (!this.up) return next.leave(Promise.reject(new Error("Redis does not answer the step before")));
-    next.leave(this.#enterNow(keyHash, use, next.args, next.steps));
+    this.#send(keyHash, use, next);
+  }
+
+  #send(keyHash: string, use: KeyUse, flight: Flight): void {
+    flight.leave(this.#enterNow(keyHash, use, flight.args, flight.steps));
     const land = () => this.#land(keyHash, use);
-    next.answers.then(land, land);
+    flight.answers.then(land, land);
   }
 
   /** Enters a turn into limits of models. @throws when Redis does not answer */

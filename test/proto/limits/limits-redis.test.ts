@@ -134,6 +134,19 @@ describeWithRedis("with Redis", () => {
     expect(admitted.filter(Boolean)).toHaveLength(12);
   });
 
+  test("turns beyond the longest call, or under other limits, do not overtake those that wait", async () => {
+    const process = await start();
+    const caller = callerOf({ concurrentRequests: 200 });
+    const many = await Promise.all(Array.from({ length: 500 }, () => isIn(process, caller)));
+    expect(many).toEqual(many.map((_, n) => n < 200));
+    const keyHash = randomUUID();
+    const limits = [4, 4, 4, 4, 3, 5, 5];
+    const mixed = limits.map((concurrentRequests) =>
+      isIn(process, { keyHash, rateLimits: { concurrentRequests } } as never),
+    );
+    expect(await Promise.all(mixed)).toEqual([true, true, true, true, false, true, false]);
+  });
+
   test("tokens counted by one process are limited at the other", async () => {
     const [one, other] = [await start(), await start()];
     const caller = callerOf({ tokensPerMinute: 1_000 });

@@ -67,12 +67,15 @@ test("keys are resolved and administered while a console reloads slow reports", 
   });
 });
 
+/** Lists of at most a hundred rows that an index finds, and of the configuration file. */
+const shortLists = ["ListAlertRuleEvents", "ListAlertChannels"];
+
 const reports = administrationServices
   .flatMap(({ methods }): readonly DescMethod[] => methods)
   .filter((method): method is DescMethod & DescMethodUnary => method.methodKind === "unary")
-  .filter(({ name }) => /^(?:List|Verify|GetUsage)/.test(name));
+  .filter(({ name }) => /^(?:List|Verify|GetUsage)/.test(name) && !shortLists.includes(name));
 
-test("every list, search and sum takes a slot, and is refused with a Retry-After when 2 run and 32 wait", async () => {
+test("every long list, search and sum takes a slot, and is refused with a Retry-After when 2 run and 32 wait", async () => {
   expect(reports.length).toBeGreaterThan(8);
   const areRefused = (answers: number) => answers >= 6;
   await whileReportsWait(2 + 32 + 6, areRefused, async () => {

@@ -445,6 +445,20 @@ test("the erasure of an end user renames tags with its name in records, sums, ac
   expect(await reserve(keyHash, { customer: user }, "9")).toMatchObject({ admitted: true, tag: `customer=${user}` });
 });
 
+test("a turn that leaves the ledger for a later call keeps the tags of its calls, and their sums stay right", async () => {
+  const { keyHash, workspaceId } = await workspaceWith([entry("project", "*", 9)]);
+  const process = new Process();
+  const openedAtMs = BigInt(startMs);
+  const common = { generationId: `gen-${randomUUID()}`, workspaceId, keyHash, openedAtMs, tags: "project=a" };
+  await deliver(installation, {
+    calls: [process.call({ ...common, costUsd: "0.25" })],
+    turns: [process.turn(common)],
+  });
+  await deliver(installation, { calls: [process.call({ ...common, attempt: 2, costUsd: "0.5" })], turns: [] });
+  expect(await spentOn(workspaceId)).toEqual(["project a 0.75"]);
+  expect(await wrongTagsOf(workspaceId)).toEqual([]);
+});
+
 test("a filter of tags that is a blank list is refused", () => {
   const problems = new Problems();
   tagsQuery.check(" ", "tags", problems);

@@ -148,6 +148,15 @@ export async function insertRows(
   return new Map(rows.map((row) => [nameOfCall(row), row.tags]));
 }
 
+/** What a turn in the ledger and its calls share. */
+interface Row {
+  readonly generation_id: string;
+  readonly key_hash: string;
+  readonly written: string;
+}
+
+const nameOfRow = ({ generation_id: id, key_hash: key, written }: Row): string => `${key} ${written} ${id}`;
+
 /**
  * Takes turns out of the ledger because another part of them has arrived, and out of the sums that include them. Their rows stay, marked.
  * @returns their records, which the caller stores again
@@ -160,9 +169,13 @@ export async function takeBack(
   await lockSums(transaction);
   await sql`select set_config('sluice.reads_ledger', 'on', true)`.execute(transaction);
   const taken = sql`written is not null and generation_id = any(${generationIds}::text[])`;
-  const { rows: records } = await sql<NewUsageRecord>`select * from all_calls where ${taken}`.execute(transaction);
-  const { rows: turns } = await sql<Omit<NewTurnRecord, "boot_id" | "sequence" | "instance" | "guardrail_action">>`
-    select * from all_turns where ${taken}`.execute(transaction);
+  const { rows: calls } = await sql<NewUsageRecord & Row>`select * from all_calls where ${taken}`.execute(transaction);
+  const { rows: turns } = await sql<
+    Omit<NewTurnRecord, "boot_id" | "sequence" | "instance" | "guardrail_action"> & Row
+  >`select * from all_turns where ${taken}`.execute(transaction);
+  // The ledger has the tags of a call at its turn.
+  const tags = new Map(turns.map((turn) => [nameOfRow(turn), turn.tags]));
+  const records = calls.map((call) => ({ ...call, tags: tags.get(nameOfRow(call)) ?? null }));
   await withdrawRows(transaction, taken);
   await sql`update ledger set is_moved = true where generation_id = any(${generationIds}::text[]) and not is_moved`.execute(
     transaction,

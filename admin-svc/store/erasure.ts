@@ -42,7 +42,8 @@ export async function eraseEndUser(
   const { workspaceId } = author;
   const value: ErasedValue = { workspaceId, value: user, substitute: `erased-${randomUUID()}` };
   let [records, tags] = [0, 0];
-  for (const day of await daysOf(database, workspaceId)) {
+  const days = await daysOf(database, workspaceId);
+  for (const day of days) {
     const found = await eraseInRecords(database, value, day);
     records += found.records;
     tags += found.tags;
@@ -51,7 +52,8 @@ export async function eraseEndUser(
   await runInTransaction(database, async (transaction) => {
     // Batches of records change several sums of tags in an order of their own.
     await lockUsageChanges(transaction);
-    await renameInSums(transaction, value, sql`true`);
+    // Days whose records are gone. Calls that arrived since their day was erased keep the name in records and in sums.
+    await renameInSums(transaction, value, sql`day <> all(${days}::date[])`);
     await closeAccounts(transaction, value);
   });
   return runInTransaction(database, async (transaction) => {
@@ -119,13 +121,14 @@ async function eraseInRecords(
     ${column} >= ${day}::timestamp at time zone 'UTC' and ${column} < (${day}::timestamp + interval '1 day') at time zone 'UTC'`;
   // Searched before batches have to wait.
   const isTag = await isTagValue(database, value, within(sql`opened_at`));
-  const isSummed = await hasTagSums(database, workspaceId);
   return runInTransaction(database, async (transaction) => {
     // A concurrently stored record would keep the name, and its sums would lose it.
     await lockUsageChanges(transaction);
     const during = within(sql`opened_at`);
-    const tags = isTag ? await renameInRecords(transaction, value, during, numberOf(workspaceId)) : 0;
-    if (isTag && isSummed) await renameInSums(transaction, value, sql`day = ${day}::date`);
+    const isSummed = await hasTagSums(transaction, workspaceId);
+    const inSums = isSummed ? await renameInSums(transaction, value, sql`day = ${day}::date`) : 0;
+    // A sum may be of a record that was stored after the search.
+    const tags = isTag || inSums > 0 ? await renameInRecords(transaction, value, during, numberOf(workspaceId)) : 0;
     const ofUser = sql`turn.workspace_id = ${workspaceId} and turn."user" = ${user} and ${within(sql`turn.opened_at`)}`;
     if (isSummed) await noteUnrecorded(transaction, ofUser, within(sql`call.near`));
     const { numAffectedRows = 0n } = await sql`

@@ -459,6 +459,52 @@ test("a turn that leaves the ledger for a later call keeps the tags of its calls
   expect(await wrongTagsOf(workspaceId)).toEqual([]);
 });
 
+/** Runs the work once, after the erasure has searched a day for the name in tags. @param nth number of the day, from 1 */
+const afterSearch = (nth: number, work: () => Promise<unknown>): KyselyPlugin => {
+  const searches: unknown[] = [];
+  return {
+    transformQuery: ({ node, queryId }) => {
+      const [text = ""] = node.kind === "RawNode" ? node.sqlFragments : [];
+      if (text.includes("select exists (select from all_turns")) searches.push(queryId);
+      return node;
+    },
+    transformResult: async ({ result, queryId }) => {
+      if (queryId === searches[nth - 1]) await work();
+      return result;
+    },
+  };
+};
+
+test("a call that arrives while its tag is being erased has the same name in its record and in its sum", async () => {
+  const { database } = installation;
+  const user = "eve@example.com";
+  const erased = expect.stringMatching(/^customer erased-[0-9a-f-]{36} 0.25$/);
+  // The day of the records is searched first. Before the next day is searched, it is erased.
+  for (const [nth, sums] of [
+    [1, [erased]],
+    [2, [erased, `customer ${user} 0.25`]],
+  ] as const) {
+    const { keyHash, workspaceId } = await workspaceWith([entry("customer", "*", 9)]);
+    const fields = { user: "other", openedAtMs: BigInt(startMs) };
+    const record = (tags: string) => toRow(recordOf(workspaceId, keyHash, tags, fields));
+    await insertUsage(database, [record(nth === 1 ? "" : `customer=${user}`)]);
+    const plugin = afterSearch(nth, () => insertUsage(database, [record(`customer=${user}`)]));
+    await eraseEndUser(database.withPlugin(plugin), testAuthor(workspaceId), user, () => {});
+    expect(await spentOn(workspaceId)).toEqual(sums);
+    expect(await wrongTagsOf(workspaceId)).toEqual([]);
+  }
+});
+
+test("the erasure of an end user with the name of the shared account leaves what it has spent", async () => {
+  const { database } = installation;
+  const { keyHash, workspaceId } = await workspaceWith([entry("customer", "*", 9)]);
+  const fields = { user: "*", openedAtMs: BigInt(startMs) };
+  await insertUsage(database, [toRow(recordOf(workspaceId, keyHash, "customer=*", fields))]);
+  await eraseEndUser(database, testAuthor(workspaceId), "*", () => {});
+  expect(await spentOn(workspaceId)).toEqual(["customer * 0.25"]);
+  expect(await wrongTagsOf(workspaceId)).toEqual([]);
+});
+
 test("a filter of tags that is a blank list is refused", () => {
   const problems = new Problems();
   tagsQuery.check(" ", "tags", problems);

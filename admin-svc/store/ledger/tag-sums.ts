@@ -124,16 +124,22 @@ export async function renameInRecords(
   return rows[0]?.others ?? 0;
 }
 
-/** Renames the value in sums. @param during a condition on `day` */
+/**
+ * Renames the value in sums. The sum of the shared account stays: it names nobody, also where an end user has its name.
+ * @param during a condition on `day`
+ * @returns how many sums had the value
+ */
 export async function renameInSums(
   transaction: Transaction<Database>,
   { workspaceId, value, substitute }: ErasedValue,
   during: RawBuilder<unknown>,
-): Promise<void> {
-  await sql`
-    update tag_days set value = ${substitute} where workspace_id = ${workspaceId} and value = ${value} and ${during}`.execute(
+): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    update tag_days set value = ${substitute}
+    where workspace_id = ${workspaceId} and value = ${value} and value <> ${eachValue} and ${during}`.execute(
     transaction,
   );
+  return Number(numAffectedRows);
 }
 
 /** Whether a workspace has sums by tags. */

@@ -59,8 +59,8 @@ import * as traceContent from "./0069_trace_content.ts";
 import * as furtherGuardrails from "./0070_further_guardrails.ts";
 import * as missingTurns from "./0071_missing_turns.ts";
 import * as tagBudgets from "./0072_tag_budgets.ts";
-import * as viewsAndAlertRules from "./0074_views_and_alert_rules.ts";
-import * as tagSums from "./0075_tag_sums.ts";
+import * as viewsAndAlertRules from "./0073_views_and_alert_rules.ts";
+import * as tagSums from "./0074_tag_sums.ts";
 
 export interface OnlineMigration extends Migration {
   /** Runs outside of a transaction, and may be repeated. */
@@ -125,6 +125,6 @@ export const migrations: Readonly<Record<string, OnlineMigration>> = {
   "0070_further_guardrails": furtherGuardrails,
   "0071_missing_turns": missingTurns,
   "0072_tag_budgets": tagBudgets,
-  "0074_views_and_alert_rules": viewsAndAlertRules,
-  "0075_tag_sums": tagSums,
+  "0073_views_and_alert_rules": viewsAndAlertRules,
+  "0074_tag_sums": tagSums,
 };

@@ -19,7 +19,7 @@ import {
 } from "../translate/first-prompts.ts";
 import { isBlankThought } from "../translate/blank-thoughts.ts";
 import { openReasoning } from "../translate/reasoning-seal.ts";
-import { isFurtherResult, joinedResult, withFurtherResults } from "../translate/repeated-results.ts";
+import { JoinedResults, joinedResult } from "../translate/repeated-results.ts";
 import { findCacheMark } from "../translate/special-inputs.ts";
 import { nameFoundTools, toText } from "../translate/tool-history.ts";
 import { runsNatively } from "./native-tools.ts";
@@ -37,13 +37,14 @@ export function sentInput(request: TurnRequest, target: Target, onDropped: OnDro
   const sending: Sending = { request, target, onDropped, names: ToolNames.of(request) };
   const opening = openingOf(request, !isVendor(target) && !takesPromptsAnywhere(target));
   const { instructions, items } = openInput(request, opening, onDropped);
+  const results = new JoinedResults(input);
   for (let index = opening.joins ? opening.prompts : 0; index < input.length; index++) {
     const path = `input.${index}`;
-    if (isFurtherResult(input, index)) {
+    const item = results.itemAt(index);
+    if (item === undefined) {
       onDropped(path, joinedResult);
       continue;
     }
-    const item = withFurtherResults(input, index);
     const isUsers = index >= opening.prompts && isPrompt(item);
     if (isUsers) onDropped(`${path}.role`, opening.reason);
     const sent = sentItem(isUsers ? { ...item, role: "user" } : item, path, sending);

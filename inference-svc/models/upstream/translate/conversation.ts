@@ -10,7 +10,7 @@ import type { TranslationContext } from "./context.ts";
 import { isBlankThought } from "./blank-thoughts.ts";
 import { repairEscapes } from "./lone-escapes.ts";
 import { openReasoning } from "./reasoning-seal.ts";
-import { isFurtherResult, joinedResult, withFurtherResults } from "./repeated-results.ts";
+import { JoinedResults, joinedResult } from "./repeated-results.ts";
 
 /** The dialect's part of the translation. A `path` is that of the argument before it, as in the request. */
 export interface ConversationWriter {
@@ -87,10 +87,12 @@ export function translateInput(
   from = 0,
 ): void {
   const translator = new InputTranslator(translation, writer);
+  const results = new JoinedResults(input);
   for (let index = from; index < input.length; index++) {
     writer.begin?.(index);
-    if (isFurtherResult(input, index)) translation.onDropped(`input.${index}`, joinedResult);
-    else translator.translate(withFurtherResults(input, index), `input.${index}`);
+    const item = results.itemAt(index);
+    if (item === undefined) translation.onDropped(`input.${index}`, joinedResult);
+    else translator.translate(item, `input.${index}`);
   }
 }
 

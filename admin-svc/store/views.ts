@@ -1,6 +1,7 @@
 /** Saved views of the explorer. */
 import { maxViews } from "@sluice/proto/contract/records/views.js";
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
+import { canonicalQuery } from "../rules/views.ts";
 import { type Author, actorOf, recordAudit } from "./audit.ts";
 import type { Database } from "./database.ts";
 import { type Page, type PagedRows, readPage } from "./page.ts";
@@ -20,13 +21,10 @@ export interface PutView {
   readonly changed: boolean;
 }
 
-/** One form for equal queries, in which an end user can be found. */
-const canonical = (query: string): string => new URLSearchParams(query).toString();
-
 /** Creates a view, or changes the query of the one with its name. @returns `full` when the workspace has the maximum number of views */
 export function putView(database: Kysely<Database>, author: Author, given: NewView): Promise<PutView | "full"> {
   const { workspaceId } = author;
-  const query = canonical(given.query);
+  const query = canonicalQuery(given.query);
   return runInTransaction(database, async (transaction) => {
     await lockWorkspace(transaction, workspaceId);
     const before = await one(transaction, workspaceId, given.name).selectAll().executeTakeFirst();

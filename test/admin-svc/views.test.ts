@@ -1,9 +1,11 @@
 /** Saved views of the explorer over gRPC, on a real Postgres. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { maxViews } from "@sluice/proto/contract/records/views.js";
-import { ViewService } from "@sluice/proto/gen/sluice/admin/v1/view_service_pb.js";
+import { create } from "@bufbuild/protobuf";
+import { maxViews, toViewJson, viewList } from "@sluice/proto/contract/records/views.js";
+import { ViewSchema, ViewService } from "@sluice/proto/gen/sluice/admin/v1/view_service_pb.js";
 import { KeyKind } from "@sluice/proto/lib/ids/key.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
+import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import { deleteView, listViews, putView } from "@sluice/admin-svc/store/views.js";
 import { removeWorkspace } from "@sluice/admin-svc/store/workspace-removal.js";
 import { deleteWorkspace } from "@sluice/admin-svc/store/workspaces.js";
@@ -57,11 +59,25 @@ test.each([
   ["an empty name", "", ""],
   ["a name of 65 characters", "n".repeat(65), ""],
   ["a name with a space at its end", "n ", ""],
+  ["the name .", ".", ""],
+  ["the name ..", "..", ""],
   ["a query of more than 4 KiB", "n", "a".repeat(4_097)],
+  ["a query of more than 4 KiB in the stored form", "n", `q=${"/".repeat(1_400)}`],
   ["a query that is not percent-encoded", "n", "model=<b>"],
   ["a query with an incomplete escape", "n", "model=%4"],
 ])("a view with %s is refused", async (_, name, query) => {
   await expect(put(name, query)).rejects.toMatchObject({ reason: FaultReason.INVALID_REQUEST });
+});
+
+test.each([
+  ["a query of more than 4 KiB", "n", "q=".padEnd(4_202, "a")],
+  ["the name .", ".", ""],
+])("a list with a view of an earlier build that has %s is of the published shape", (_, name, query) => {
+  const view = toViewJson(
+    create(ViewSchema, { name, query, createdBy: "cli", createdAt: { seconds: 1n }, updatedAt: { seconds: 1n } }),
+  );
+  const answer = { data: [view], total_count: 1, next_cursor: null };
+  expect(() => throwProblems((problems) => viewList.check(answer, "", problems))).not.toThrow();
 });
 
 test("a workspace has at most 200 views, also when many are saved at once; one of them can still be changed", async () => {

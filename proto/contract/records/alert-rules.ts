@@ -26,7 +26,7 @@ import {
 } from "../../lib/validation/shape.ts";
 import { deleted, pageQuery, pageShape, putOutcome, time } from "./record-shapes.ts";
 import { type UsageFilterWords, fromUsageFilter, toUsageFilter, usageFilters } from "./usage-series.ts";
-import { addressedName } from "./views.ts";
+import { addressedName, storedName } from "./views.ts";
 
 /** Maximum number of rules of a workspace. */
 export const maxAlertRules = 50;
@@ -118,7 +118,7 @@ const figure = described(
 );
 
 const ruleFields = {
-  name: ruleName,
+  name: storedName,
   ...settings,
   is_firing: described(boolean, "Whether it has fired, and not cleared since."),
   firing_since: described(nullable(time), "When it fired; null while it does not."),

@@ -15,14 +15,15 @@ export const defaultViewPage = 100;
 
 const maxName = 64;
 
-/** The name of a record that is addressed by it. */
+/** The name of a record that is addressed by it: addresses cannot have the segments `.` and `..`. */
 export const addressedName: Shape<string> = {
   check(value, path, problems) {
     if (typeof value !== "string") return problems.add(path, "must be a string");
     checkName(path, value, maxName, problems);
     if (hasSurroundingSpace(value)) problems.add(path, "must not begin or end with white space");
+    if (value === "." || value === "..") problems.add(path, "must not be . or ..");
   },
-  schema: () => ({ type: "string", minLength: 1, maxLength: maxName, pattern: "^[^\\x00]*$" }),
+  schema: () => ({ type: "string", minLength: 1, maxLength: maxName, pattern: "^(?!\\.{1,2}$)[^\\x00]*$" }),
 };
 
 /** The query of an address: what a browser leaves as it is. */
@@ -34,18 +35,22 @@ export const viewQueryText = string({
   },
 });
 
+/** In a record: without the limits of a new one, so that an answer never fails because of what is stored. */
+export const storedName = described(string(), "Its name, unique in the workspace; case-sensitive.");
 const viewName = described(addressedName, "Its name, unique in the workspace; case-sensitive.");
+const queryWords =
+  "Query of the explorer's address, percent-encoded, such as `tab=errors&model=acme%2Flarge`; empty for the explorer as it opens.";
 const query = described(
   viewQueryText,
-  "Query of the explorer's address, percent-encoded, such as `tab=errors&model=acme%2Flarge`; empty for the explorer as it opens.",
+  `${queryWords} It is stored in the form of URLSearchParams, which escapes more, and has at most 4,096 characters in that form.`,
 );
 
 export const view = named(
   "View",
   object(
     {
-      name: viewName,
-      query,
+      name: storedName,
+      query: described(string(), queryWords),
       created_by: described(
         string(),
         "Who made it: e-mail address of a person, hash of a management key, or name of a program.",

@@ -102,7 +102,9 @@ export const alertRules: Commands = {
       const { value, isMet } = await readFigure(await database(), checked);
       const { channels } = rule.settings;
       const started = await startRuleTest(await database(), by, { rule, channels, value: value ?? null });
-      if (!started) throw new CommandError(`a rule is tested at most once in ${testPauseMs / 1_000} seconds`);
+      if (started === "gone") throw noRule(named.NAME);
+      if (started === "early")
+        throw new CommandError(`a rule is tested at most once in ${testPauseMs / 1_000} seconds`);
       const deliveries = (await awaitDeliveries(await database(), started, testWaitMs)).map(
         ({ channel, isDelivered, error }) => ({ channel, is_delivered: isDelivered, error: error || null }),
       );

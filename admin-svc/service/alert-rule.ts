@@ -128,7 +128,8 @@ function testMethods(deps: Deps, find: (workspaceId: string, name: string) => Pr
           channels: reached,
           value: value ?? null,
         });
-        if (started === undefined) throw testedJustNow();
+        if (started === "gone") throw notFound();
+        if (started === "early") throw testedJustNow();
         const waited = await awaitDeliveries(reads, started, testWaitMs);
         const missing = row.settings.channels.filter((channel) => !known.includes(channel));
         return create(TestAlertRuleResponseSchema, {

@@ -10,6 +10,7 @@ import {
   type RuleAlert,
   type RuleOutcome,
   claimAlertRules,
+  eventPrefix,
   settleAlertRule,
 } from "../store/alerts/rules.ts";
 import type { Database } from "../store/database.ts";
@@ -88,19 +89,20 @@ export class AlertRules {
       const figure = await this.#parts.report(workspaceId, (connected) =>
         readFigure(connected, { workspaceId, rule: settings, now: at }),
       );
-      const { outcome, alert } = decide(rule, figure, at);
       const unreachable = await this.#unreachable(rule);
-      const told = alert && { ...alert, channels: settings.channels.filter((name) => !unreachable.includes(name)) };
+      const channels = settings.channels.filter((name) => !unreachable.includes(name));
+      const { outcome, alert } = decide(rule, figure, at, channels.length > 0);
       const last_error = unreachable.length > 0 ? `no channel ${unreachable.join(", ")} for this workspace` : null;
-      await settleAlertRule(database, rule, { ...outcome, last_error }, told);
+      await settleAlertRule(database, rule, { ...outcome, last_error }, alert && { ...alert, channels });
     } catch (error) {
-      if (!(error instanceof Fault)) throw error;
-      const isBusy = error.reason === FaultReason.RATE_LIMITED;
-      if (!isBusy) log.warn({ alert: rule.id, reason: error.message }, "an alert rule cannot be checked");
+      const isBusy = error instanceof Fault && error.reason === FaultReason.RATE_LIMITED;
+      const reason = error instanceof Fault ? error.message : "internal error";
+      const cause = error instanceof Fault ? {} : { err: error };
+      if (!isBusy) log.warn({ alert: rule.id, reason, ...cause }, "an alert rule cannot be checked");
       const { is_firing, firing_since, calm_since, episode, value, checked_at } = rule;
       const due_at = new Date(at.getTime() + (isBusy ? everyMs : retryMs));
       const kept = { is_firing, firing_since, calm_since, episode, value, checked_at };
-      await settleAlertRule(database, rule, { ...kept, due_at, last_error: error.message }, undefined);
+      await settleAlertRule(database, rule, { ...kept, due_at, last_error: reason }, undefined);
     }
   }
 
@@ -118,25 +120,28 @@ interface Decision {
   readonly alert: Omit<RuleAlert, "channels"> | undefined;
 }
 
-/** A rule fires at once, and clears when its condition was not met for some minutes. */
-function decide(rule: AlertRuleRow, { value: figure, isMet }: CheckedFigure, at: Date): Decision {
+/**
+ * A rule fires at once, and clears when its condition was not met for some minutes.
+ * @param isReached whether a channel can be told; without one the rule stays as it is, and the next check decides again
+ */
+function decide(rule: AlertRuleRow, { value: figure, isMet }: CheckedFigure, at: Date, isReached: boolean): Decision {
   const value = figure ?? null;
   const checked = { value, checked_at: at, due_at: new Date(at.getTime() + everyMs) };
   const facts = ruleFacts(rule, rule.settings, value);
   const { is_firing, firing_since, calm_since, episode } = rule;
-  if (!is_firing && isMet) {
+  if (!is_firing && isMet && isReached) {
     const fired = { is_firing: true, firing_since: at, calm_since: null, episode: episode + 1 };
-    const event = `rule:${rule.id}:${episode + 1}:fired`;
+    const event = `${eventPrefix(rule.id)}${episode + 1}:fired`;
     return { outcome: { ...checked, ...fired }, alert: { type: "rule.fired", event, facts } };
   }
   if (!is_firing || isMet) {
     return { outcome: { ...checked, is_firing, firing_since, calm_since: null, episode }, alert: undefined };
   }
   const since = calm_since ?? at;
-  if (at.getTime() - since.getTime() < calmMs) {
+  if (at.getTime() - since.getTime() < calmMs || !isReached) {
     return { outcome: { ...checked, is_firing, firing_since, calm_since: since, episode }, alert: undefined };
   }
-  const event = `rule:${rule.id}:${episode}:cleared`;
+  const event = `${eventPrefix(rule.id)}${episode}:cleared`;
   const fired_at = firing_since === null ? null : firing_since.toISOString();
   return {
     outcome: { ...checked, is_firing: false, firing_since: null, calm_since: null, episode },

@@ -6,7 +6,7 @@ import { type Author, recordAudit } from "../audit.ts";
 import type { Database } from "../database.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
 import { type AlertRow, findAlert } from "./outbox.ts";
-import { type AlertRuleRow, addRuleAlerts, addRuleEvent } from "./rules.ts";
+import { type AlertRuleRow, addRuleAlerts, addRuleEvent, eventPrefix } from "./rules.ts";
 
 /** The least time between two tests of a rule. */
 export const testPauseMs = 10_000;
@@ -20,24 +20,25 @@ interface RuleTest {
   readonly value: number | null;
 }
 
-/** Makes a test alert for each channel. @returns their ids by channel; undefined when the rule was tested just before */
+/** Makes a test alert for each channel. @returns their ids by channel; `early` when the rule was tested just before, `gone` when it was deleted meanwhile */
 export function startRuleTest(
   database: Kysely<Database>,
   author: Author,
   { rule, channels, value }: RuleTest,
-): Promise<ReadonlyMap<string, string> | undefined> {
+): Promise<ReadonlyMap<string, string> | "early" | "gone"> {
   return runInTransaction(database, async (transaction) => {
-    await sql`select from alert_rules where id = ${rule.id} for update`.execute(transaction);
+    const locked = await sql`select 1 from alert_rules where id = ${rule.id} for update`.execute(transaction);
+    if (locked.rows.length === 0) return "gone";
     const { rows } = await sql<{ now: Date; is_early: boolean }>`
       select now() as now, exists (
         select from alert_rule_events where rule_id = ${rule.id} and type = 'test'
           and at > now() - ${testPauseMs} * interval '1 ms'
       ) as is_early`.execute(transaction);
     const [{ now: at, is_early: isEarly } = { now: new Date(), is_early: false }] = rows;
-    if (isEarly) return undefined;
+    if (isEarly) return "early";
     await addRuleEvent(transaction, rule, { at, type: "test", value });
     const facts = { workspace_id: rule.workspace_id, rule: rule.name };
-    const alert = { channels, type: "test", event: `test:${randomUUID()}`, facts } as const;
+    const alert = { channels, type: "test", event: `${eventPrefix(rule.id)}test:${randomUUID()}`, facts } as const;
     const ids = await addRuleAlerts(transaction, rule, alert, at);
     await recordAudit(transaction, author, { action: "alert-rules.test", target: rule.name });
     return ids;

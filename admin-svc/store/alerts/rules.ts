@@ -24,6 +24,24 @@ const toRow = (row: Selectable<AlertRulesTable>): AlertRuleRow => ({
   settings: row.settings as unknown as AlertRuleWords,
 });
 
+/** Whether other settings than the channels differ, so that the outcome of the checks so far says nothing about the rule. */
+const isAnew = (before: AlertRuleWords, after: AlertRuleWords): boolean =>
+  !isDeepStrictEqual({ ...before, channels: [] }, { ...after, channels: [] });
+
+const unchecked = {
+  is_firing: false,
+  firing_since: null,
+  calm_since: null,
+  value: null,
+  checked_at: null,
+  last_error: null,
+};
+
+/** Now, but a rule that is changed again and again fires once a minute at most. */
+const afterLastAlert = sql<Date>`greatest(now(), (
+  select max(at) + interval '1 minute' from alert_rule_events where rule_id = alert_rules.id and type = 'fired'
+))`;
+
 /** Creates a rule, or replaces the settings of the one with its name. @returns `full` when the workspace has the maximum number of rules */
 export function putAlertRule(
   database: Kysely<Database>,
@@ -36,12 +54,17 @@ export function putAlertRule(
     const before = await findAlertRule(transaction, workspaceId, name);
     if (before && isDeepStrictEqual(before.settings, settings)) return { row: before, created: false, changed: false };
     if (!before && (await countOf(transaction, workspaceId)) >= maxAlertRules) return "full";
-    const changed = { settings: JSON.stringify(settings), due_at: sql<Date>`now()` };
+    const changed = {
+      settings: JSON.stringify(settings),
+      ...(before && isAnew(before.settings, settings) && unchecked),
+    };
     const row = await transaction
       .insertInto("alert_rules")
       .values({ workspace_id: workspaceId, name, created_by: actorOf(author), ...changed })
       .onConflict((conflict) =>
-        conflict.columns(["workspace_id", "name"]).doUpdateSet({ ...changed, updated_at: sql<Date>`now()` }),
+        conflict
+          .columns(["workspace_id", "name"])
+          .doUpdateSet({ ...changed, due_at: afterLastAlert, updated_at: sql<Date>`now()` }),
       )
       .returningAll()
       .executeTakeFirstOrThrow();
@@ -51,7 +74,10 @@ export function putAlertRule(
   });
 }
 
-/** @returns whether there was such a rule */
+/** Begins the names of all facts about a rule. */
+export const eventPrefix = (ruleId: string): string => `rule:${ruleId}:`;
+
+/** Deletes a rule, its history, and its alerts that are not delivered yet. @returns whether there was such a rule */
 export function deleteAlertRule(database: Kysely<Database>, author: Author, name: string): Promise<boolean> {
   return runInTransaction(database, async (transaction) => {
     const row = await transaction
@@ -62,6 +88,9 @@ export function deleteAlertRule(database: Kysely<Database>, author: Author, name
       .executeTakeFirst();
     if (!row) return false;
     await transaction.deleteFrom("alert_rule_events").where("rule_id", "=", row.id).execute();
+    await sql`
+      delete from alerts where workspace_id = ${author.workspaceId} and state <> 'delivered'
+        and starts_with(event, ${eventPrefix(row.id)})`.execute(transaction);
     await recordAudit(transaction, author, { action: "alert-rules.delete", target: name, before: row.settings });
     return true;
   });

@@ -5,7 +5,14 @@ import { AlertRules } from "@sluice/admin-svc/sinks/alert-rules.js";
 import type { Author } from "@sluice/admin-svc/store/audit.js";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { eraseEndUser } from "@sluice/admin-svc/store/erasure.js";
-import { addRuleEvent, findAlertRule, listRuleEvents, putAlertRule } from "@sluice/admin-svc/store/alerts/rules.js";
+import { startRuleTest } from "@sluice/admin-svc/store/alerts/rule-tests.js";
+import {
+  addRuleEvent,
+  deleteAlertRule,
+  findAlertRule,
+  listRuleEvents,
+  putAlertRule,
+} from "@sluice/admin-svc/store/alerts/rules.js";
 import { deleteWorkspace, updateWorkspace } from "@sluice/admin-svc/store/workspaces.js";
 import { type AlertRuleWords, maxAlertRules, maxRuleEvents } from "@sluice/proto/contract/records/alert-rules.js";
 import { alerts as alertsSchema } from "@sluice/proto/config/sinks/alerts.js";
@@ -14,10 +21,11 @@ import { AttemptStatus, TurnOutcome } from "@sluice/proto/gen/sluice/admin/v1/le
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { openLog } from "@sluice/proto/lib/log/log.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
+import { sql } from "kysely";
 import { addWorkspace, testAuthor } from "../installation.ts";
 import { Process } from "../turns/deliveries.ts";
 import { Replicas } from "./replicas.ts";
-import { ScriptedSink, acceptPost } from "./scripted-sink.ts";
+import { ScriptedSink, acceptPost, refusePost } from "./scripted-sink.ts";
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 const minuteMs = 60_000;
@@ -26,7 +34,7 @@ let replicas: Replicas;
 let sink: ScriptedSink;
 let workers: readonly AlertRules[];
 /** Failure of the next report. */
-let refusal: Fault | undefined;
+let refusal: Error | undefined;
 beforeAll(async () => {
   replicas = await Replicas.open();
   sink = await new ScriptedSink().open();
@@ -246,6 +254,54 @@ describe("the condition", () => {
   });
 });
 
+test("a rule that fires begins anew when its condition, filters or threshold change, and clears nothing of before", async () => {
+  const [model, other] = [newModel(), newModel()];
+  await use(model, 2, { failures: 1 });
+  await set("one", { filters: { model } });
+  expect(await check()).toMatchObject([{ type: "rule.fired", data: { condition: "spend" } }]);
+  await set("one", { condition: "error_rate", threshold: 10, filters: { model } });
+  expect(await state("one")).toMatchObject({ is_firing: false, firing_since: null, value: null, checked_at: null });
+  expect(await check()).toMatchObject([{ type: "rule.fired", data: { condition: "error_rate", value: 50 } }]);
+  await set("one", { condition: "error_rate", threshold: 60, filters: { model } });
+  for (let minute = 0; minute < 7; minute++) expect(await check()).toEqual([]);
+  await set("one", { condition: "error_rate", threshold: 20, filters: { model } });
+  expect(await check()).toMatchObject([{ type: "rule.fired", data: { threshold: 20 } }]);
+  await set("one", { condition: "error_rate", threshold: 20, filters: { model: other } });
+  for (let minute = 0; minute < 7; minute++) expect(await check()).toEqual([]);
+});
+
+test("a rule that fires goes on when only its channels change", async () => {
+  const model = newModel();
+  await use(model, 1);
+  await set("one", { filters: { model } });
+  await check();
+  const before = await state("one");
+  await set("one", { filters: { model }, channels: ["ops", "gone"] });
+  expect(await state("one")).toMatchObject({ is_firing: true, firing_since: before?.firing_since, value: 0.01 });
+  expect(await check()).toEqual([]);
+});
+
+test("a rule without a channel that is reached says so, fires when there is one again, and clears likewise", async () => {
+  const model = newModel();
+  const lost = { ...replicas.settings, alerts: [] };
+  const known = replicas.settings;
+  await use(model, 1);
+  await set("one", { filters: { model }, window_minutes: 5 });
+  replicas.settings = lost;
+  expect(await check()).toEqual([]);
+  expect(await check()).toEqual([]);
+  const waiting = { is_firing: false, value: 0.01, last_error: "no channel ops for this workspace" };
+  expect(await state("one")).toMatchObject(waiting);
+  replicas.settings = known;
+  expect(await check()).toMatchObject([{ type: "rule.fired" }]);
+  expect(await state("one")).toMatchObject({ is_firing: true, last_error: null });
+  replicas.settings = lost;
+  for (let minute = 0; minute < 12; minute++) expect(await check()).toEqual([]);
+  expect(await state("one")).toMatchObject({ is_firing: true, last_error: "no channel ops for this workspace" });
+  replicas.settings = known;
+  expect(await check()).toMatchObject([{ type: "rule.cleared" }]);
+});
+
 test("a channel that is gone, of another workspace, or without the event is not used, and named by the rule", async () => {
   const model = newModel();
   await use(model, 1);
@@ -272,6 +328,42 @@ test("a report that cannot be made leaves the rule as it is, and is tried again 
   expect(await state("slow")).toMatchObject({ last_error: "The report reads too much" });
   await check(5 * minuteMs);
   expect(await state("slow")).toMatchObject({ last_error: null, checked_at: expect.any(Date) });
+});
+
+test("a check that fails without a reason for people is noted in the rule, and does not keep others from theirs", async () => {
+  const model = newModel();
+  await use(model, 1);
+  await set("broken", {});
+  refusal = new Error("a bug");
+  await check();
+  expect(await state("broken")).toMatchObject({ last_error: "internal error", is_firing: false });
+  refusal = undefined;
+  await set("whole", { filters: { model } });
+  expect(await check()).toMatchObject([{ data: { rule: "whole" } }]);
+  expect(await state("broken")).toMatchObject({ last_error: "internal error" });
+  await check(5 * minuteMs);
+  expect(await state("broken")).toMatchObject({ last_error: null });
+});
+
+test("a deleted rule sends nothing more: neither its alerts that wait nor its tests", async () => {
+  const model = newModel();
+  await use(model, 1);
+  sink.answer = refusePost;
+  for (const name of ["gone", "kept"]) {
+    await set(name, { filters: { model } });
+    const row = await state(name);
+    if (!row) throw new Error("no rule");
+    await startRuleTest(replicas.database, author, { rule: row, channels: ["ops"], value: null });
+  }
+  await check();
+  const waiting = () =>
+    replicas.database
+      .selectFrom("alerts")
+      .select(["type", sql<string>`facts ->> 'rule'`.as("rule")])
+      .execute();
+  expect(await waiting()).toHaveLength(4);
+  await deleteAlertRule(replicas.database, author, "gone");
+  expect((await waiting()).map(({ rule: of }) => of)).toEqual(["kept", "kept"]);
 });
 
 test("a workspace has at most 50 rules, and its deletion stops their checks", async () => {

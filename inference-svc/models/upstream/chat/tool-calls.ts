@@ -6,15 +6,19 @@ import { providerFailed } from "../failure.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 import type { SentTools } from "../translate/names/tool-names.ts";
 import { WrappedInput } from "../translate/wrapped-input.ts";
+import { ObjectEnd } from "./object-end.ts";
 
 interface Call {
   readonly index: unknown;
+  /** As the server wrote it; empty before a piece has one. */
+  givenId: string;
+  /** Empty for a call whose id is that of an earlier call. */
   callId: string;
   writer: CallWriter | undefined;
   /** Arguments received before the name: an item cannot begin without a name. */
   pending: string;
-  /** The last piece of the arguments. */
-  lastPiece: string;
+  /** Absent until the end of the arguments matters. */
+  objectEnd: ObjectEnd | undefined;
   /** Present for a custom tool sent as a function. */
   wrapped: WrappedInput | undefined;
   /** True for a call in the format's own form for custom tools, with input other than JSON. */
@@ -48,10 +52,15 @@ export class ChatToolCalls {
     if (!begins(piece) && (known ? known.ended : piece.id === "")) return;
     if (known && isRepeated(known, piece)) return;
     const call = known && !known.ended ? known : this.#open(piece);
+    if (call.givenId === "") call.givenId = piece.id;
     if (call.callId === "" && !this.#hasId(piece.id)) call.callId = piece.id;
-    call.pending =
-      isPlaceholder(call.pending) && piece.args.trimStart().startsWith("{") ? piece.args : call.pending + piece.args;
-    if (piece.args !== "") call.lastPiece = piece.args;
+    if (isPlaceholder(call.pending) && piece.args.trimStart().startsWith("{")) {
+      call.pending = piece.args;
+      call.objectEnd = undefined;
+    } else {
+      call.pending += piece.args;
+      call.objectEnd?.read(piece.args);
+    }
     if (!call.writer && piece.name !== "") this.#begin(call, piece.name);
     // An empty object may be a placeholder for arguments still to come.
     if (!call.writer || (!call.custom && argumentsOf(call) === call.pending && isPlaceholder(call.pending))) return;
@@ -78,14 +87,22 @@ export class ChatToolCalls {
     }
   }
 
-  /** A piece without an index begins a new call if its id is new, and continues the last call if it has no id. Some servers give every call index 0. */
+  /**
+   * A piece belongs to the call that has its id, else to the last call unless it begins another. Some servers give every call index 0, and some
+   * send the beginnings of all calls first.
+   */
   #find(piece: Piece): Call | undefined {
-    const last = this.#calls.at(-1);
-    return this.#calls.findLast((call) =>
-      typeof piece.index === "number"
-        ? call.index === piece.index && !(begins(piece) && isOther(call, piece))
-        : call === last && !isOther(call, piece),
-    );
+    const isIndexed = typeof piece.index === "number";
+    let last: Call | undefined;
+    for (let at = this.#calls.length - 1; at >= 0; at--) {
+      const call = this.#calls[at];
+      if (!call || (isIndexed && call.index !== piece.index)) continue;
+      last ??= call;
+      if (piece.id !== "" && call.givenId === piece.id) return isNextOfSameId(call, piece) ? undefined : call;
+      if (piece.id === "") break;
+    }
+    if (!last || (isIndexed && !begins(piece))) return last;
+    return isOther(last, piece) ? undefined : last;
   }
 
   /** An id names one call: a second call with the same id gets a new id. */
@@ -96,8 +113,8 @@ export class ChatToolCalls {
   #open({ index, id, custom }: Piece): Call {
     this.endWhole();
     const callId = this.#hasId(id) ? "" : id;
-    const begun = { writer: undefined, pending: "", lastPiece: "", wrapped: undefined, ended: false };
-    const call: Call = { index, callId, custom, ...begun };
+    const begun = { writer: undefined, pending: "", objectEnd: undefined, wrapped: undefined, ended: false };
+    const call: Call = { index, givenId: id, callId, custom, ...begun };
     this.#calls.push(call);
     return call;
   }
@@ -135,17 +152,22 @@ function argumentsText(value: unknown): string {
 
 const begins = ({ name, args }: Piece): boolean => name !== "" || args !== "";
 
+/** Whether a piece with the id of a call begins another one: some servers give two calls one id. */
+const isNextOfSameId = (call: Call, { name, args }: Piece): boolean =>
+  name !== "" &&
+  args.trimStart().startsWith("{") &&
+  call.writer?.written !== "" &&
+  hasWholeObject(call) &&
+  args !== argumentsOf(call);
+
 /**
- * Google gives every call index 0, and some no id: after a whole object, a new name with a new object is another call. Other servers give two calls
- * one id, and Oracle each piece of a call an id of its own: a piece without a name goes on with the call whose object is still open.
+ * Whether a piece whose id no call has, or without an id, begins another call than the last one. Google gives every call index 0, and some no id:
+ * after a whole object, a new name with a new object is another call. Oracle gives each piece of a call an id of its own: one without a name goes
+ * on with the call whose object is still open.
  */
 function isOther(call: Call, { id, name, args }: Piece): boolean {
-  if (id !== "" && id !== call.callId) {
-    const goesOn = name === "" && call.writer !== undefined && !isWholeObject(call);
-    return call.callId !== "" && !goesOn;
-  }
-  if (name === "" || !args.trimStart().startsWith("{") || !isWholeObject(call)) return false;
-  return id === "" || (call.writer?.written !== "" && args !== argumentsOf(call));
+  if (id !== "" && call.givenId !== "") return name !== "" || !call.writer || hasWholeObject(call);
+  return id === "" && name !== "" && args.trimStart().startsWith("{") && hasWholeObject(call);
 }
 
 /**
@@ -154,7 +176,7 @@ function isOther(call: Call, { id, name, args }: Piece): boolean {
  */
 function isRepeated(call: Call, { id, args }: Piece): boolean {
   if (args === "" || args.length !== argumentsOf(call).length) return false;
-  return isWholeObject(call) && args === argumentsOf(call) && (id === "" ? !call.ended : id === call.callId);
+  return args === argumentsOf(call) && hasWholeObject(call) && (id === "" ? !call.ended : id === call.givenId);
 }
 
 /** Longest text recognized as a placeholder. */
@@ -179,10 +201,17 @@ function finish(call: Call, status: ItemStatus): void {
 const isWhole = (call: Call): boolean => !call.custom && isJson(argumentsOf(call));
 
 /** Arguments so far, including a placeholder not yet written. */
-const argumentsOf = ({ wrapped, writer, pending }: Call): string => (wrapped?.json ?? writer?.written ?? "") || pending;
+const argumentsOf = ({ wrapped, writer, pending }: Call): string => (wrapped?.json ?? writer?.received ?? "") || pending;
 
-const isWholeObject = (call: Call): boolean =>
-  call.lastPiece.endsWith("}") && argumentsOf(call).startsWith("{") && isWhole(call);
+/** Whether the object of the arguments has come to its end. They are read once and then piece by piece, however often it is asked. */
+function hasWholeObject(call: Call): boolean {
+  if (call.custom) return false;
+  if (!call.objectEnd) {
+    call.objectEnd = new ObjectEnd();
+    call.objectEnd.read(argumentsOf(call));
+  }
+  return call.objectEnd.reached;
+}
 
 function isJson(value: string): boolean {
   try {

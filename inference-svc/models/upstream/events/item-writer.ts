@@ -60,6 +60,11 @@ export class CallWriter {
     emit({ type: "item.start", index, item: { ...this.#start, ...this.#place.write(item, "") } });
   }
 
+  /** The text so far, with the beginning of an escape that waits for more. */
+  get received(): string {
+    return this.written + (this.#escapes?.held ?? "");
+  }
+
   /** Adds a delta of the call's text. */
   arguments(delta: string): void {
     this.#add(this.#escapes ? this.#escapes.read(delta) : delta);
@@ -74,8 +79,8 @@ export class CallWriter {
 
   /** Adds the rest of the whole text as a delta. */
   complete(whole: unknown): void {
-    const read = this.written + (this.#escapes?.held ?? "");
-    if (read !== "" || this.#place.completed) this.arguments(remainingText(read, whole));
+    const { received } = this;
+    if (received !== "" || this.#place.completed) this.arguments(remainingText(received, whole));
   }
 
   /** Adds the rest of the item's text. */

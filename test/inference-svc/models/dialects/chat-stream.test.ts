@@ -211,6 +211,53 @@ describe("tool calls", () => {
     expect(new Set(items.map((item) => item.call_id)).size).toBe(expected.length);
   });
 
+  test.each([0, undefined])("all numbered %s, begun before their arguments, get theirs by id", (index) => {
+    const piece = (id: string, name: string, json: string) =>
+      chatChunk({ tool_calls: [{ index, id, function: { name, arguments: json } }] });
+    const parts = [
+      piece("a", "f", ""),
+      piece("b", "g", ""),
+      piece("a", "", '{"x":'),
+      piece("b", "", '{"y":'),
+      piece("a", "", "1}"),
+      piece("b", "", "2}"),
+    ];
+    const calls = [
+      ["a", "f", '{"x":1}'],
+      ["b", "g", '{"y":2}'],
+    ];
+    const shown = ({ items }: Read) => items.map((item) => [item.call_id, item.name, item.arguments]);
+    expect(shown(read([...parts, chatChunk({}, "tool_calls")]))).toEqual(calls);
+    const inOrder = [0, 1, 2, 4, 3, 5].map((at) => parts[at]);
+    expect(shown(read([...inOrder, chatChunk({}, "tool_calls")]))).toEqual(calls);
+  });
+
+  test("all numbered 0 get the pieces of a later call with an earlier id", () => {
+    const { items } = read([
+      chatChunk(toolCall(0, "a", "f", '{"x":1}')),
+      chatChunk(toolCall(0, "a", "g", '{"y":')),
+      chatChunk(toolCall(0, "a", undefined, "2}")),
+      chatChunk(toolCall(0, "b", "h", "{}")),
+      chatChunk({}, "tool_calls"),
+    ]);
+    expect(items.map((item) => [item.name, item.arguments])).toEqual([
+      ["f", '{"x":1}'],
+      ["g", '{"y":2}'],
+      ["h", "{}"],
+    ]);
+  });
+
+  test("with a piece of an unknown id behind a whole object make the answer invalid", () => {
+    for (const index of [0, undefined]) {
+      const piece = (id: string, name: string, json: string) =>
+        chatChunk({ tool_calls: [{ index, id, function: { name, arguments: json } }] });
+      expect(
+        thrownFault(() => read([piece("a", "f", '{"x":1}'), piece("b", "", '{"y":2}'), chatChunk({}, "tool_calls")]))
+          .reason,
+      ).toBe(FaultReason.PROVIDER_FAILED);
+    }
+  });
+
   test("without an index, with id and name in every chunk, are items", () => {
     const piece = (id: string, json: string) =>
       chatChunk({ tool_calls: [{ id, function: { name: "f", arguments: json } }] });

@@ -41,6 +41,12 @@ const streams: readonly (readonly [name: string, dialect: Dialect, stream: Strea
   ["chat: a refusal", chat, [[], choice({ refusal: piece })]],
   ["chat: arguments", chat, [[chatBegun], chatCall({ arguments: piece })]],
   ["chat: arguments in pieces with braces", chat, [[chatBegun], chatCall({ arguments: `{${piece}}` })]],
+  ["chat: arguments with another id", chat, [[chatBegun], chatCall({ arguments: `{${piece}}` }, { id: "d" })]],
+  [
+    "chat: arguments with braces that repeat name and id",
+    chat,
+    [[chatBegun], chatCall({ name: "f", arguments: `{${piece}}` }, { id: "c" })],
+  ],
   ["chat: arguments that repeat name and id", chat, [[], chatCall({ name: "f", arguments: piece }, { id: "c" })]],
   ["chat: arguments without a name", chat, [[], chatCall({ arguments: piece }, { id: "c" })]],
   ["messages: a text", messages, block({ type: "text", text: "" }, { type: "text_delta", text: piece })],

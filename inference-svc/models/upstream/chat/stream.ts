@@ -4,7 +4,7 @@ import { readDataUrl } from "../../../content/files/data-url.ts";
 import type { Outcome, TurnEvent } from "../../../turn/turn.ts";
 import type { Target, Translator } from "../dialect.ts";
 import { writeImage } from "../events/generated-image.ts";
-import { type Emit, type ItemStatus, remainingText } from "../events/item-writer.ts";
+import type { Emit, ItemStatus } from "../events/item-writer.ts";
 import { type MessageWriter, Output, type ReasoningWriter } from "../events/output.ts";
 import { answerEnd } from "../events/answer-end.ts";
 import { mergeFigures } from "../events/usage-figures.ts";
@@ -42,8 +42,10 @@ export class ChatTranslator implements Translator {
   #reasoning: ReasoningWriter | undefined;
   /** Format, signature and sealed text of the open reasoning. */
   #seal: JsonObject | undefined;
-  /** Whether the answer comes in deltas, so that a message is the whole of them. */
+  /** Whether the answer comes in deltas with more than a role, so that a message is the whole of them. */
   #hasDeltas = false;
+  /** The text of the messages before the open one. */
+  #textBefore = "";
   #finished = false;
   #stopSequence: string | undefined;
   /** The reason for an incomplete answer. */
@@ -74,7 +76,10 @@ export class ChatTranslator implements Translator {
 
   event(name: string | undefined, data: string): void {
     const content = this.#alike?.readContent(data);
-    if (content !== undefined) return this.#addText(content);
+    if (content !== undefined) {
+      this.#hasDeltas ||= content !== "";
+      return this.#addText(content);
+    }
     const chunk = parseObject(data);
     const choice = firstChoice(chunk.choices);
     // Some servers write "error": null into every chunk; others send a flat error, recognized only by its event or object.
@@ -115,15 +120,21 @@ export class ChatTranslator implements Translator {
       if (!isObject(message)) return undefined;
       return this.#hasDeltas ? this.#restOf(message) : message;
     }
-    this.#hasDeltas = true;
+    this.#hasDeltas ||= !isBlank(delta);
     return isObject(message) && this.#output.count === 0 && isBlank(delta) ? message : delta;
   }
 
   /** What a whole message says beyond the deltas before it. */
   #restOf(message: JsonObject): JsonObject {
     if (this.#output.count === 0) return message;
-    const written = this.#message?.parts.at(-1);
-    const content = written?.type === "output_text" ? remainingText(written.text, message.content) : "";
+    const said = this.#textBefore + textOf(this.#message);
+    const whole =
+      text(message.content) ||
+      objects(message.content)
+        .map((part) => text(part.text))
+        .join("");
+    const isRepeated = whole === textOf(this.#message);
+    const content = isRepeated ? "" : whole.startsWith(said) ? whole.slice(said.length) : whole;
     return { content, ...(!this.#calls && { tool_calls: message.tool_calls, function_call: message.function_call }) };
   }
 
@@ -216,6 +227,7 @@ export class ChatTranslator implements Translator {
   }
 
   #closeMessage(status: ItemStatus): void {
+    if (this.#message) this.#textBefore += textOf(this.#message);
     this.#message?.end(status);
     this.#message = undefined;
   }
@@ -260,6 +272,9 @@ function callsIn({ tool_calls, function_call }: JsonObject): readonly JsonObject
   const calls = objects(tool_calls);
   return calls.length === 0 && isObject(function_call) ? [{ index: 0, function: function_call }] : calls;
 }
+
+const textOf = (message: MessageWriter | undefined): string =>
+  message?.parts.map((part) => (part.type === "output_text" ? part.text : "")).join("") ?? "";
 
 /** Whether a delta has nothing but its role. */
 const isBlank = (delta: JsonObject): boolean =>

@@ -164,6 +164,28 @@ describe("a chat server's answer", () => {
     ).toEqual(["Hi", { call: "f", arguments: '{"a":1}' }]);
   });
 
+  test("with its text only in the whole message after other deltas has that text", async () => {
+    const wholeChunk = (content: unknown) => ({
+      choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }],
+    });
+    const said = async (...chunks: readonly object[]) =>
+      readItems(await runAgainstServer(sseReply(...chunks, "[DONE]")));
+    const call = { index: 0, id: "c1", type: "function", function: { name: "f", arguments: '{"a":1}' } };
+    const thought = chatChunk({ reasoning_content: "Hm." });
+    expect(await said(thought, wholeChunk("Noon."))).toEqual([{ thought: "Hm." }, "Noon."]);
+    expect(await said(thought, wholeChunk([{ type: "text", text: "Noon." }]))).toEqual([{ thought: "Hm." }, "Noon."]);
+    expect(await said(chatChunk({ tool_calls: [call] }), wholeChunk("Noon."))).toEqual([
+      { call: "f", arguments: '{"a":1}' },
+      "Noon.",
+    ]);
+    expect(await said(greetingChunk, wholeChunk("Noon."))).toEqual(["HiNoon."]);
+    expect(await said(greetingChunk, thought, chatChunk({ content: " you" }), wholeChunk("Hi you!"))).toEqual([
+      "Hi",
+      { thought: "Hm." },
+      " you!",
+    ]);
+  });
+
   test("with every piece as a message is read piece by piece", async () => {
     const piece = (content: string, finish: string | null = null) => ({
       choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: finish }],
@@ -171,6 +193,10 @@ describe("a chat server's answer", () => {
     expect(
       readItems(await runAgainstServer(sseReply(piece("ha"), piece("ha"), piece("ha!", "stop"), "[DONE]"))),
     ).toEqual(["hahaha!"]);
+    const role = chatChunk({ role: "assistant", content: "" });
+    expect(
+      readItems(await runAgainstServer(sseReply(role, piece("ha"), piece("ho"), piece("ha!", "stop"), "[DONE]"))),
+    ).toEqual(["hahoha!"]);
   });
 
   test("with two calls of one id has two calls", async () => {

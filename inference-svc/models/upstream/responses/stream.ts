@@ -51,6 +51,12 @@ function statusOf({ output, incomplete_details: details }: JsonObject): string {
 const isAnswer = (slot: OutputSlot, { id }: JsonObject): boolean =>
   slot.type !== "reasoning" && text(id) !== "" && slot.upstreamId === id;
 
+/** Some servers write null for a number or an id they do not have. */
+const hasValue = (field: unknown): boolean => field !== undefined && field !== null;
+
+const isAddressed = ({ output_index: outputIndex, item_id: id }: JsonObject): boolean =>
+  hasValue(outputIndex) || hasValue(id);
+
 export class ResponsesTranslator implements Translator {
   readonly #emit: Emit;
   readonly #reading: ReadContext;
@@ -107,22 +113,28 @@ export class ResponsesTranslator implements Translator {
     const slot = this.#slotOf(event, type);
     if (slot) return slot.event(type, event);
     if (!isNativeEvent(type)) return;
-    const addressed = event.output_index !== undefined || event.item_id !== undefined;
-    if (addressed) this.#early.push({ ...event, type });
+    if (isAddressed(event)) this.#early.push({ ...event, type });
     else this.#reading.output.native(type, toNativePayload(event));
   }
 
   #slotOf(event: JsonObject, type: string): OutputSlot | undefined {
     const known = this.#find(event.output_index, event.item_id) ?? this.#findUnaddressed(event, type);
     const implied = known ? undefined : impliedType.get(type);
-    return implied === undefined ? known : this.#open(event.output_index, { type: implied, id: event.item_id });
+    if (implied === undefined) return known;
+    return this.#open(event.output_index ?? undefined, { type: implied, id: event.item_id ?? undefined });
   }
 
-  /** Events of a text that name no item, as some servers write them, belong to the last item of their kind that is still open. */
-  #findUnaddressed({ output_index: outputIndex, item_id: id }: JsonObject, type: string): OutputSlot | undefined {
-    if (outputIndex !== undefined || id !== undefined) return undefined;
+  /**
+   * Events of a text that name no item, as some servers write them, belong to the last item of their kind that is still open. Arguments belong to
+   * a call only while no other is open: an item's end has all of them.
+   */
+  #findUnaddressed(event: JsonObject, type: string): OutputSlot | undefined {
+    if (isAddressed(event)) return undefined;
     const kind = textKinds.get(type.slice(0, type.lastIndexOf(".")));
-    return kind === undefined ? undefined : this.#slots.findLast((slot) => slot.type === kind && !slot.ended);
+    if (kind === undefined) return undefined;
+    const isOpen = (slot: OutputSlot): boolean => slot.type === kind && !slot.ended;
+    const last = this.#slots.findLast(isOpen);
+    return kind === "message" || kind === "reasoning" || last === this.#slots.find(isOpen) ? last : undefined;
   }
 
   /** Finds a slot by index and id, else only by id (some servers give every item index 0), else only by index (others change ids midway). */
@@ -131,9 +143,9 @@ export class ResponsesTranslator implements Translator {
     let byIndex: OutputSlot | undefined;
     for (let at = this.#slots.length - 1; at >= 0; at--) {
       const slot = this.#slots[at];
-      const sameIndex = outputIndex !== undefined && slot?.outputIndex === outputIndex;
-      const sameId = id !== undefined && slot?.upstreamId === id;
-      if (sameIndex && (sameId || id === undefined)) return slot;
+      const sameIndex = hasValue(outputIndex) && slot?.outputIndex === outputIndex;
+      const sameId = hasValue(id) && slot?.upstreamId === id;
+      if (sameIndex && (sameId || !hasValue(id))) return slot;
       if (sameId) byId ??= slot;
       if (sameIndex) byIndex ??= slot;
     }

@@ -122,6 +122,45 @@ describe("items", () => {
     expect(items).toMatchObject([{ call_id: "c1", arguments: '{"x":1}', status: "completed" }]);
   });
 
+  test("arguments without a number and an id belong to no call while two are open", () => {
+    const call = (id: string, json: string) => ({
+      type: "function_call",
+      id,
+      call_id: `c${id}`,
+      name: "f",
+      arguments: json,
+    });
+    const { items } = readGuarded([
+      itemAddedEvent(0, call("a", "")),
+      itemAddedEvent(1, call("b", "")),
+      { type: "response.function_call_arguments.delta", delta: '{"x":1}' },
+      { type: "response.output_item.done", output_index: 0, item: call("a", '{"x":1}') },
+      { type: "response.output_item.done", output_index: 1, item: call("b", '{"y":2}') },
+      completedEvent([]),
+    ]);
+    expect(items.map((item) => [item.call_id, item.arguments])).toEqual([
+      ["ca", '{"x":1}'],
+      ["cb", '{"y":2}'],
+    ]);
+  });
+
+  test("a number and an id of null are none", () => {
+    const delta = (text: string) => ({
+      type: "response.output_text.delta",
+      output_index: null,
+      item_id: null,
+      delta: text,
+    });
+    const { items } = readGuarded([
+      delta("Hello "),
+      delta("you"),
+      { type: "response.output_item.done", output_index: 0, item: messageItem("a", "Hello you") },
+      completedEvent([]),
+    ]);
+    expect(items).toMatchObject([{ type: "message", content: [{ text: "Hello you" }] }]);
+    expect(items).toHaveLength(1);
+  });
+
   test("a finished text different from its deltas does not change them", () => {
     expect(
       readGuarded([

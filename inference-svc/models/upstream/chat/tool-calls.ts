@@ -5,6 +5,7 @@ import type { Output } from "../events/output.ts";
 import { providerFailed } from "../failure.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 import type { SentTools } from "../translate/names/tool-names.ts";
+import { repairEscapes } from "../translate/lone-escapes.ts";
 import { WrappedInput } from "../translate/wrapped-input.ts";
 import { ObjectEnd } from "./object-end.ts";
 
@@ -158,7 +159,7 @@ const isNextOfSameId = (call: Call, { name, args }: Piece): boolean =>
   args.trimStart().startsWith("{") &&
   call.writer?.written !== "" &&
   hasWholeObject(call) &&
-  args !== argumentsOf(call);
+  !isSame(call, args);
 
 /**
  * Whether a piece whose id no call has, or without an id, begins another call than the last one. Google gives every call index 0, and some no id:
@@ -176,8 +177,12 @@ function isOther(call: Call, { id, name, args }: Piece): boolean {
  */
 function isRepeated(call: Call, { id, args }: Piece): boolean {
   if (args === "" || args.length !== argumentsOf(call).length) return false;
-  return args === argumentsOf(call) && hasWholeObject(call) && (id === "" ? !call.ended : id === call.givenId);
+  return isSame(call, args) && hasWholeObject(call) && (id === "" ? !call.ended : id === call.givenId);
 }
+
+/** Whether a text is that of the arguments so far, which may have been repaired. */
+const isSame = (call: Call, args: string): boolean =>
+  args === argumentsOf(call) || repairEscapes(args) === argumentsOf(call);
 
 /** Longest text recognized as a placeholder. */
 const maxPlaceholder = 64;
@@ -201,7 +206,8 @@ function finish(call: Call, status: ItemStatus): void {
 const isWhole = (call: Call): boolean => !call.custom && isJson(argumentsOf(call));
 
 /** Arguments so far, including a placeholder not yet written. */
-const argumentsOf = ({ wrapped, writer, pending }: Call): string => (wrapped?.json ?? writer?.received ?? "") || pending;
+const argumentsOf = ({ wrapped, writer, pending }: Call): string =>
+  (wrapped?.json ?? writer?.received ?? "") || pending;
 
 /** Whether the object of the arguments has come to its end. They are read once and then piece by piece, however often it is asked. */
 function hasWholeObject(call: Call): boolean {

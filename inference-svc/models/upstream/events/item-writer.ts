@@ -79,8 +79,11 @@ export class CallWriter {
 
   /** Adds the rest of the whole text as a delta. */
   complete(whole: unknown): void {
-    const { received } = this;
-    if (received !== "" || this.#place.completed) this.arguments(remainingText(received, whole));
+    if (this.received === "" && !this.#place.completed) return;
+    // A repaired escape has the length of the given one.
+    const isBegun = this.#escapes && typeof whole === "string" && repairEscapes(whole).startsWith(this.written);
+    const given = isBegun ? this.written + whole.slice(this.written.length) : whole;
+    this.arguments(remainingText(this.received, given));
   }
 
   /** Adds the rest of the item's text. */

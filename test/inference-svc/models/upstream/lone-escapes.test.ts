@@ -1,5 +1,7 @@
 /** Escapes of half a surrogate pair, which most JSON parsers refuse, leave neither in an answer nor in a request. */
 import { describe, expect, test } from "@jest/globals";
+import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
+import { Output } from "@sluice/inference-svc/models/upstream/events/output.js";
 import { LoneEscapes, repairEscapes } from "@sluice/inference-svc/models/upstream/translate/lone-escapes.js";
 import { chatChunk } from "../../../support/providers/upstream.js";
 import { functionTool, itemsOf } from "../../asking.js";
@@ -74,6 +76,24 @@ describe("a call of the model", () => {
       expect(itemsOf(events)).toMatchObject([{ type: "function_call", arguments: repaired }]);
       const deltas = events.flatMap((event) => (event.type === "arguments.delta" ? [event.delta] : []));
       expect(deltas.join("")).toBe(repaired);
+    }
+  });
+
+  test.each(texts)("with %j is not repeated by its last chunk", async (given, repaired) => {
+    const { events } = await runAgainstServer(
+      sseReply(piece(given), piece(given), chatChunk({}, "tool_calls"), "[DONE]"),
+    );
+    expect(itemsOf(events)).toMatchObject([{ type: "function_call", arguments: repaired }]);
+  });
+
+  test.each(texts)("with %j gets the tail that was not streamed", (given, repaired) => {
+    for (let length = 1; length <= given.length; length++) {
+      const events: TurnEvent[] = [];
+      const call = new Output((event) => events.push(event)).call("f", "c");
+      call.arguments(given.slice(0, length));
+      call.complete(given);
+      call.end("completed");
+      expect(itemsOf(events)).toMatchObject([{ type: "function_call", arguments: repaired }]);
     }
   });
 

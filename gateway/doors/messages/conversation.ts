@@ -234,7 +234,9 @@ export class Conversation {
       default: {
         const result = this.#results.get(block.id);
         if (result?.type === "tool_search_tool_result") this.#noteSearch(result.content);
-        return isServerCall(block) ? toServerItem(block, this.#takeResult(block)) : undefined;
+        const item = isServerCall(block) ? toServerItem(block, result) : undefined;
+        if (item) this.#takeResult(block);
+        return item;
       }
     }
   }

@@ -3,6 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { TextFormat, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { Target } from "@sluice/inference-svc/models/upstream/dialect.js";
 import { responsesBody } from "@sluice/inference-svc/models/upstream/responses/request.js";
+import { isLinear } from "../../../support/clock.ts";
 import fc from "../../../support/properties.ts";
 import { findConverseViolations } from "../../../support/providers/rules/converse.ts";
 import { findMessagesViolations } from "../../../support/providers/rules/messages.ts";
@@ -457,6 +458,96 @@ test("references of any kind reach Moonshot as definitions of the root", () => {
     description: '{if: {"required":["width"]}}',
   });
   expect(losses.map(([path]) => path)).toEqual(["tools.0.parameters"]);
+});
+
+describe("a schema at Moonshot", () => {
+  const moonshot = { ...otherChat, vendor: "moonshotai" };
+  const send = (schema: object): string =>
+    JSON.stringify(translateChat(toolOf(JSON.stringify(schema), undefined), moonshot).body);
+  const listOf = <Value>(count: number, valueOf: (n: number) => Value): readonly Value[] =>
+    Array.from({ length: count }, (_, n) => valueOf(n));
+  const named = <Value>(count: number, entryOf: (n: number) => readonly [string, Value]) =>
+    Object.fromEntries(listOf(count, entryOf));
+  const referring = (references: readonly string[], others: object) => ({
+    type: "object",
+    properties: { ...others, all: { type: "array", prefixItems: references.map(($ref) => ({ $ref })) } },
+  });
+  const dollars = 16;
+  /** One node under as many references as wanted. */
+  const spelled = (n: number): string =>
+    `#/properties/${listOf(dollars, (bit) => ((n >> bit) & 1 ? "%24" : "$")).join("")}`;
+
+  test.each<[string, number, (count: number) => object]>([
+    [
+      "references to properties of one name",
+      400,
+      (count) =>
+        referring(
+          listOf(count, (n) => `#/properties/p${n}/properties/same`),
+          named(count, (n) => [`p${n}`, { properties: { same: {} } }]),
+        ),
+    ],
+    [
+      "references to one node of its own size",
+      100,
+      (count) =>
+        referring(listOf(count, spelled), {
+          ["$".repeat(dollars)]: { properties: named(count, (n) => [`p${n}`, { type: "string" }]) },
+        }),
+    ],
+  ])("takes time linear in its size with %s", async (_, size, schemaOf) => {
+    expect(await isLinear(size, (count) => send(schemaOf(count)))).toBe(true);
+  });
+
+  test("grows little, however deep the referred nodes are within each other", () => {
+    let node: object = { type: "string", description: "d".repeat(10_000) };
+    let path = "#";
+    const references: string[] = [];
+    for (let depth = 0; depth < 60; depth++) {
+      node = { type: "object", properties: { a: node } };
+      path += "/properties/a";
+      references.push(path);
+    }
+    const given = referring(references, { a: node });
+    expect(send(given).length).toBeLessThan(6 * JSON.stringify(given).length);
+  });
+
+  test("keeps a definition under any name, and finds no place that is not written in digits", () => {
+    const given = {
+      type: "object",
+      properties: {
+        a: { $ref: "#/definitions/__proto__" },
+        b: { $ref: "#/properties/list/anyOf/0" },
+        c: { $ref: "#/properties/list/anyOf/0e1" },
+        list: { anyOf: [{ type: "string" }] },
+      },
+    };
+    const json = JSON.stringify(given).replace(/}$/, ',"definitions":{"__proto__":{"type":"integer"}}}');
+    const { body } = translateChat(toolOf(json, undefined), moonshot);
+    const sent = at(body, "tools", 0, "function", "parameters") as { properties: object; $defs: object };
+    expect(sent.properties).toEqual({
+      a: { $ref: "#/$defs/__proto__" },
+      b: { $ref: "#/$defs/0" },
+      c: {},
+      list: { anyOf: [{ type: "string" }] },
+    });
+    expect(new Map(Object.entries(sent.$defs))).toEqual(
+      new Map([
+        ["0", { type: "string" }],
+        ["__proto__", { type: "integer" }],
+      ]),
+    );
+  });
+});
+
+test("a schema takes time linear in the number of its properties with unusual names", async () => {
+  const propertiesOf = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [String.fromCodePoint(0x4e_00 + n), {}]));
+  expect(
+    await isLinear(400, (count) =>
+      translateToMessages(toolOf(JSON.stringify({ type: "object", properties: propertiesOf(count) }), undefined)),
+    ),
+  ).toBe(true);
 });
 
 test("calls have the client's names of properties again, in pieces of any length", () => {

@@ -36,13 +36,16 @@ export function cutCycles(root: JsonObject, closing: ReadonlySet<JsonObject>): J
   });
 }
 
+/** Step of a reference into a list. */
+const place = /^(0|[1-9]\d*)$/;
+
 /** @param reference to a place in the root, such as `#/$defs/Node`; any other one leads nowhere */
 export function findReferred(root: JsonObject, reference: string): JsonObject | undefined {
   if (reference !== "#" && !reference.startsWith("#/")) return undefined;
   let found: unknown = root;
   for (const step of reference.split("/").slice(1)) {
     const name = decoded(step);
-    if (Array.isArray(found)) found = found[Number(name)];
+    if (Array.isArray(found)) found = place.test(name) ? found[Number(name)] : undefined;
     else found = isObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
   }
   return isObject(found) ? found : undefined;

@@ -1,38 +1,74 @@
 /** Gathers whatever a schema refers to in `$defs` of its root, for vendors that follow no other references. */
 import { type JsonObject, isObject } from "../../json.ts";
 import { findReferred } from "./cycles.ts";
+import { FreeNames } from "./free-names.ts";
 import { mapSchemas } from "./walk.ts";
 
 const ofRoot = /^#\/\$defs\/[^/]+$/;
 
+/**
+ * Definitions within each other are written once for each of them: beyond this multiple of the given schema it stays as it is, for the vendor to
+ * judge.
+ */
+const maxGrowth = 4;
+
 /** @param changes gets the changes made */
 export function gatherDefinitions(root: JsonObject, changes: Set<string>): JsonObject {
   if (hasOwnReferences(root)) return root;
-  const gathered: Record<string, JsonObject> = {};
-  const names = new Map<string, string>();
-  const waiting: [name: string, schema: JsonObject][] = [];
-  const nameOf = (reference: string): string | undefined => {
-    const known = names.get(reference);
-    const schema = known === undefined ? findReferred(root, reference) : undefined;
-    if (schema === undefined) return known;
-    const name = freeName(reference.split("/").at(-1) ?? "", new Set(names.values()));
-    names.set(reference, name);
-    waiting.push([name, schema]);
-    return name;
-  };
-  const rewrite = (schema: JsonObject): JsonObject => {
+  const definitions = new Definitions(root);
+  const body = definitions.rewrite(root);
+  const gathered = definitions.finish();
+  if (gathered === undefined) return root;
+  changes.add("references lead to $defs of the root, or are left out");
+  return gathered.size === 0 ? body : { ...body, $defs: Object.fromEntries(gathered) };
+}
+
+/** The schemas that references of a root lead to. */
+class Definitions {
+  readonly #root: JsonObject;
+  /** By the found schema, because references to it may be spelled in many ways. */
+  readonly #names = new Map<JsonObject, string>();
+  readonly #free = new FreeNames();
+  readonly #waiting: [name: string, schema: JsonObject][] = [];
+  /** Characters that the definitions may still have. */
+  #left: number;
+
+  constructor(root: JsonObject) {
+    this.#root = root;
+    this.#left = maxGrowth * JSON.stringify(root).length;
+  }
+
+  /** Replaces the references of a schema, and notes the definitions that they need. */
+  rewrite(schema: JsonObject): JsonObject {
     const { $defs: _, definitions: __, ...body } = schema;
     return mapSchemas(body, (node) => {
       const { $ref: reference, ...rest } = node;
       if (typeof reference !== "string") return node;
-      const name = nameOf(reference);
+      const name = this.#nameOf(reference);
       return name === undefined ? rest : { $ref: `#/$defs/${name}`, ...rest };
     });
-  };
-  const body = rewrite(root);
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) gathered[next[0]] = rewrite(next[1]);
-  changes.add("references lead to $defs of the root, or are left out");
-  return names.size === 0 ? body : { ...body, $defs: gathered };
+  }
+
+  /** @returns all definitions by their names, with the definitions that they need; undefined if they are too long */
+  finish(): ReadonlyMap<string, JsonObject> | undefined {
+    const gathered = new Map<string, JsonObject>();
+    for (let next = this.#waiting.pop(); next !== undefined && this.#left >= 0; next = this.#waiting.pop())
+      gathered.set(next[0], this.rewrite(next[1]));
+    return this.#left < 0 ? undefined : gathered;
+  }
+
+  /** @returns undefined for a reference that leads nowhere */
+  #nameOf(reference: string): string | undefined {
+    const schema = this.#left < 0 ? undefined : findReferred(this.#root, reference);
+    if (schema === undefined) return undefined;
+    const known = this.#names.get(schema);
+    if (known !== undefined) return known;
+    this.#left -= JSON.stringify(schema).length;
+    const name = this.#free.take(reference.slice(reference.lastIndexOf("/") + 1));
+    this.#names.set(schema, name);
+    this.#waiting.push([name, schema]);
+    return name;
+  }
 }
 
 function hasOwnReferences(root: JsonObject): boolean {
@@ -43,13 +79,6 @@ function hasOwnReferences(root: JsonObject): boolean {
     return node;
   });
   return isOwn;
-}
-
-function freeName(wanted: string, taken: ReadonlySet<string>): string {
-  const base = wanted.replaceAll(/[^a-zA-Z0-9_.-]/g, "_") || "_";
-  let free = base;
-  for (let count = 2; taken.has(free); count++) free = `${base}_${count}`;
-  return free;
 }
 
 /** Moves the type beside `anyOf` into the branches without one. */

@@ -2,6 +2,7 @@
 import { type JsonObject, isObject } from "../../json.ts";
 import { foldCombinators, appendSentence, inlineRootReference } from "./fold.ts";
 import { writeExactly } from "./exact.ts";
+import { FreeNames } from "./free-names.ts";
 import type { SchemaRules } from "./rules.ts";
 import { cutCycles, findCycles } from "./cycles.ts";
 import { gatherDefinitions, moveTypeIntoBranches } from "./definitions.ts";
@@ -80,18 +81,8 @@ function findRenamed({ properties }: JsonObject, form: RegExp): ReadonlyMap<stri
   const own = Object.keys(properties);
   const wrong = own.filter((name) => !form.test(name));
   if (wrong.length === 0) return notRenamed;
-  const taken = new Set(own);
-  return new Map(wrong.map((name) => [freeName(name, taken), name]));
-}
-
-const maxNameLength = 64;
-
-function freeName(name: string, taken: Set<string>): string {
-  const base = name.replaceAll(/[^a-zA-Z0-9_.-]/g, "_").slice(0, maxNameLength - 4) || "_";
-  let free = base;
-  for (let count = 2; taken.has(free); count++) free = `${base}_${count}`;
-  taken.add(free);
-  return free;
+  const names = new FreeNames(own);
+  return new Map(wrong.map((name) => [names.take(name), name]));
 }
 
 function rename(schema: JsonObject, sent: ReadonlyMap<string, string>): JsonObject {

@@ -15,6 +15,11 @@ export interface ProviderError {
   /** Figures about too long a prompt, if the error has fields for them. */
   readonly overflow?: Overflow;
   readonly retryAfterMs?: number;
+  /**
+   * Time until a limit with nothing left is full again, for the wait after a rate limit without `retryAfterMs`. Answers carry it after any failure, also
+   * beside spent credit.
+   */
+  readonly limitResetMs?: number;
   /** The provider's own id of the request, for its support. */
   readonly requestId?: string | undefined;
 }
@@ -174,11 +179,12 @@ export function providerFault(error: ProviderError): Fault {
   const reason = transient.has(error.status) ? FaultReason.PROVIDER_FAILED : reasonOf(error);
   const code = error.code === undefined ? undefined : maskUnknownName(error.code);
   const message = sanitizeMessage(error.message ?? "");
+  const retryAfterMs = error.retryAfterMs ?? (reason === FaultReason.RATE_LIMITED ? error.limitResetMs : undefined);
   return new Fault(reason, explained.has(reason) ? message : "", {
     origin: FaultOrigin.UPSTREAM,
     // The log gets the status and the code only, because the provider's message may quote the prompt.
     cause: new ProviderFailure("error_event", `provider answered ${error.status ?? "an error"} ${code ?? ""}`.trim()),
-    ...(error.retryAfterMs !== undefined && { retryAfterMs: error.retryAfterMs }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(isSpent(error) && { shouldRetry: false }),
     ...(error.status !== undefined && { providerStatus: error.status }),
     ...withMetadata({

@@ -29,7 +29,7 @@ import { fieldLines } from "./transport/http/request-head.ts";
 import { configuredVendorHost, fieldsOfVendor, isVendorOfFormat, vendorOf } from "./vendor-host.ts";
 import { findRepeat } from "./transport/repeat.ts";
 import { findProviderRequestId } from "./transport/provider-request-id.ts";
-import { retryAfterMs } from "./transport/retry-after.ts";
+import { limitResetMs, retryAfterMs } from "./transport/retry-after.ts";
 import { buildTraceHeaders } from "./transport/trace-headers.ts";
 import { withPackedThoughts } from "./events/packed-thoughts.ts";
 
@@ -301,9 +301,11 @@ class ProviderCall implements Call {
   fault(head: AnswerHead, body: unknown): Fault {
     this.#authorization?.refused(head);
     const hint = retryAfterMs(head);
+    const reset = limitResetMs(head);
     return providerFault({
       ...this.#dialect.error(head.status, body, head),
       ...(hint !== undefined && { retryAfterMs: hint }),
+      ...(reset !== undefined && { limitResetMs: reset }),
       requestId: findProviderRequestId(head),
     });
   }

@@ -6,7 +6,7 @@ import { type ProviderError, providerFailed, providerFault } from "../failure.ts
 import { type JsonObject, isObject, text } from "../json.ts";
 import { findRepeat } from "../transport/repeat.ts";
 import { findProviderRequestId } from "../transport/provider-request-id.ts";
-import { retryAfterMs } from "../transport/retry-after.ts";
+import { limitResetMs, retryAfterMs } from "../transport/retry-after.ts";
 
 /** Errors of the request, by the names shared by all packages. */
 const callers: ReadonlySet<string> = new Set(["AI_UnsupportedFunctionalityError", "AI_InvalidPromptError"]);
@@ -56,11 +56,13 @@ function answered(status: number, { responseBody, responseHeaders, message }: Js
   const headers = isObject(responseHeaders) ? (responseHeaders as Record<string, string | undefined>) : {};
   const fields = { first: (name: string) => headers[name] };
   const hint = retryAfterMs(fields);
+  const reset = limitResetMs(fields);
   const read = chatError(status, body);
   return {
     ...read,
     message: read.message === "" || read.message === undefined ? text(message) : read.message,
     ...(hint !== undefined && { retryAfterMs: hint }),
+    ...(reset !== undefined && { limitResetMs: reset }),
     requestId: findProviderRequestId(fields),
   };
 }

@@ -21,13 +21,13 @@ export function chatError(status: number | undefined, body: unknown): ProviderEr
   const code = text(error.code) || text(error.type);
   const known = statusOf(status ?? own, code, message);
   const overflow = overflowOf(error);
-  const retryAfterMs = known === 429 ? resetIn(error.metadata) : undefined;
+  const limitResetMs = resetIn(error.metadata);
   return {
     ...(known !== undefined && { status: known }),
     ...(code !== "" && { code }),
     message,
     ...(overflow && { overflow }),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(limitResetMs !== undefined && { limitResetMs }),
   };
 }
 
@@ -45,6 +45,7 @@ const minimaxStatuses: ReadonlyMap<unknown, number> = new Map([
   [1004, 401],
   [1008, 402],
   [1026, 400],
+  [1027, 400],
   [1039, 429],
   [2013, 400],
   [2049, 401],

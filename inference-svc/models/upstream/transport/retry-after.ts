@@ -1,4 +1,4 @@
-/** Reads the provider's hint when to retry. */
+/** Reads the provider's hints when to retry. */
 import type { ResponseFields } from "./http/response-head.ts";
 
 /** A day; a longer hint is useless, and the value must fit into 32 bits. */
@@ -9,7 +9,7 @@ export function retryAfterMs(headers: ResponseFields, nowMs = Date.now()): numbe
   const precise = Number(headers.first("retry-after-ms") ?? Number.NaN);
   if (precise >= 0) return Math.min(maxHintMs, Math.ceil(precise));
   const text = headers.first("retry-after")?.trim();
-  if (text === undefined || text === "") return resetMs(headers, nowMs);
+  if (text === undefined || text === "") return undefined;
   const seconds = Number(text);
   const waitMs = Number.isNaN(seconds) ? Date.parse(text) - nowMs : seconds * 1_000;
   return Number.isNaN(waitMs) ? undefined : Math.min(maxHintMs, Math.max(0, Math.ceil(waitMs)));
@@ -26,8 +26,8 @@ const limits: readonly (readonly [remaining: string, reset: string])[] = [
   ["anthropic-ratelimit-output-tokens-remaining", "anthropic-ratelimit-output-tokens-reset"],
 ];
 
-/** The longest wait for a limit of which nothing is left, from an answer without retry-after. */
-function resetMs(headers: Pick<ResponseFields, "first">, nowMs: number): number | undefined {
+/** The longest wait for a limit of which nothing is left, in whole milliseconds; undefined without such a limit. */
+export function limitResetMs(headers: ResponseFields, nowMs = Date.now()): number | undefined {
   let longest: number | undefined;
   for (const [remaining, reset] of limits) {
     if (headers.first(remaining)?.trim() !== "0") continue;
@@ -37,13 +37,18 @@ function resetMs(headers: Pick<ResponseFields, "first">, nowMs: number): number 
   return longest;
 }
 
-const durationParts = /(\d+(?:\.\d+)?)(ms|s|m|h)/g;
+/** No time that a provider writes is longer. */
+const maxResetLength = 64;
+
+const duration = /^(?:\d{1,9}(?:\.\d{1,9})?(?:ms|s|m|h))+$/;
+const durationParts = /(\d{1,9}(?:\.\d{1,9})?)(ms|s|m|h)/g;
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 /** Smaller numbers are seconds from now. */
 const [firstEpochSecond, firstEpochMs] = [1e9, 1e12];
 
 /** @param reset a time of RFC 3339, a duration such as 1m12.5s, seconds from now, or seconds or milliseconds since 1970 */
 export function untilReset(reset: string, nowMs: number): number | undefined {
+  if (reset.length > maxResetLength) return undefined;
   const text = reset.trim();
   if (text === "") return undefined;
   const number = Number(text);
@@ -51,7 +56,7 @@ export function untilReset(reset: string, nowMs: number): number | undefined {
   if (!Number.isNaN(number))
     waitMs =
       number >= firstEpochMs ? number - nowMs : number >= firstEpochSecond ? number * 1_000 - nowMs : number * 1_000;
-  else if (/^[\d.hms]+$/.test(text))
+  else if (duration.test(text))
     waitMs = [...text.matchAll(durationParts)].reduce(
       (sum, [, count, unit]) => sum + Number(count) * (unitMs[unit ?? ""] ?? 0),
       0,

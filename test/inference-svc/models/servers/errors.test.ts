@@ -1,5 +1,7 @@
 /** The errors of OpenAI-compatible servers of all vendors: whose error it was, what is shown of it, and whether there is a fallback. */
 import { describe, expect, test } from "@jest/globals";
+import { chatError } from "@sluice/inference-svc/models/upstream/chat/error.js";
+import { isLinear } from "../../../support/clock.ts";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { Reply } from "../../../support/providers/upstream.js";
 import { runAgainstServer, bytesReply, readItems, sseReply } from "./odd-server.js";
@@ -206,6 +208,24 @@ describe("errors", () => {
       /invalid params: top_p/,
       false,
     ],
+    [
+      "MiniMax: an answer that it calls sensitive",
+      reply(200, { base_resp: { status_code: 1027, status_msg: "output new_sensitive" } }),
+      R.INVALID_REQUEST,
+      /output new_sensitive/,
+      false,
+    ],
+    [
+      "OpenAI: no credit, beside a limit with nothing left",
+      reply(
+        429,
+        { error: { code: "insufficient_quota", message: "You exceeded your current quota." } },
+        { "x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "6m0s" },
+      ),
+      R.PROVIDER_FAILED,
+      undefined,
+      true,
+    ],
     ["a path that takes no post", reply(405, { detail: "Method Not Allowed" }), R.PROVIDER_FAILED, undefined, true],
     [
       "a redirect",
@@ -251,6 +271,15 @@ describe("errors", () => {
     expect(fault?.reason).toBe(R.RATE_LIMITED);
     expect(fault?.retryAfterMs).toBeGreaterThan(50_000);
     expect(fault?.retryAfterMs).toBeLessThanOrEqual(60_000);
+  });
+
+  test("a time of any length in the error is read in time linear in its length", async () => {
+    const read = (count: number) => {
+      const headers = { "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": `${"1".repeat(count)}..` };
+      return chatError(429, JSON.parse(JSON.stringify({ error: { message: "slow down", metadata: { headers } } })));
+    };
+    expect(await isLinear(2_000, read)).toBe(true);
+    expect(read(2_000)).not.toHaveProperty("limitResetMs");
   });
 
   test("MiniMax's word of success is no error", async () => {

@@ -454,6 +454,11 @@ describe("failures before any output", () => {
     expect((await runTestTurn(single(), testRequest())).fault?.retryAfterMs).toBe(retryAfterMs);
   });
 
+  test.each([400, 401, 500])("pass on no reset of a limit with the status %d", async (status) => {
+    await begin([error(status, {}, { "x-ratelimit-remaining": "0", "x-ratelimit-reset": "9" })]);
+    expect((await runTestTurn(single(), testRequest())).fault?.retryAfterMs).toBe(0);
+  });
+
   test.each([
     ["a Retry-After with a date", (at: Date) => ["retry-after", at.toUTCString(), "x-other", "0"]],
     [

@@ -7,6 +7,7 @@ import { isShared } from "../../../turn/parse/shared-items.ts";
 import type { InputItem } from "../../../turn/request.ts";
 import type { DroppedField } from "../../../turn/trace.ts";
 import type { TranslationContext } from "../translate/context.ts";
+import { isAmidResults } from "../translate/repeated-results.ts";
 
 /** Messages independent of later items. */
 interface KnownMessages {
@@ -56,7 +57,11 @@ export class RepeatedMessages {
     prompts: number,
   ) {
     const isFor = (messages: KnownMessages | undefined) =>
-      messages?.target === target && messages.tools === tools && messages.from === from && messages.prompts === prompts;
+      messages?.target === target &&
+      messages.tools === tools &&
+      messages.from === from &&
+      messages.prompts === prompts &&
+      !isAmidResults(input, messages.items);
     this.#input = input;
     this.#beginning = beginning;
     this.#known = [input[known], beginning?.[known]].find(isFor);
@@ -102,6 +107,7 @@ export class RepeatedMessages {
 
   /** Notes that the messages so far are independent of later items. @param messages number of written messages, without the known messages */
   complete(items: number, messages: number): void {
+    if (isAmidResults(this.#input, items)) return;
     const place = { items, messages, dropped: this.#dropped.length };
     if (this.#beginning && items <= this.#beginning.length) this.#inBeginning = place;
     this.#last = place;

@@ -5,64 +5,89 @@ import { type JsonObject, objects } from "../json.ts";
 const isResult = (item: InputItem | undefined): boolean =>
   item?.type === "function_call_output" || item?.type === "custom_tool_call_output";
 
-/** The results of one call. */
-interface Results {
-  /** Place of the first one. */
-  readonly first: number;
-  readonly outputs: unknown[];
-}
+const isCall = ({ type }: InputItem): boolean => type === "function_call" || type === "custom_tool_call";
+
+/** Whether results stand on both sides of this place, so that those before it may have to be joined with those behind it. */
+export const isAmidResults = (input: readonly InputItem[], place: number): boolean =>
+  isResult(input[place - 1]) && isResult(input[place]);
 
 /**
- * Items of an input with the results of a call joined into the first of them, where they stand among other results. The results of a run are gathered once: a
- * search for each of them took seconds for an input of some ten thousand.
+ * Items of an input where each call has at most one result: surplus results among those in a row are joined into the first result of the call. Servers
+ * give two calls one id; these keep as many results. Each row is read once: a search for each result took seconds for some ten thousand.
  */
 export class JoinedResults {
   readonly #input: readonly InputItem[];
-  /** The present run of results: the place behind it, and the results of its calls by their names. */
+  /** The place behind the present row of results, and its items that differ from the input, by their places. */
   #end = 0;
-  #calls: Map<string, Results> | undefined;
+  #changed: ReadonlyMap<number, InputItem | undefined> | undefined;
+  /** Number of calls before `#counted` that have no result yet, by their names. */
+  readonly #open = new Map<string, number>();
+  #counted = 0;
 
   constructor(input: readonly InputItem[]) {
     this.#input = input;
   }
 
   /**
-   * Places are asked for in ascending order.
-   * @returns undefined for a further result of a call, which is part of an earlier item
+   * Places are asked for in ascending order, from one that is not amid results.
+   * @returns undefined for a surplus result of a call, which is part of an earlier item
    */
   itemAt(index: number): InputItem | undefined {
     const item = this.#input[index] as InputItem;
     if (!isResult(item)) return item;
-    if (index >= this.#end) this.#open(index);
-    if (this.#calls === undefined) return item;
-    const { first, outputs } = this.#calls.get(nameOf(item)) as Results;
-    if (first !== index) return undefined;
-    return outputs.length === 1 ? item : { ...item, output: joined(outputs) };
+    if (index >= this.#end) this.#read(index);
+    return this.#changed?.has(index) === true ? this.#changed.get(index) : item;
   }
 
-  /** Reads the run around a result, from its beginning: the first results may belong to a beginning that was written before. */
-  #open(index: number): void {
-    let start = index;
-    let end = index + 1;
-    while (isResult(this.#input[start - 1])) start--;
+  #read(start: number): void {
+    let end = start + 1;
     while (isResult(this.#input[end])) end++;
     this.#end = end;
-    this.#calls = undefined;
+    this.#changed = undefined;
     if (end - start === 1) return;
-    this.#calls = new Map();
-    for (let at = start; at < end; at++) {
-      const item = this.#input[at] as InputItem;
-      const known = this.#calls.get(nameOf(item));
-      if (known) known.outputs.push(item.output);
-      else this.#calls.set(nameOf(item), { first: at, outputs: [item.output] });
+    const row = this.#input.slice(start, end);
+    if (new Set(row.map(nameOf)).size < row.length) this.#changed = this.#joinedRow(start, row);
+  }
+
+  #joinedRow(start: number, row: readonly InputItem[]): ReadonlyMap<number, InputItem | undefined> {
+    this.#countOpen(start);
+    const places = new Map<string, number[]>();
+    for (const [index, item] of row.entries()) {
+      const known = places.get(nameOf(item));
+      if (known) known.push(index);
+      else places.set(nameOf(item), [index]);
+    }
+    const changed = new Map<number, InputItem | undefined>();
+    for (const [name, [first = 0, ...others]] of places) {
+      const surplus = others.slice(Math.max(1, this.#open.get(name) ?? 0) - 1);
+      if (surplus.length === 0) continue;
+      changed.set(start + first, joined([first, ...surplus].map((index) => row[index] as InputItem)));
+      for (const index of surplus) changed.set(start + index, undefined);
+    }
+    return changed;
+  }
+
+  #countOpen(end: number): void {
+    for (; this.#counted < end; this.#counted++) {
+      const item = this.#input[this.#counted] as InputItem;
+      const change = isCall(item) ? 1 : isResult(item) ? -1 : 0;
+      if (change === 0) continue;
+      const name = nameOf(item);
+      this.#open.set(name, Math.max(0, (this.#open.get(name) ?? 0) + change));
     }
   }
 }
 
-const nameOf = ({ type, call_id: id }: InputItem): string => `${type} ${String(id)}`;
+/** The same for a call and its result. */
+const nameOf = ({ type, call_id: id }: InputItem): string => `${type.replace("_output", "")} ${String(id)}`;
 
-const joined = (outputs: readonly unknown[]): unknown =>
-  outputs.every((output) => typeof output === "string") ? outputs.join("\n") : outputs.flatMap(partsOf);
+/** One result, which has failed if one of them has. */
+function joined(results: readonly InputItem[]): InputItem {
+  const outputs = results.map(({ output }) => output);
+  const output = outputs.every((each) => typeof each === "string") ? outputs.join("\n") : outputs.flatMap(partsOf);
+  const failed = results.some(({ status }) => status === "incomplete");
+  return { ...(results[0] as InputItem), output, ...(failed && { status: "incomplete" }) };
+}
 
 const partsOf = (output: unknown): readonly JsonObject[] =>
   typeof output === "string" ? [{ type: "input_text", text: output }] : objects(output);

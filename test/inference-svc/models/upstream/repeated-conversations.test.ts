@@ -137,6 +137,23 @@ test("a continued or changed conversation gives the same body as without memory"
   expect(repeated).toBeGreaterThan(200);
 });
 
+test("a further result of a call reaches the provider although its first result was remembered", () => {
+  const result = (output: string) => ({ type: "function_call_output", call_id: "call", output });
+  const call = { type: "function_call", call_id: "call", name: "f", arguments: "{}" };
+  const first = [...opening.slice(-3), call, result("one")];
+  const prompted = [...first, { role: "user", content: "u" }];
+  for (const [index, target] of targets.entries()) {
+    for (const [order, steps] of [
+      [first, [...first, result("two")], prompted],
+      [first, prompted, [...first, result("two")], prompted, first],
+    ].entries()) {
+      for (const input of steps)
+        for (const owner of [`results ${index} ${order}`, `results ${index} ${order}`])
+          expect(sayAll({ input }, target, owner).said).toEqual(sayAll({ input }, target).said);
+    }
+  }
+});
+
 test("a prompt that was alone, and the user's, is the system's once a message follows it", () => {
   const alone = Array.from({ length: 4 }, (_, index) => ({
     role: "system",

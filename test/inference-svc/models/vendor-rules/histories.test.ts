@@ -222,6 +222,29 @@ test("pictures in results follow all results at Google, and stay in the result a
   ]);
 });
 
+test("two calls with one id keep two results, and a third one joins the first, failed if it has", () => {
+  const call = { type: "function_call", call_id: "a", name: "f", arguments: "{}" };
+  const result = (output: string, more: object = {}) => ({
+    type: "function_call_output",
+    call_id: "a",
+    output,
+    ...more,
+  });
+  const start = { type: "message", role: "user", content: "Look." };
+  const input = [start, call, result("0"), call, call, result("1"), result("2"), result("3", { status: "incomplete" })];
+  const losses: (readonly [string, string])[] = [];
+  const sent = JSON.parse(responsesBody(testRequest({ input }), openAi, (...loss) => void losses.push(loss))) as {
+    input: { output?: string; status?: string }[];
+  };
+  expect(sent.input.flatMap(({ output, status }) => (output === undefined ? [] : [[output, status]]))).toEqual([
+    ["0", undefined],
+    ["1\n3", "incomplete"],
+    ["2", undefined],
+  ]);
+  expect(losses).toEqual([["input.7", expect.stringContaining("sent within the first result")]]);
+  expect(findGeminiViolations(translateToGemini({ input, tools }).body)).toEqual([]);
+});
+
 test("ids of other vendors are not sent to OpenAI, with a note in the receipt", () => {
   const losses: string[] = [];
   const input = [

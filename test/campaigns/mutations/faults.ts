@@ -187,8 +187,8 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     effect: "an image of a result goes with the next prompt",
     module: "chat/message-list",
-    code: "add(message) {\n        this.#attach();",
-    faulty: "add(message) {",
+    code: "this.#attach();\n        this.#assistant = message.role",
+    faulty: "this.#assistant = message.role",
   },
   {
     effect: "results have the ids of their calls as names",

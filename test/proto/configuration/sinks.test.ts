@@ -43,7 +43,7 @@ function problemsOf(path: string, given: NodeJS.ProcessEnv): readonly string[] {
 
 test("omitted settings have their defaults", () => {
   const { alerts, exports } = loadSinks(good, environment).settings;
-  const all = ["budget", "guardrail_block", "guardrail_redact", "guardrail_flag"];
+  const all = ["budget", "guardrail_block", "guardrail_redact", "guardrail_flag", "rule"];
   expect(alerts[0]).toMatchObject({ events: all, budget_percents: [50, 80, 95, 100] });
   expect(exports[0]).toMatchObject({ every_seconds: 10, s3: { region: "us-east-1", prefix: "" } });
 });

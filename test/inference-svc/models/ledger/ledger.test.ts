@@ -149,8 +149,10 @@ test("a process without traffic ends its delivered file", async () => {
   const { ledger, end } = open(directory, installation.port, { keep, segmentMs: 300 });
   beginCall(ledger, openedCall()).close(completedEnd);
   await eventually(() => files(join(directory, "delivered")).length === 1);
-  const waiting = files().filter((name) => name !== "delivered");
-  expect(waiting.map((name) => statSync(join(directory, name)).size)).toEqual([0]);
+  const waiting = () => files().filter((name) => name !== "delivered");
+  // The mark of the delivered file goes after it.
+  await eventually(() => waiting().length === 1);
+  expect(waiting().map((name) => statSync(join(directory, name)).size)).toEqual([0]);
   await end();
 });
 

@@ -231,7 +231,7 @@ export const ruleSettingsJson = (message: AlertRuleSettings | undefined): JsonOb
     Object.entries(fromUsageFilter(message?.filter)).filter(([, value]) => value !== undefined),
   ),
   condition: message?.condition ?? "",
-  threshold: message?.threshold ?? 0,
+  ...(message?.threshold !== undefined && { threshold: message.threshold }),
   ...(message?.windowMinutes && { window_minutes: message.windowMinutes }),
   ...(message?.minRequests && { min_requests: message.minRequests }),
   channels: message?.channels ?? [],

@@ -51,7 +51,7 @@ export class SpoolFiles {
   readonly #batch = new RecordBatch(1024 * 1024);
   /** Lines of calls that have begun, by their names. */
   readonly #starts = new Map<string, string>();
-  /** Calls that have ended, by the ids of their turns, which have not. */
+  /** Ended calls of turns without a record so far, by the ids of the turns. */
   readonly #ended = new Map<string, EndedCall[]>();
   /** Starts of processes with a file that cannot be read to its end. */
   readonly #unreadable = new Set<string>();

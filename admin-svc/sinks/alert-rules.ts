@@ -18,7 +18,7 @@ import { findWorkspace } from "../store/workspaces.ts";
 import type { SinkDeps } from "./parts.ts";
 
 const everyMs = 60_000;
-/** A check that failed, such as one that reads too much, is repeated later. */
+/** Pause after a failed check, such as one beyond the time limit of a statement. */
 const retryMs = 5 * 60_000;
 /** Time without the condition after which a rule clears. A figure around its threshold therefore fires once in this time at most. */
 const calmMs = 5 * 60_000;
@@ -122,7 +122,7 @@ interface Decision {
 
 /**
  * A rule fires at once, and clears when its condition was not met for some minutes.
- * @param isReached whether a channel can be told; without one the rule stays as it is, and the next check decides again
+ * @param isReached whether any channel of the rule is configured; without one the rule stays as it is, and the next check decides again
  */
 function decide(rule: AlertRuleRow, { value: figure, isMet }: CheckedFigure, at: Date, isReached: boolean): Decision {
   const value = figure ?? null;

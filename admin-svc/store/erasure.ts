@@ -52,7 +52,7 @@ export async function eraseEndUser(
   await runInTransaction(database, async (transaction) => {
     // Batches of records change several sums of tags in an order of their own.
     await lockUsageChanges(transaction);
-    // Days whose records are gone. Calls that arrived since their day was erased keep the name in records and in sums.
+    // Days without records are left. Calls that arrived after the erasure of their day keep the name in records and in sums.
     await renameInSums(transaction, value, sql`day <> all(${days}::date[])`);
     await closeAccounts(transaction, value);
   });

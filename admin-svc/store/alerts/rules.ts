@@ -223,7 +223,7 @@ export async function claimAlertRules(
 export interface RuleAlert {
   readonly channels: readonly string[];
   readonly type: "rule.fired" | "rule.cleared" | "test";
-  /** Names the fact: each channel is told of it once. */
+  /** Id of the event: each channel gets an event once. */
   readonly event: string;
   readonly facts: JsonObject;
 }

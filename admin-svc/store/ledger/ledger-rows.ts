@@ -148,7 +148,7 @@ export async function insertRows(
   return new Map(rows.map((row) => [nameOfCall(row), row.tags]));
 }
 
-/** What a turn in the ledger and its calls share. */
+/** Columns of the views by which the calls of a turn in the ledger are found. */
 interface Row {
   readonly generation_id: string;
   readonly key_hash: string;

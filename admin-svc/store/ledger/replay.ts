@@ -17,7 +17,7 @@ export interface ReplayedCounts extends StoredCounts {
   readonly foreign: number;
 }
 
-/** What is replayed, and whether at all. */
+/** Options of a replay. */
 export interface Replay {
   /** Stores nothing, and counts what would be stored. */
   readonly isTrial: boolean;

@@ -59,7 +59,7 @@ export async function sortBatch(
   return { whole, parts: { records, turns }, left: [...touched].filter((id) => known.calls.has(id)), known };
 }
 
-/** Turns that were stored before, and that retention may have removed with their calls: only their numbers are known. */
+/** Turns with a known number whose rows retention may have removed. */
 function removedTurns(turns: readonly NewTurnRecord[], { delivered, keptFrom }: Stored): ReadonlySet<string> {
   const isRemoved = (turn: NewTurnRecord): boolean => turn.opened_at.getTime() < keptFrom && !isNew(turn, delivered);
   return new Set(turns.filter(isRemoved).map(({ generation_id: id }) => id));

@@ -1,4 +1,4 @@
-/** Sums of budgets for tags beside the records of calls: their check, and the erasure of values. */
+/** The sums by tag that budgets count: their comparison with the records of calls, and the erasure of values. */
 import { eachValue } from "@sluice/proto/contract/records/tag-budgets.js";
 import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
@@ -36,7 +36,7 @@ export interface WrongTagSum {
 
 /**
  * Sums by tag and day that differ from the records. The sum of a value is at most the cost of its calls, as the shared account may have paid for some. All sums of
- * a tag are at most the cost of its calls, and exactly that of the calls with an entry on days that began after the last change of the values in the entries.
+ * a tag together are at most the cost of its calls. On days that began after the last change of the entries they equal the cost of the calls with an entry.
  */
 export async function wrongTagSums(database: Kysely<Database>): Promise<readonly WrongTagSum[]> {
   const counted = sql`turn.workspace_id in (select workspace_id from tag_days union select id from workspaces where tag_budgets is not null)`;

@@ -64,7 +64,7 @@ export class RedisLink {
     );
     this.#client = openRedis(url);
     this.#client.on("error", (error) => this.#lost(error));
-    // With a primary of a Redis Cluster the last writes may be lost that its replica lacks, so all use is told anew.
+    // The replica of a lost primary may lack its last writes, so each process sends its whole use again.
     this.#client.on("-node", ({ options }: Redis) => {
       if (options.readOnly !== true) this.#lost(new Error("a server has left the cluster"));
     });

@@ -204,7 +204,7 @@ test("a killed inference process leaves no more to spend than the budget, and th
   for (const [name, pid] of Object.entries(installation.pids()))
     if (name.startsWith("inference-svc")) process.kill(pid, "SIGKILL");
   await Promise.all(lost);
-  // With the amounts of the two lost calls there is room for twenty.
+  // The amounts of the two lost calls leave room for twenty.
   expect(countOf(await crowd, 200)).toBeLessThanOrEqual(20);
   await areSettled();
   const recorded = await spentBy("project", value);
@@ -213,7 +213,7 @@ test("a killed inference process leaves no more to spend than the budget, and th
     [value],
   );
   expect(Number(counted.rows[0]?.cost)).toBeCloseTo(recorded, 12);
-  // Of the charges nothing is left: a call as large as all that no record has spent is admitted, and a larger one is not.
+  // No charge is left: a call as large as the unspent rest of the budget is admitted, and a larger one is not.
   await limitTags({ tag: "project", value, limit: recorded + dollars.held });
   expect((await decided(key, tags)).status).toBe(200);
   await areSettled();

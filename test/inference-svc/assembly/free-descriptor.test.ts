@@ -107,7 +107,7 @@ test("a process without a free descriptor ends connections also after Node has l
   starved.limit(limit);
   await starved.run("open");
   const { used } = starved;
-  // With a limit this low Node cannot open its spare descriptor again, as if a thread had taken it.
+  // Node cannot open its spare descriptor again below this limit, as if a thread had taken it.
   starved.limit(3);
   open(port);
   await eventually(() => starved.used === used - 1);

@@ -124,7 +124,7 @@ export class ChatTranslator implements Translator {
     return isObject(message) && this.#output.count === 0 && isBlank(delta) ? message : delta;
   }
 
-  /** What a whole message says beyond the deltas before it. */
+  /** The part of a whole message that the deltas before it did not have. */
   #restOf(message: JsonObject): JsonObject {
     if (this.#output.count === 0) return message;
     const said = this.#textBefore + textOf(this.#message);

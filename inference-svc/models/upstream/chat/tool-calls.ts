@@ -11,7 +11,7 @@ import { ObjectEnd } from "./object-end.ts";
 
 interface Call {
   readonly index: unknown;
-  /** As the server wrote it; empty before a piece has one. */
+  /** The id in the form in which the server wrote it; empty before a piece has one. */
   givenId: string;
   /** Empty for a call whose id is that of an earlier call. */
   callId: string;

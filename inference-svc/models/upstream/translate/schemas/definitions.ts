@@ -26,7 +26,7 @@ export function gatherDefinitions(root: JsonObject, changes: Set<string>): JsonO
 /** The schemas that references of a root lead to. */
 class Definitions {
   readonly #root: JsonObject;
-  /** By the found schema, because references to it may be spelled in many ways. */
+  /** Names of the definitions by the schema that a reference leads to, because such references may be spelled in many ways. */
   readonly #names = new Map<JsonObject, string>();
   readonly #free = new FreeNames();
   readonly #waiting: [name: string, schema: JsonObject][] = [];

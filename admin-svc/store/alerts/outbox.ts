@@ -1,6 +1,7 @@
 /** The outbox of alerts: claims due alerts, and records the results. */
 import { type Kysely, type Selectable, sql } from "kysely";
 import { randomUUID } from "node:crypto";
+import { claimRows } from "../claim.ts";
 import type { Database } from "../database.ts";
 import type { AlertsTable } from "../tables/console.ts";
 
@@ -26,16 +27,16 @@ export interface Claim {
 }
 
 /** Takes due alerts, the oldest first. An alert whose process dies is due again at the end of the claim. */
-export async function claimAlerts(database: Kysely<Database>, claim: Claim): Promise<readonly AlertRow[]> {
+export function claimAlerts(database: Kysely<Database>, claim: Claim): Promise<readonly AlertRow[]> {
   const { sink, now, until, limit } = claim;
-  const { rows } = await sql<AlertRow>`
-    update alerts set attempts = attempts + 1, due_at = ${until}
-    where (sink, event) in (
+  return claimRows(database, {
+    table: "alerts",
+    key: ["sink", "event"],
+    due: sql`
       select sink, event from alerts where state = 'waiting' and sink = ${sink} and due_at <= ${now}
-      order by due_at limit ${limit} for update skip locked
-    )
-    returning *`.execute(database);
-  return rows;
+      order by due_at limit ${limit} for update skip locked`,
+    set: sql`attempts = attempts + 1, due_at = ${until}`,
+  });
 }
 
 export type Outcome = Pick<AlertRow, "state" | "due_at" | "settled_at" | "last_error">;

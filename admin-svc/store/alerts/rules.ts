@@ -4,6 +4,7 @@ import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import { isDeepStrictEqual } from "node:util";
 import { type Author, actorOf, changedFields, recordAudit } from "../audit.ts";
+import { claimRows } from "../claim.ts";
 import type { Database } from "../database.ts";
 import { type Page, type PagedRows, readPage } from "../page.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
@@ -212,10 +213,12 @@ export async function claimAlertRules(
   database: Kysely<Database>,
   { now, until, limit }: RuleClaim,
 ): Promise<readonly AlertRuleRow[]> {
-  const { rows } = await sql<Selectable<AlertRulesTable>>`
-    update alert_rules set due_at = ${until}
-    where id in (select id from alert_rules where due_at <= ${now} order by due_at limit ${limit} for update skip locked)
-    returning *`.execute(database);
+  const rows = await claimRows<Selectable<AlertRulesTable>>(database, {
+    table: "alert_rules",
+    key: ["id"],
+    due: sql`select id from alert_rules where due_at <= ${now} order by due_at limit ${limit} for update skip locked`,
+    set: sql`due_at = ${until}`,
+  });
   return rows.map(toRow);
 }
 

@@ -41,7 +41,10 @@ export interface AppDeps
   readonly showsConsole: boolean;
 }
 
-/** Skips Koa's own end of a request, which would write a body and watch the socket. Handlers do both; Koa's part took 5 % of the gateway's time. */
+/**
+ * Skips Koa's own end of a request, which would write a body and watch the socket: handlers write the answers, and the observer watches. Koa's part
+ * took 5 % of the gateway's processor time.
+ */
 class EdgeApp extends Koa<Koa.DefaultState, Edge> {
   handleRequest(context: EdgeContext, run: (context: EdgeContext) => Promise<void>): Promise<void> {
     return run(context).catch((error: Error) => context.onerror(error));
@@ -84,7 +87,7 @@ function createKoa(parts: AppDeps): Koa<Koa.DefaultState, Edge> {
     context.address = parts.addressOf(request);
     context.faults = faultFormOf(request);
     response.on("close", () => closeExchange(context));
-    // Moves the client to a ready gateway for its next connection.
+    // An unready gateway closes the connection, so that the client's next one reaches a ready gateway.
     if (!parts.lifecycle.ready) response.setHeader("connection", "close");
     // Pages of other origins must not read session data: the console comes before CORS.
     if (parts.showsConsole && isConsole(pathIn(request.url ?? ""))) return await pages.serve(context);
@@ -104,7 +107,7 @@ function createKoa(parts: AppDeps): Koa<Koa.DefaultState, Edge> {
   return app;
 }
 
-/** @param reason of the state, if any */
+/** @param reason text after the word, if the state has a reason */
 function writeProbe(response: ServerResponse, passed: boolean, word: string, reason?: string): void {
   response.statusCode = passed ? 200 : 503;
   response.end(`${passed ? word : `not ${word}`}${reason === undefined ? "" : `: ${reason}`}\n`);
@@ -132,7 +135,7 @@ async function respondDryRun(
   }
 }
 
-/** Counts as a reading request, because programs count many prompts at once. */
+/** Counts the tokens of a request. It takes part in the limits like a request that reads, because programs count many prompts at once. */
 async function respondTokenCount(parts: AppDeps, context: EdgeContext, count: typeof countInput): Promise<void> {
   await countReadRequest(parts.limiter, context.caller, context.res);
   await count(parts, context);
@@ -151,7 +154,7 @@ function whatIsMissing(router: EdgeRouter, { method }: IncomingMessage, path: st
   return `Resource not found: ${method} ${path}${hint}`;
 }
 
-/** The refusal of a request without a key for an unknown path. It reveals nothing beyond the published documents; a known path gets 401. */
+/** The error for an unknown path without a key: 404, since the published documents list the known paths anyway; a known path gets 401. */
 const lost = (router: EdgeRouter, request: IncomingMessage): Fault =>
   new Fault(
     FaultReason.NOT_FOUND,

@@ -11,7 +11,7 @@ export const environment = z.object({
   SLUICE_INFERENCE_ADDRESSES: addresses,
   SLUICE_ADMIN_ADDRESS: addresses,
   SLUICE_CONFIG: z.string(),
-  /** The link of the banner that signs in to the console once; set by the supervisor on one's own machine. */
+  /** The link that signs in to the console once. The supervisor sets it when Sluice runs on one's own machine. */
   SLUICE_CONSOLE_LINK: z.string().optional(),
   SLUICE_WARM_UP_MS: warmUpMs,
   REDIS_URL: redisUrl,

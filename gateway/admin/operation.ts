@@ -52,11 +52,11 @@ export interface Route {
     request: IncomingMessage,
     segments: readonly string[],
   ) => Promise<object | undefined>;
-  /** Checks parameters and query, and calls the operation. @throws Fault */
+  /** Checks parameters and query of a request, and calls the operation. @throws Fault */
   readonly call: (given: GivenCall) => Promise<object | undefined>;
 }
 
-/** Sorts paths with the fewest parameters first: `/models/count` is not a model, and `/models/{model}/endpoints` is not a slug. */
+/** Routes of the operations, with paths of few parameters first: `/models/count` is not a model, and `/models/{model}/endpoints` is not a slug. */
 export const buildOperationRoutes = <Operations extends Readonly<Record<string, Operation>>>(
   operations: Operations,
   handlers: Handlers<NoInfer<Operations>>,
@@ -111,11 +111,11 @@ function buildRoutes(id: string, operation: Operation, handler: AnyHandler): Rou
   });
 }
 
-/** @throws Fault INVALID_REQUEST for a malformed encoding */
+/** Decodes the segments of a path. @throws Fault INVALID_REQUEST for a malformed percent-encoding */
 const decodeParameters = (names: readonly string[], segments: readonly string[]): Readonly<Record<string, string>> =>
   Object.fromEntries(names.map((name, index) => [name, decodeSegment(segments[index] ?? "", name)]));
 
-/** @throws Fault INVALID_REQUEST, NOT_FOUND */
+/** Checks the path parameters of a request. @throws Fault INVALID_REQUEST, NOT_FOUND */
 function checkParameters(operation: Operation, parameters: Readonly<Record<string, string>>): void {
   const described: Readonly<Record<string, PathParameter>> = operation.parameters ?? {};
   for (const [name, value] of Object.entries(parameters)) {
@@ -127,7 +127,7 @@ function checkParameters(operation: Operation, parameters: Readonly<Record<strin
   }
 }
 
-/** @throws Fault INVALID_REQUEST with every problem and its path */
+/** Reads the JSON body of a request. @throws Fault INVALID_REQUEST with every problem and its path */
 async function readObject({ body }: Operation, { room }: RequestCaller, request: IncomingMessage): Promise<unknown> {
   if (!body) return undefined;
   const bytes = await readBody(request, body.maxBytes as number, room);

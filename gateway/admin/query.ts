@@ -6,8 +6,8 @@ import type { ObjectShape, Shape } from "@sluice/proto/lib/validation/shape.js";
 type Fields = Readonly<Record<string, Shape>>;
 
 /**
- * In a strict query every parameter is published and occurs once. Otherwise an unknown or empty parameter is ignored, and the last of several counts.
- * @throws Fault INVALID_REQUEST with every problem and its parameter
+ * Parameters of a query. A strict query rejects unknown and repeated parameters. Otherwise an unknown or empty parameter is ignored, and the last
+ * value of a repeated one counts.  @throws Fault INVALID_REQUEST with every problem and its parameter
  */
 export function readQuery({ url = "" }: IncomingMessage, shape: ObjectShape<Fields>): unknown {
   const values = shape.rules.strict === true ? strictValues(url, shape.fields) : lenientValues(url, shape.fields);
@@ -45,7 +45,7 @@ function pairsIn(url: string): [string, string][] {
 
 const encoded = /^(?:[!-$&-~]|%[0-9a-fA-F]{2})*$/;
 
-/** Decodes like form data: a plus is a space. */
+/** Decodes a part of a query like form data: a plus is a space. */
 function decode(text: string): string {
   if (!encoded.test(text)) throw invalid("query", "malformed percent-encoding");
   try {
@@ -55,7 +55,7 @@ function decode(text: string): string {
   }
 }
 
-/** Text that is not of the field's type stays text, and its shape reports the expected type. */
+/** Converts a text to the type of the field. A text that does not fit stays a text, and the check of the shape then reports the expected type. */
 function parseValue(text: string, field: Shape): unknown {
   const { type } = field.schema(new Map());
   if (type === "integer" && /^-?\d{1,15}$/.test(text)) return Number(text);

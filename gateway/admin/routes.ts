@@ -54,7 +54,7 @@ export function createRouter(parts: RouteDeps, modelRoutes: readonly ModelRoute[
   return router;
 }
 
-/** Undefined for 200. */
+/** HTTP status of an answer; undefined for 200. */
 const statusOf = ({ answer: { status, whenCreated } }: Operation, answer: object): number | undefined =>
   whenCreated !== undefined && "created" in answer && answer.created === true ? 201 : status;
 

@@ -6,7 +6,10 @@ import type { EdgeContext } from "../edge/http/context.ts";
 
 const idForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Undefined for the workspace of the key. Whether the key may act there is for admin-svc to say. @throws Fault INVALID_REQUEST */
+/**
+ * The id of the workspace named by a request; undefined if the request names none or has no management key, which means the key's workspace.
+ * Admin-svc checks whether the key may act there.  @throws Fault INVALID_REQUEST for a malformed id
+ */
 export function readWorkspace({ req: { headers }, caller }: EdgeContext): string | undefined {
   const named = headers[workspaceHeader];
   if (named === undefined || caller.kind !== KeyKind.MANAGEMENT) return undefined;

@@ -27,7 +27,7 @@ export function isConsoleBuilt() {
   }
 }
 
-/** @param say receives progress lines when there is something to build */
+/** @param say receives lines about the progress, if anything has to be built */
 export async function buildConsole(say = () => {}) {
   if (isConsoleBuilt()) return;
   const sources = digestSources();
@@ -36,7 +36,7 @@ export async function buildConsole(say = () => {}) {
   await writeRecords();
   await writeQueries();
   await writeVendors();
-  // Sequential, since both take 200 MB.
+  // The type check and the bundle run one after the other, since each takes 200 MB of memory.
   await check();
   const files = await bundle();
   mkdirSync(dirname(target), { recursive: true });
@@ -79,7 +79,7 @@ async function writeTypes() {
   writeFileSync(join(generated, "contract.d.ts"), astToString(await openApiTypes(await readContract())));
 }
 
-/** Writes the schemas of the records with a form: a field added to a record then is in its form. */
+/** Writes the schemas of records that have a form: a field added to such a record then appears in its form. */
 export async function writeRecords() {
   const { describeSchemas } = await import("@sluice/gateway/contract/operations/openapi.js");
   mkdirSync(generated, { recursive: true });
@@ -93,7 +93,7 @@ export async function writeRecords() {
   writeFileSync(join(generated, "records.ts"), lines.join("\n"));
 }
 
-/** Writes the words that parameters of some operations accept: a word added to the contract then is among the choices. */
+/** Writes the words accepted by parameters of some operations: a word added to the contract then is among the choices. */
 async function writeQueries() {
   const { paths } = await readContract();
   const operations = Object.values(paths).flatMap((path) => Object.values(path));

@@ -18,7 +18,10 @@ import type { Handlers } from "../operation.ts";
 import type { CatalogueCall } from "./parts.ts";
 import { testProvider } from "./providers.ts";
 
-/** A change is answered when every process has acknowledged it, within a second; the rest is for the database and a check of all providers. */
+/**
+ * Timeout of a change of a configured provider: within a second every process acknowledges the change; the rest is for the database and a check of
+ * all providers.
+ */
 const timeoutMs = 20_000;
 
 const { method } = InferenceService;

@@ -82,5 +82,5 @@ const percentilesJson = (measured: Measured | undefined): unknown =>
     ? { p50: rounded(measured.p50), p75: rounded(measured.p75), p90: rounded(measured.p90), p99: rounded(measured.p99) }
     : null;
 
-/** Three digits: percentiles are accurate to within a few per cent. */
+/** Rounds a measured figure to three significant digits, since percentiles are accurate only to within a few per cent. */
 const rounded = (value: number): number => Number(value.toPrecision(3));

@@ -7,7 +7,7 @@ import { toAuthor } from "./parts.ts";
 
 export type ModelQuery = Accepted<typeof modelFilters>;
 
-/** All models that match the query, in its order. The caller cuts the page. */
+/** @returns all models that match the query, sorted as it asks; the caller cuts out the page */
 export function selectModels(models: readonly Model[], query: ModelQuery): Model[] {
   const tests = testsOf(query);
   const selected = models.filter((model) => tests.every((passes) => passes(model)));
@@ -59,7 +59,7 @@ function testsOf(query: ModelQuery): readonly Test[] {
 
 const million = 1_000_000;
 
-/** A model without a known price is outside of every range. */
+/** A model without a known price is in no price range. */
 function within(min: number | undefined, max: number | undefined, priceOf: (model: Model) => string): readonly Test[] {
   if (min === undefined && max === undefined) return [];
   return [
@@ -75,7 +75,7 @@ function within(min: number | undefined, max: number | undefined, priceOf: (mode
 const cost = ({ promptPrice, completionPrice }: Model): number =>
   promptPrice === "" ? Number.POSITIVE_INFINITY : Number(promptPrice) + Number(completionPrice);
 
-/** Sort keys in ascending order. */
+/** Values of a model by which a list is sorted, in ascending order. */
 const sorts: Readonly<Record<(typeof modelSorts)[number], (model: Model) => number>> = {
   "pricing-low-to-high": (model) => Math.min(cost(model), Number.MAX_VALUE),
   "pricing-high-to-low": (model) => (model.promptPrice === "" ? Number.MAX_VALUE : -cost(model)),

@@ -19,7 +19,7 @@ export async function listModels(call: ListCall): Promise<object> {
   return {
     object: "list",
     data: page.map(modelJson),
-    // Clients of Anthropic's format read these three.
+    // Clients of Anthropic's format read has_more, first_id and last_id.
     has_more: end < selected.length,
     first_id: page.at(0)?.id ?? null,
     last_id: page.at(-1)?.id ?? null,
@@ -53,7 +53,7 @@ function modelJson(model: Model): Record<string, unknown> {
   return {
     id: model.id,
     object: "model",
-    // Clients of Anthropic's format read these three.
+    // Clients of Anthropic's format read type, display_name and created_at.
     type: "model",
     display_name: model.name,
     created_at: new Date(Number(model.created) * 1_000).toISOString(),
@@ -78,7 +78,7 @@ function modelJson(model: Model): Record<string, unknown> {
   };
 }
 
-/** The first slash separates two segments; further slashes belong to the second and are percent-encoded. */
+/** The path of a model. The first slash of its slug separates two segments; further slashes belong to the second segment and are percent-encoded. */
 function pathOf(id: string): string {
   const [author = "", ...rest] = id.split("/");
   return rest.length === 0 ? author : `${author}/${encodeURIComponent(rest.join("/"))}`;

@@ -13,11 +13,14 @@ const names: Readonly<Record<string, readonly string[]>> = {
   prediction: ["prediction"],
 };
 
-/** A rare parameter is listed only where declared. */
+/** Parameters that few providers take: a model lists one only if it is declared for the model. */
 const rare: ReadonlySet<string> = new Set(parameterList.flatMap(({ name, isRare }) => (isRare ? [name] : [])));
 
 const all = [...new Set(Object.entries(names).flatMap(([name, listed]) => (rare.has(name) ? [] : listed)))];
 
-/** @param unknown whether the parameters are not declared; all are then sent. Names used only in the configuration file are left out. */
+/**
+ * Parameters of a model by their public names, without parameters that only the configuration file names.  @param unknown whether the model declares
+ * no parameters; Sluice then sends all, so all are listed
+ */
 export const toPublicParameters = (supported: readonly string[], unknown: boolean): readonly string[] =>
   unknown ? all : [...new Set(supported.flatMap((name) => (Object.hasOwn(names, name) ? names[name]! : [])))];

@@ -25,7 +25,7 @@ export function callCatalogue<Input extends DescMessage, Output extends DescMess
   return callService(inference, method, create(method.input, request), serviceMetadata(token, caller), listTimeoutMs);
 }
 
-/** Both figures are -1 for an unknown price, as in other public lists of this form. */
+/** The prices of a model or endpoint. For an unknown price, prompt and completion are "-1", as in other public lists of this form. */
 export function pricingJson(pricing: Pricing | undefined): Record<string, unknown> {
   if (pricing === undefined) return { prompt: "-1", completion: "-1" };
   const { request, image, imageOutput, page, audio, webSearch, above } = pricing;
@@ -57,7 +57,10 @@ interface Rates {
   readonly cacheWrite1h?: string | undefined;
 }
 
-/** Clients take a missing price of a step from the price below it; a step without a cache price therefore gets its prompt price. */
+/**
+ * Prices of a request beyond a number of input tokens. Clients replace a missing price of a step by the price below the step; a step without a cache
+ * price therefore gets its own prompt price as its cache price.
+ */
 function overrideJson({ inputTokens, ...step }: PricingStep, base: Rates): Record<string, unknown> {
   const { prompt, cacheRead = base.cacheRead && prompt, cacheWrite = base.cacheWrite && prompt } = step;
   const cacheWrite1h = step.cacheWrite1h ?? (base.cacheWrite1h && cacheWrite);

@@ -31,7 +31,7 @@ export async function listLeftOutProviders(call: CatalogueCall): Promise<object>
   return { data: providers.map(({ id: slug, reason }) => ({ slug, reason })) };
 }
 
-/** A test takes 30 s at most. */
+/** Timeout of the call: inference-svc ends the test of a provider after 30 s. */
 const testTimeoutMs = 35_000;
 
 export async function testProvider({

@@ -18,7 +18,7 @@ export interface ConfigurationParts {
   readonly configRefusal: () => ConfigRefusal | undefined;
 }
 
-/** Leaves out processes that do not answer or are too old to know this call. */
+/** Lists the processes that rejected the configuration file, without processes that do not answer or are too old to know this call. */
 export async function listConfigRefusals(parts: ConfigurationParts, caller: CallOrigin): Promise<object> {
   const requests = [requestAdmin(parts, caller), requestInference(parts, caller)];
   const refusals = [parts.configRefusal(), ...(await Promise.all(requests)).flat()];

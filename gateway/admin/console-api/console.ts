@@ -34,9 +34,9 @@ import type { TrustedHeader } from "./trusted-header.ts";
 
 const root = "/console";
 const api = `${root}/api`;
-/** Open turns, below `api`. */
+/** Path of the open turns, below `api`. */
 const live = "/live";
-/** Refusals of the configuration file, below `api`. */
+/** Path of the refusals of the configuration file, below `api`. */
 const configuration = "/configuration";
 
 export interface ConsoleParts
@@ -54,7 +54,7 @@ export interface ConsoleParts
   readonly startLink: StartLink | undefined;
 }
 
-/** Serves an operation of the contract for the context's caller. */
+/** Serves an operation of the contract for the caller in the context. */
 type Operate = (context: EdgeContext) => Promise<void>;
 
 /** Whether a path belongs to the console. */
@@ -140,7 +140,10 @@ export class Console {
     await this.#operate(context, session, path);
   }
 
-  /** Ends a session or all of its key or person, from whatever address: nobody is kept signed in where the key may not be used. */
+  /**
+   * Ends one session, or all sessions of its key or person. The client's address does not matter: a person must be able to sign out even where the
+   * key may not be used.
+   */
   async #endSessions(context: EdgeContext, path: string, person: AuthorizedPerson | undefined): Promise<void> {
     const { req: request, res: response } = context;
     context.route = `${api}${path}`;
@@ -151,14 +154,14 @@ export class Console {
     writeNothing(response, context);
   }
 
-  /** @throws Fault PERMISSION_DENIED where the key of the session may not be used */
+  /** @throws Fault PERMISSION_DENIED if the session's key may not be used from the client's address */
   async #find(context: EdgeContext, person: AuthorizedPerson | undefined): Promise<Session | undefined> {
     const session = await this.#findSession(context, person);
     if (session) await this.#requireAllowedNetwork(session.keyHash, context);
     return session;
   }
 
-  /** @throws Fault PERMISSION_DENIED, which is in the audit log */
+  /** @throws Fault PERMISSION_DENIED if the key may not be used from the client's address; the audit log records the refusal */
   async #requireAllowedNetwork(keyHash: string, { req, requestId, trace, address }: EdgeContext): Promise<void> {
     const { caller } = await this.#parts.access.resolve(keyHash, undefined, trace);
     if (!caller) return;
@@ -182,7 +185,7 @@ export class Console {
     return undefined;
   }
 
-  /** Whether the watch may continue. */
+  /** Whether the session of a page that watches open turns is still valid. */
   async #lives(context: EdgeContext): Promise<boolean> {
     try {
       return (await this.#find(context, this.#parts.trustedHeader?.find(context.req))) !== undefined;
@@ -208,7 +211,9 @@ export class Console {
     writeNothing(response, context);
   }
 
-  /** Names and errors of the configuration file are for administrators of the account. */
+  /**
+   * Shows which processes rejected the configuration file, to administrators of the account only: the answer contains names and errors of the file.
+   */
   async #showConfiguration(context: EdgeContext, session: Session): Promise<void> {
     context.route = `${api}${configuration}`;
     if (!session.account) throw accountOnly();
@@ -217,8 +222,8 @@ export class Console {
   }
 
   /**
-   * Answers null without a session, or with one that may not be used from here: this is not a failure, though a browser would report an error status as one,
-   * and the sign-in page needs the answer.
+   * Answers null without a session, or with a session that may not be used from the client's address. An error status would appear as a failure in
+   * the browser, although the sign-in page needs this answer.
    */
   async #showSession(context: EdgeContext, person: AuthorizedPerson | undefined): Promise<void> {
     context.route = `${api}/session`;
@@ -237,7 +242,7 @@ export class Console {
     writeJson(context.res, found && !refusal ? toSessionJson(found as Session, this.#parts) : signIn, context);
   }
 
-  /** Continues as if the session's key had been presented at the same path below the contract's base path. */
+  /** Serves the request as if it had the session's key, at the same path below the contract's base path. */
   async #operate(context: EdgeContext, session: Session, path: string): Promise<void> {
     const { access } = this.#parts;
     const { keyHash } = session;

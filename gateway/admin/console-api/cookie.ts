@@ -10,7 +10,7 @@ interface Cookie {
   readonly form: RegExp;
 }
 
-/** The session secret. */
+/** Cookie with the secret of a console session. */
 export const consoleSessionCookie: Cookie = {
   secureName: "__Host-sluice",
   loopbackName: "sluice_console",
@@ -18,7 +18,10 @@ export const consoleSessionCookie: Cookie = {
   form: /^[0-9A-Za-z]{43}$/,
 };
 
-/** State, nonce and verifier. A strict cookie would be missing when the other service redirects back. */
+/**
+ * Cookie with the state, nonce and verifier of a running sign-in. `SameSite` is not `Strict`: the browser would then leave the cookie out when the
+ * sign-in service redirects back.
+ */
 export const signInCookie: Cookie = {
   secureName: "__Host-sluice-sign-in",
   loopbackName: "sluice_sign_in",
@@ -40,7 +43,10 @@ export function setCookie(cookie: Cookie, request: IncomingMessage, value: strin
   return `${cookie.secureName}=${value}; ${attributes}; Secure${ends}`;
 }
 
-/** The cookie value of a request. A page of a sibling domain could plant a cookie without the prefix: such a cookie does not count. */
+/**
+ * @returns the cookie's value in a request. Except on a plain loopback connection, only a cookie with the prefix counts, since a page of a sibling
+ * domain could plant any other.
+ */
 export function presentedCookie(cookie: Cookie, request: IncomingMessage): string | undefined {
   const name = isPlainLoopback(request) ? cookie.loopbackName : cookie.secureName;
   const pair = (request.headers.cookie ?? "").split(/; */).find((each) => each.startsWith(`${name}=`));

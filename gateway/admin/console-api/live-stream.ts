@@ -25,7 +25,7 @@ export class LiveStream implements Watcher {
   }
 
   see(json: string): void {
-    // A slow page gets a later snapshot instead.
+    // A page that has not read the previous snapshot skips this one.
     if (this.#response.writableNeedDrain) return;
     this.#lives().then(
       (alive) => this.#write(alive, json),

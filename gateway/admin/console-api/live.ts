@@ -15,7 +15,7 @@ import { type CallOrigin, call, serviceMetadata } from "@sluice/proto/lib/rpc/di
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 
 const intervalMs = 1_000;
-/** Slower processes are left out of the snapshot. */
+/** Timeout of a process for a snapshot in milliseconds. A slower process is left out of the snapshot. */
 const snapshotTimeoutMs = 900;
 /** Timeout for ending a turn. A busy process needs longer than a snapshot may take, and still ends turns. */
 const endTimeoutMs = 5_000;
@@ -46,14 +46,14 @@ export class LiveTurns {
   /** Watchers by key; the key determines the visible workspace. */
   readonly #watchers = new Map<string, Set<Watcher>>();
   #timer: NodeJS.Timeout | undefined;
-  /** Pending calls, polls aside. */
+  /** Number of pending calls other than polls. */
   #pendingRequests = 0;
 
   constructor(parts: LiveParts) {
     this.#parts = parts;
   }
 
-  /** @returns a function to end the watch */
+  /** Sends snapshots to a watcher. @returns a function that ends the watch */
   watch({ keyHash }: Caller, watcher: Watcher): () => void {
     const watchers = this.#watchers.get(keyHash) ?? new Set();
     this.#watchers.set(keyHash, watchers.add(watcher));

@@ -26,7 +26,10 @@ export async function beginSignIn({ keylessLimiter }: SignInParts, oidc: Oidc, c
   writeJson(response, { data: { url } }, context);
 }
 
-/** Answers the redirect back from the service with the console: signed in, or the sign-in page with the reason. @throws Fault RATE_LIMITED */
+/**
+ * Handles the redirect from the sign-in service: answers with the signed-in console, or with the sign-in page and the reason of the failure. @throws
+ * Fault RATE_LIMITED
+ */
 export async function finishSignIn(
   { keylessLimiter, log }: SignInParts,
   oidc: Oidc,
@@ -63,7 +66,7 @@ async function openSession(oidc: Oidc, sessions: Sessions, context: EdgeContext)
   return (await sessions.open({ requestId, trace, address }, person)).secret;
 }
 
-/** A code known to the sign-in page: anybody could forge a text in the address. */
+/** A code for the sign-in page, which has a text for each code. The page shows no text of its address, since anybody could forge one. */
 function outcomeOf(error: unknown): string {
   if (!(error instanceof Fault)) return "failed";
   if (error.reason === FaultReason.PERMISSION_DENIED) return "no-role";

@@ -68,10 +68,8 @@ export class Oidc {
   }
 
   /**
-   * Exchanges the authorization code from the redirect.
-   * @param query of the redirect address
-   * @throws Fault PERMISSION_DENIED for a person without a role
-   * @throws Error of the library for an untrusted answer
+   * Exchanges the authorization code from the redirect for the person's identity.  @param query query string of the redirect address  @throws Fault
+   * PERMISSION_DENIED for a person without a role  @throws Error of the library for an untrusted answer
    */
   async finish(query: string, { state, nonce, verifier }: SignInAttempt): Promise<AuthorizedPerson> {
     const configuration = await this.#discover();
@@ -111,7 +109,7 @@ export class Oidc {
     );
   }
 
-  /** Whether the person is identified by an e-mail address, which must then be verified by the service. */
+  /** Whether the rules identify people by an e-mail address, which the service must then have verified. */
   get #needsVerified(): boolean {
     return this.#settings.require_verified_email && this.#settings.user_claim === "email";
   }
@@ -156,7 +154,7 @@ async function discover(settings: OidcSettings): Promise<Configuration> {
   const execute = isPlain ? [allowInsecureRequests] : [];
   const found = await discovery(issuer, settings.client_id, undefined, None(), { execute, timeout: timeoutSeconds });
   const server = found.serverMetadata();
-  // The default of services that do not list their methods.
+  // A service that does not list its authentication methods supports this one, by OpenID Connect Discovery.
   const { token_endpoint_auth_methods_supported: methods = ["client_secret_basic"] } = server;
   const authenticate = methods.includes("client_secret_basic") ? ClientSecretBasic : ClientSecretPost;
   const configuration = new Configuration(server, settings.client_id, undefined, authenticate(settings.client_secret));

@@ -20,7 +20,7 @@ export const toSessionJson = (session: Session, { traceUrl, signOutUrl }: Sessio
     opened_at: session.openedAt && timestampDate(session.openedAt).toISOString(),
     expires_at: session.expiresAt && timestampDate(session.expiresAt).toISOString(),
     trace_url: traceUrl ?? null,
-    // The proxy identifies people per request: their sessions do not expire.
+    // A proxy identifies people with each request, so their sessions do not expire.
     sign_out_url: session.expiresAt ? null : (signOutUrl ?? null),
   },
 });

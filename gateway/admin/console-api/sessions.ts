@@ -1,4 +1,4 @@
-/** Sessions, stored in admin-svc: the gateway passes a secret's hash on and stores nothing, so any gateway serves any session. */
+/** Sessions of the console, stored in admin-svc. The gateway passes the hash of a secret on and stores nothing, so any gateway serves any session. */
 import { type DescMessage, type DescMethodUnary, type MessageShape, create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
 import {
@@ -33,14 +33,14 @@ export class Sessions {
     return this.#call(openSession, create(openSession.input, person && { person }), caller);
   }
 
-  /** Undefined for an ended session. */
+  /** @returns undefined for an ended session */
   async find(secret: string, caller: CallOrigin): Promise<Session | undefined> {
     const { resolveSession } = SessionService.method;
     const request = create(resolveSession.input, { sessionHash: hashKey(secret), knowsRoles: true });
     return (await this.#call(resolveSession, request, caller)).session;
   }
 
-  /** The rights of a person identified by each request. @throws Fault NOT_FOUND, PERMISSION_DENIED */
+  /** @returns the rights of a person identified by a proxy with each request @throws Fault NOT_FOUND, PERMISSION_DENIED */
   async findPerson(person: AuthorizedPerson, caller: CallOrigin): Promise<Session | undefined> {
     const { resolvePerson } = SessionService.method;
     return (await this.#call(resolvePerson, create(resolvePerson.input, { person }), caller)).session;

@@ -7,20 +7,20 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.
 import { networkOf } from "@sluice/proto/lib/limits/client-network.js";
 import { WindowCounts } from "@sluice/proto/lib/limits/window-counts.js";
 
-/** Failures a minute of one key prefix at an address: a person who mistypes a key. */
+/** Wrong keys a minute with one key prefix from one address: a person who mistypes a key. */
 const maxOfPair = 10;
-/** Failures a minute of an address, whatever the keys: people behind one address. */
+/** Wrong keys a minute from one address, whatever the keys: people behind one address. */
 const maxOfAddress = 60;
-/** Failures a minute of a key prefix, from whatever addresses. */
+/** Wrong keys a minute with one key prefix, whatever the addresses. */
 const maxOfPrefix = 60;
 const windowMs = 60_000;
-/** Delay of an answer beyond the limit. */
+/** Delay of an answer beyond a limit, in milliseconds. */
 const delayMs = 1_000;
-/** Maximum of delayed answers; others are answered at once. */
+/** Maximum of delayed answers at a time; further ones are sent at once. */
 const maxDelayed = 1_024;
 /** Characters of a key shown in lists: enough to distinguish keys, and not secret. */
 const prefixLength = 10;
-/** Failures of one kind. */
+/** Wrong sign-ins of the current minute by address, by key prefix, or by both. */
 class FailureCounts {
   readonly #limit: number;
   readonly #counts = new WindowCounts(windowMs);
@@ -51,7 +51,7 @@ export class SignInLimiter {
     this.#now = now;
   }
 
-  /** Number of remembered addresses, prefixes, and pairs of both. */
+  /** Number of remembered names: addresses, prefixes, or pairs of both. */
   get size(): number {
     return this.#pairs.size + this.#addresses.size + this.#prefixes.size;
   }

@@ -14,7 +14,7 @@ export class StartLink {
   readonly #now: () => number;
   #used = false;
 
-  /** @param text of SLUICE_CONSOLE_LINK; another text signs nobody in @param now milliseconds since 1970 */
+  /** @param text value of SLUICE_CONSOLE_LINK; with a text of another form, nobody can sign in by a link @param now milliseconds since 1970 */
   constructor(text: string, now: () => number = Date.now) {
     const [, tokenHash = "", keyHash = "", until = "0"] = form.exec(text) ?? [];
     this.#tokenHash = Buffer.from(tokenHash);
@@ -24,9 +24,8 @@ export class StartLink {
   }
 
   /**
-   * Uses the link up.
-   * @param address of the client
-   * @returns the hash of the key for the session; undefined for a wrong, used or expired token, and from another machine
+   * Uses the link up.  @param address address of the client  @returns the hash of the key for the session; undefined for a wrong, used or expired
+   * token, or a client on another machine
    */
   take(token: string, address: string): string | undefined {
     const given = Buffer.from(hashKey(token));

@@ -1,4 +1,4 @@
-/** A reverse proxy for the sign-in of people, with the person of each request in a header. */
+/** Sign-in through a reverse proxy, which names the person of each request in a header. */
 import type { IncomingMessage } from "node:http";
 import type { TrustedHeaderSettings } from "@sluice/proto/config/console/section.js";
 import { Networks, plainAddress } from "@sluice/proto/lib/networks/networks.js";
@@ -16,9 +16,9 @@ export class TrustedHeader {
   }
 
   /**
-   * Identifies the person of a request. The header is refused from any other sender, who would wrongly believe it effective.
-   * @returns undefined for a request without a person
-   * @throws Fault PERMISSION_DENIED
+   * Identifies the person of a request by the proxy's header. A request with the header from another sender is refused, not served without the
+   * header: the sender would wrongly believe the header to be effective.  @returns undefined for a request without the header  @throws Fault
+   * PERMISSION_DENIED
    */
   find(request: IncomingMessage): AuthorizedPerson | undefined {
     const { user_header: userHeader, group_header: groupHeader, roles } = this.#settings;
@@ -35,7 +35,7 @@ export class TrustedHeader {
   }
 }
 
-/** The value of a header. Of a repeated header, one value could be the proxy's and one the client's. @throws Fault PERMISSION_DENIED */
+/** The value of a header. A repeated header is refused, since one value could be the proxy's and one the client's. @throws Fault PERMISSION_DENIED */
 function single({ rawHeaders, headers }: IncomingMessage, name: string): string | undefined {
   const value = headers[name];
   if (value === undefined) return undefined;

@@ -15,7 +15,7 @@ const trialTimeoutMs = 65_000;
 
 type Body = Accepted<typeof trialRequest>;
 
-/** @throws Fault */
+/** Applies a stored guardrail, or the guardrail in the request, to a text. @throws Fault */
 export async function tryGuardrail({
   parts: { admin, inference, token, detectors },
   caller,
@@ -38,7 +38,7 @@ export async function tryGuardrail({
   return { data: JSON.parse(Buffer.from(resultJson).toString()) as unknown };
 }
 
-/** @throws Fault INVALID_REQUEST */
+/** The guardrail of the request, or a reference to a stored one. @throws Fault INVALID_REQUEST */
 function guardrailOf({ guardrail_id: guardrailId, guardrail }: Body, detectors: Parameters<typeof checkDetectors>[1]) {
   if (guardrail === undefined) return { guardrailId: guardrailId ?? "" };
   checkDetectors(guardrail, detectors);

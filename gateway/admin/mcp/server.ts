@@ -58,7 +58,7 @@ export class AdminMcp {
     const headers = Object.entries(request.headersDistinct).flatMap(([name, values = []]) =>
       values.map((value): [string, string] => [name, value]),
     );
-    // The handler reads no address and no body from the request: its body is parsed already.
+    // The MCP handler uses neither the address nor the body of the request object: the body is already parsed.
     const asked = new Request(`http://localhost${mcpPath}`, {
       method: request.method ?? "GET",
       headers,
@@ -77,7 +77,7 @@ export class AdminMcp {
     return JSON.parse(bytes.toString("utf8"));
   }
 
-  /** The package is loaded with the first request, since most gateways never need it. */
+  /** The MCP package is loaded with the first request, since most gateways never need it. */
   async #open(caller: RequestCaller): Promise<McpHttpHandler> {
     const sdk = await import("@modelcontextprotocol/server");
     const factory = (): Server => {

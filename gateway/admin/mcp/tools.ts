@@ -12,10 +12,10 @@ export interface AdminTool {
   readonly annotations: { readonly readOnlyHint: true; readonly openWorldHint: false };
 }
 
-/** Operations that are no tools: prompts and answers of others are not for a model to read unasked. */
+/** Operations that are not offered as tools: a model must not read the prompts and answers of other people unasked. */
 const withheld: ReadonlySet<string> = new Set(["getGenerationContent"]);
 
-/** Routes of the operations that are tools, by their ids; of several paths the first one counts. */
+/** Routes of the operations offered as tools, by operation id; for an operation with several paths, the first path is used. */
 export function toolRoutes(routes: readonly Route[]): ReadonlyMap<string, Route> {
   const readable = routes.filter(({ id, operation: { method, key } }) => {
     return method === "get" && key !== "inference" && !withheld.has(id);

@@ -1,4 +1,4 @@
-/** Alert rules: their words, and the calls that read and change them. */
+/** Alert rules: titles of their conditions, and the calls that read and change rules. */
 import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
 import { everyPage } from "../api/lists.ts";
 import { type View, explorerAddress } from "../explorer/address.ts";
@@ -7,7 +7,7 @@ export type AlertRule = Schemas["AlertRule"];
 export type RuleSettings = Schemas["AlertRuleSettings"];
 type Condition = RuleSettings["condition"];
 
-/** Conditions with their words and the unit of their threshold. */
+/** Conditions of an alert rule, each with its title and the unit of its threshold. */
 export const conditions: readonly (readonly [Condition, title: string, unit: string])[] = [
   ["spend", "Spend above", "USD"],
   ["spend_change", "Spend up on the window before by", "%"],
@@ -55,14 +55,14 @@ const filterNames = [
   "tags",
 ] as const satisfies readonly (keyof Filters & keyof View)[];
 
-/** The filters of a view that alerts have. */
+/** The filters of an explorer view that an alert rule can have. */
 export const filtersOfView = (view: View): Filters =>
   Object.fromEntries(filterNames.flatMap((name) => (view[name] === "" ? [] : [[name, view[name]]]))) as Filters;
 
-/** The explorer with the filters of a rule. */
+/** Address of the explorer with the filters of an alert rule. */
 export const viewOf = ({ filters }: Pick<AlertRule, "filters">): string => explorerAddress({ ...filters, last: "24h" });
 
-/** A figure in the unit of its condition. */
+/** A figure of an alert in the unit of its condition. */
 export function formatFigure(condition: Condition, value: number | null): string {
   if (value === null) return "–";
   const rounded = Number(value.toPrecision(4)).toLocaleString("en-US");

@@ -17,18 +17,18 @@ export class ApiError extends Error {
   }
 }
 
-/** Called when the session has ended. */
+/** Runs when the gateway no longer accepts the session. */
 let whenSignedOut = () => {};
 export const onSignedOut = (listener: () => void): void => {
   whenSignedOut = listener;
 };
 
-/** Changes have to name JSON, also without a body. */
+/** The gateway accepts a change from a browser only with this content type, also without a body. */
 const json = { "content-type": "application/json" };
 
 export const api = createClient<paths>({ baseUrl: apiBase, headers: json });
 
-/** An answer of the client. */
+/** The result of a call by the API client. */
 interface Answer<Data> {
   readonly data?: Data;
   readonly error?: unknown;

@@ -7,7 +7,7 @@ interface ListPage<Row> {
 
 const maxPages = 20;
 
-/** Reads a list page by page, up to 2,000 records: a longer list of names would be of no use. */
+/** Reads a list page by page, up to 2,000 records: nobody reads a longer list. */
 export async function everyPage<Row>(
   load: (query: { cursor: string | undefined; limit: number }) => Promise<ListPage<Row>>,
 ): Promise<Row[]> {

@@ -6,11 +6,11 @@ export interface Loaded<Data> {
   readonly data: Data | undefined;
   readonly error: Error | undefined;
   readonly loading: boolean;
-  /** Loads again. Settles at the end. */
+  /** Loads the data again. The promise resolves after a failure, too. */
   readonly reload: () => Promise<void>;
 }
 
-/** @param inputs triggers: loads again when one of them changes */
+/** Loads the data of a page. @param inputs values with which `load` works; a change of one of them loads again */
 export function useLoad<Data>(load: () => Promise<Data>, inputs: readonly unknown[] = []): Loaded<Data> {
   const [state, setState] = useState<{ data?: Data; error?: Error; loading: boolean }>({ loading: true });
   const latest = useRef(0);

@@ -13,7 +13,7 @@ interface PlaygroundKey {
 
 let current: PlaygroundKey | undefined;
 
-/** @returns a key valid for at least another minute @throws ApiError */
+/** @returns a key valid for at least another minute, created if necessary @throws ApiError */
 export async function playgroundKey(): Promise<PlaygroundKey> {
   if (current && current.expires - Date.now() > 60_000) return current;
   const expires = Date.now() + lifeMs;

@@ -17,17 +17,17 @@ export interface Session {
   readonly sign_out_url: string | null;
 }
 
-/** Undefined until it is known, null without a session. */
+/** The session of this page: undefined until it is loaded, null when nobody is signed in. */
 export const session = signal<Session | null | undefined>(undefined);
-/** Whether the person has at least this role. */
+/** Whether the signed-in person has the role `needed` or a higher one. */
 export const hasRole = (needed: Role): boolean => permits(session.value?.role ?? "viewer", needed);
 
 /** Name of the sign-in service; empty without a service. */
 export const signInService = signal("");
-/** Reason for showing the sign-in page, other than a missing session. */
+/** Reason shown on the sign-in page; empty if there is simply no session. */
 export const signInReason = signal("");
 
-/** Shows the sign-in page, with the reason. */
+/** Ends the session in this page and shows the sign-in page with a reason. */
 export function endSession(): void {
   if (session.peek()) signInReason.value = "Your session has ended. Sign in again to go on.";
   session.value = null;
@@ -38,7 +38,7 @@ onSignedOut(endSession);
 interface SessionAnswer {
   readonly data: Session | null;
   readonly oidc?: { readonly name: string } | null;
-  /** Why there is no session, though the browser has one: its key may not be used from here. */
+  /** Why the browser's session is refused, such as a key that may not be used from this address. */
   readonly refusal?: string;
 }
 
@@ -87,7 +87,7 @@ const outcomes: Readonly<Record<string, string>> = {
   failed: "The sign-in did not succeed. Try again.",
 };
 
-/** Removes the outcome of a sign-in at the service from the address. */
+/** Takes the outcome of a sign-in at the service out of the page's address, and shows it as the reason. */
 function takeOutcome(): void {
   const word = new URLSearchParams(location.search).get("sign_in");
   if (word === null) return;

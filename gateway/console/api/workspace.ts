@@ -9,7 +9,10 @@ const storageName = "sluice-workspace";
 export const chosenWorkspace = (): string | null =>
   session.peek()?.account === true ? sessionStorage.getItem(storageName) : null;
 
-/** Opens the console anew in a workspace, so no page keeps what it has loaded. @param id null for the workspace of the session */
+/**
+ * Switches to a workspace and loads the console anew, so that no page keeps data of the previous workspace. @param id null for the session's own
+ * workspace
+ */
 export function openWorkspace(id: string | null): void {
   remember(id);
   location.assign("/console");

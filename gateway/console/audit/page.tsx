@@ -19,7 +19,7 @@ const filters = ["q", "action", "target", "actor", "from", "to", "cursor"] as co
 type Filter = Readonly<Record<(typeof filters)[number], string>>;
 
 const orNothing = (text: string): string | undefined => (text === "" ? undefined : text);
-/** @param text a time of a field, in UTC */
+/** The instant chosen in a field. @param text the field's text without seconds, read as UTC */
 const instant = (text: string): string | undefined => (text === "" ? undefined : `${text}:00Z`);
 
 const loadAudit = ({ q, action, target, actor, from, to, cursor }: Filter) => {
@@ -41,7 +41,7 @@ const addressOf = (filter: Filter): string => {
   return `/console/audit${query.size > 0 ? `?${query}` : ""}`;
 };
 
-/** The filters are the address. */
+/** Page of the audit log. The address of the page contains its filters. */
 export function AuditPage() {
   const { query, route } = useLocation();
   const filter = Object.fromEntries(filters.map((name) => [name, query[name] ?? ""])) as Filter;
@@ -89,7 +89,7 @@ export function AuditPage() {
 }
 
 function AuditTable({ entries }: { entries: readonly Entry[] }) {
-  // Entries about a record's removal name it for the other entries.
+  // Only the entry for a removal has the name of the removed record; the other entries about the record take the name from it.
   const names = new Map(entries.flatMap(({ target, target_name: name }) => (name === null ? [] : [[target, name]])));
   return (
     <Table columns={[["Change"], ["Actor", "wide"], ["Time (UTC)"]]}>
@@ -118,7 +118,7 @@ function AuditTable({ entries }: { entries: readonly Entry[] }) {
   );
 }
 
-/** A name with the hash or id as its tooltip; without a name, the start of the id. */
+/** The name of a record, with its hash or id as the tooltip; for a record without a name, the start of the id. */
 const Named = ({ id, name }: { id: string | null; name: string | null | undefined }) =>
   name ? (
     <span title={id ?? undefined}>{name}</span>

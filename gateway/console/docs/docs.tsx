@@ -1,4 +1,4 @@
-/** The standalone API reference, public: operations are tried with a key typed by the person. */
+/** The public API reference, outside the console. The reader types a key to try operations. */
 import { signal } from "@preact/signals";
 import { LocationProvider, Route, Router } from "preact-iso";
 import { TextField } from "../parts/field.tsx";
@@ -9,7 +9,7 @@ import { ThemeButton } from "../shell/theme-button.tsx";
 
 export const docsRoot = "/docs/api";
 
-/** In memory only, for the life of the page. */
+/** The typed key. It stays in memory for the life of the page and is never stored. */
 const key = signal("");
 
 const caller: Caller = {

@@ -78,7 +78,7 @@ export function EndUsersPage() {
   );
 }
 
-/** The end users with the highest cost of 30 days; the others have only a common sum. */
+/** The end users with the highest cost of the last 30 days. All others together have one sum. */
 const loadSpending = async () =>
   (await unwrapAnswer(api.GET("/usage/series", { params: { query: { by: "user", limit: 100 } } }))).totals;
 

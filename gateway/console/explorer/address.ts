@@ -1,4 +1,4 @@
-/** The view of the explorer as the query of its address: a reload, Back and a shared link show the same. */
+/** The explorer's view as the query of the page's address, so that a reload, the Back button and a shared link show the same view. */
 import { useLocation } from "preact-iso";
 
 export const explorerPath = "/console/explorer";
@@ -12,7 +12,7 @@ export const explorerTabs = [
 ] as const;
 export type ExplorerTab = (typeof explorerTabs)[number][0];
 
-/** Filters, in the order of the bar, by their names in the address. */
+/** Titles of the filters in the order of the filter bar, by their names in the address. */
 export const filterTitles = {
   key: "Key",
   model: "Model",
@@ -31,7 +31,7 @@ export const filterTitles = {
 export type FilterName = keyof typeof filterTitles;
 export const filterNames = Object.keys(filterTitles) as readonly FilterName[];
 
-/** Names of the address in their order there. An empty value is left out. */
+/** Names of the parts of a view, in the order of the address. A part without a value is left out of the address. */
 const names = [
   "tab",
   "last",
@@ -52,7 +52,7 @@ const names = [
 ] as const;
 type ViewName = (typeof names)[number];
 
-/** Texts of the address; empty for an absent one. */
+/** A view: the text of each part in the address; empty for an absent part. */
 export type View = Readonly<Record<ViewName, string>>;
 export type ViewChange = Partial<Record<ViewName, string>>;
 
@@ -69,9 +69,9 @@ export function explorerAddress(view: ViewChange): string {
 
 export interface Explorer {
   readonly view: View;
-  /** The address with some parts changed; it begins at the first page of a list. */
+  /** The address of this view with some parts changed. Pages of a list begin anew. */
   readonly addressWith: (change: ViewChange) => string;
-  /** Changes the view in the address of the page; the browser's Back button restores the earlier view. */
+  /** Changes the view by changing the page's address; the browser's Back button restores the earlier view. */
   readonly change: (change: ViewChange) => void;
 }
 
@@ -85,12 +85,12 @@ export function useExplorer(): Explorer {
 export const tabOf = ({ tab }: Pick<View, "tab">): ExplorerTab =>
   explorerTabs.find(([name]) => name === tab)?.[0] ?? "spend";
 
-/** The filters in force. */
+/** Names of the filters set in a view. */
 export const activeFilters = (view: View): FilterName[] => filterNames.filter((name) => view[name] !== "");
 
 export const noFilters: ViewChange = Object.fromEntries([...filterNames, "q"].map((name) => [name, ""]));
 
-/** Addresses of former pages, with their names for the same filters. */
+/** The explorer's address for an address of an earlier console, whose pages had other names for the same filters. */
 export function formerAddress(path: string, query: Readonly<Record<string, string>>): string {
   const { hours, request, q } = query;
   const isCalls = path.endsWith("/calls");

@@ -1,4 +1,4 @@
-/** The difference of spend to the period before, and its parts. */
+/** The change of spend since the previous period, and the values that account for it. */
 import { useState } from "preact/hooks";
 import { api, unwrapAnswer } from "../api/client.ts";
 import { useLoad } from "../api/load.ts";
@@ -16,7 +16,7 @@ async function loadChange(explorer: Explorer) {
 type Change = Awaited<ReturnType<typeof loadChange>>;
 type Part = Change["parts"][number];
 
-/** Parts listed before a person asks for the rest. */
+/** Number of parts of a change listed at first; a button shows the rest. */
 const fewParts = 5;
 
 export function WhatChanged({ explorer, refreshes }: { explorer: Explorer; refreshes: number }) {
@@ -111,7 +111,7 @@ function PartRow({ part, explorer: { addressWith } }: { part: Part; explorer: Ex
   );
 }
 
-/** A difference with its sign, and all digits in its tooltip. */
+/** A cost difference with its sign; the tooltip shows all digits. */
 const Signed = ({ usd }: { usd: string }) => {
   const amount = Number(usd);
   if (amount === 0) return <span class="muted">–</span>;

@@ -1,4 +1,4 @@
-/** The choice of columns of the tables of the explorer, in its address. */
+/** Lets a person choose the columns of the explorer's tables, and keeps the choice in the page's address. */
 import { useState } from "preact/hooks";
 import { CheckField } from "../parts/field.tsx";
 import { type Explorer, type View, tabOf } from "./address.ts";
@@ -12,14 +12,14 @@ interface Choosable {
 
 const chosenIn = ({ columns }: View): ReadonlySet<string> => new Set(columns.split(",").filter((id) => id !== ""));
 
-/** The columns of the list of requests: those of the address, or the usual ones. */
+/** The columns of the list of requests: those named in the address, else the usual ones. */
 export function listColumns(view: View) {
   const chosen = chosenIn(view);
   const found = requestColumns.filter(({ id }) => chosen.has(id));
   return found.length > 0 ? found : requestColumns.filter(({ isUsual }) => isUsual);
 }
 
-/** The columns of the table of sums: the drawn measure, and those of the address or of the tab. */
+/** The columns of the table of sums: the measure of the chart, then those named in the address, else those of the tab. */
 export function sumColumns(view: View): readonly Measure[] {
   const tab = tabOf(view);
   const first = drawnMeasure(tab, view.measure);

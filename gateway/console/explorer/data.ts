@@ -7,27 +7,27 @@ import { dimensionsOf } from "./dimensions.ts";
 import type { Measure, Point, Total } from "./measures.ts";
 import { rangeBefore, rangeOf } from "./time.ts";
 
-/** Most values listed apart. The rest is in "All others". */
+/** Maximum number of values with their own sums. All further values are summed as "All others". */
 const maxValues = 100;
 
 export interface ViewSums {
   readonly range: TimeRange;
   readonly points: readonly Point[];
   readonly totals: readonly Total[];
-  /** Sums of everything; undefined without a request. */
+  /** Sum of all requests; undefined if there are none. */
   readonly whole: Total | undefined;
-  /** Points of everything in the period before. */
+  /** Sums of each step of the previous period, over all requests. */
   readonly pointsBefore: readonly Point[];
-  /** Sums that are compared, by value and for everything. */
+  /** Sums of this period and of the previous one, for comparison: by value, and over all requests under `wholeKey`. */
   readonly compared: { readonly now: ComparedSums; readonly before: ComparedSums };
 }
 
-/** Sums of a period for the comparison with another. The running step is left out of both: it is not over yet. */
+/** Sums of a period for a comparison. The step that is still running counts in neither of the two periods. */
 interface ComparedSums {
-  /** Points of complete steps by value. */
+  /** Sums of each complete step, by value. */
   readonly points: ReadonlyMap<string, readonly Point[]>;
   readonly totals: ReadonlyMap<string, Total>;
-  /** Whether some values are summed together. */
+  /** Whether some values have a common sum only. */
   readonly hasOthers: boolean;
 }
 
@@ -45,7 +45,7 @@ function comparedSums(sums: Series, whole: Series, { starts }: TimeRange, comple
   return { points, totals, hasOthers: sums.totals.some(({ is_other: other }) => other) };
 }
 
-/** A measure of a value, or of everything, in a compared period; null where nothing is known. */
+/** A measure in a compared period, of one value or of all requests; null if unknown. */
 export function comparedValue({ points, totals }: ComparedSums, key: string, measure: Measure): number | null {
   if (measure.adds) return (points.get(key) ?? []).reduce((sum, point) => sum + (measure.of(point) ?? 0), 0);
   const total = totals.get(key);
@@ -110,7 +110,7 @@ export async function loadSums(view: View): Promise<ViewSums> {
   };
 }
 
-/** The period of the view, up to now. */
+/** The query of a view's period, up to now at most. */
 export function changeQuery(view: View) {
   const now = Date.now();
   const { from, to } = rangeOf(view, now);
@@ -143,16 +143,16 @@ type Value = Pick<Total, "value" | "is_other"> & { readonly second?: string | nu
 export const valueKey = ({ value, second, is_other: other }: Value): string =>
   other ? "other" : JSON.stringify([value, second ?? null]);
 
-/** Number of values with a colour of their own. */
+/** Number of values drawn as a series of their own, each in its colour. */
 const maxSeries = 5;
 
 interface Drawing {
   readonly series: readonly ChartSeries[];
-  /** Sums of everything in the period before; undefined where they do not add up. */
+  /** Sums of the previous period over all requests; undefined for a measure whose values do not add up. */
   readonly previous: readonly number[] | undefined;
 }
 
-/** @param nameOf the words for a value */
+/** The series of a chart. @param nameOf gives the label of a value */
 export function drawingOf(
   { range, points, totals, pointsBefore }: ViewSums,
   measure: Measure,
@@ -188,7 +188,7 @@ function valuesOf({ starts }: TimeRange, points: readonly Point[], measure: Meas
   return values;
 }
 
-/** Sums from the beginning up to each step. */
+/** Running totals: the sum of all values up to each step. */
 export function cumulated(values: readonly (number | null)[]): number[] {
   let sum = 0;
   return values.map((value) => (sum += value ?? 0));

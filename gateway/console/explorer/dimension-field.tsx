@@ -1,4 +1,4 @@
-/** Chooses a dimension: one of the filters, or a tag by its name. */
+/** A field to choose a dimension: a filter's subject, such as the model, or a tag by its name. */
 import { useState } from "preact/hooks";
 import { CommitField, SelectField } from "../parts/field.tsx";
 import { filterTitles } from "./address.ts";
@@ -8,9 +8,9 @@ interface DimensionFieldProps {
   readonly label: string;
   readonly value: string;
   readonly onValue: (value: string) => void;
-  /** Choices before the dimensions. */
+  /** Choices listed before the dimensions. */
   readonly options: readonly (readonly [string, string])[];
-  /** A dimension that is chosen already. */
+  /** A dimension left out, since it is already chosen elsewhere. */
   readonly without?: string;
 }
 

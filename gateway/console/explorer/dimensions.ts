@@ -1,10 +1,10 @@
-/** Dimensions of sums: filters, and the values of a tag. */
+/** Dimensions by which requests are summed: subjects of filters, and values of a tag. */
 import { type ExplorerTab, type FilterName, type View, filterNames, filterTitles, tabOf } from "./address.ts";
 
-/** Filters without a dimension: there are too many sessions, and the others are several values of a request. */
+/** Filters that are no dimensions: sessions are too many for a sum each, and one request may have several fallbacks or tags. */
 const filtersAlone = ["session", "fallback", "tags"] as const satisfies readonly FilterName[];
 type PlainDimension = Exclude<FilterName, (typeof filtersAlone)[number]>;
-/** A tag has its name behind the colon, percent-encoded as in a list of tags. */
+/** The subject of a filter, or `tag:` with the name of a tag, percent-encoded as in a list of tags. */
 export type Dimension = PlainDimension | `tag:${string}`;
 export const dimensions = filterNames.filter(
   (name) => !(filtersAlone as readonly FilterName[]).includes(name),
@@ -32,7 +32,7 @@ export function dimensionsOf(view: View): readonly Dimension[] {
   return second === undefined || second === first ? [first] : [first, second];
 }
 
-/** Characters with a meaning in a list of tags, and white space at an end. */
+/** Percent-encodes reserved characters, and white space at either end. */
 const encoded = (text: string, reserved: RegExp): string =>
   text.replace(reserved, encodeURIComponent).replace(/^\s|\s$/g, encodeURIComponent);
 
@@ -51,7 +51,7 @@ export function tagOf(dimension: string): string | undefined {
 export const dimensionTitle = (dimension: Dimension): string =>
   tagOf(dimension) ?? filterTitles[dimension as PlainDimension];
 
-/** A list of tags with the value of one more. @param tags of the filter; another value of the same tag is replaced */
+/** The list of tags of a filter with one more value. @param tags the list before; another value of the same tag is replaced */
 export function withTag(tags: string, dimension: `tag:${string}`, value: string): string {
   const name = dimension.slice(tagPrefix.length);
   const others = tags.split(",").filter((pair) => pair.trim() !== "" && pair.split("=")[0]?.trim() !== name);

@@ -1,4 +1,4 @@
-/** What is shown below the chart, as CSV. */
+/** Exports the requests or sums below the chart as CSV. */
 import { useState } from "preact/hooks";
 import { everyPage } from "../api/lists.ts";
 import { csvOf, download } from "../parts/csv.ts";
@@ -15,7 +15,7 @@ interface ExportProps {
   readonly explorer: Explorer;
   readonly sums: ViewSums | undefined;
   readonly names: ValueNames;
-  /** Whether requests are shown, instead of sums. */
+  /** Whether the list of requests is exported, not the table of sums. */
   readonly listed: boolean;
 }
 
@@ -57,7 +57,7 @@ const figures = [
   "reasoning_tokens",
 ] as const;
 
-/** The sums of each step and value. */
+/** One row of the CSV for each step and value. */
 function sumRows({ view }: Explorer, { points, range }: ViewSums, names: ValueNames): Cells[] {
   const by = dimensionsOf(view);
   const values = (point: Point) =>
@@ -74,7 +74,7 @@ function sumRows({ view }: Explorer, { points, range }: ViewSums, names: ValueNa
   ];
 }
 
-/** Up to 2,000 requests. */
+/** Rows of the CSV for up to 2,000 requests. */
 async function requestRows({ view }: Explorer): Promise<Cells[]> {
   const rows = await everyPage(({ cursor = "", limit }) => loadRequests({ ...view, cursor }, limit));
   const every = Object.keys(rows[0] ?? { id: "" }) as (keyof Listed)[];
@@ -83,7 +83,7 @@ async function requestRows({ view }: Explorer): Promise<Cells[]> {
   return [columns, ...rows.map((row) => columns.map((column) => cellOf(row[column])))];
 }
 
-/** Tags are one cell of JSON. */
+/** The value of a cell. The tags of a request are one cell with JSON. */
 const cellOf = (value: string | number | boolean | null | Readonly<Record<string, string>>): string | number =>
   typeof value === "number"
     ? value

@@ -1,4 +1,4 @@
-/** The filters of the explorer, which are its address. */
+/** The filters of the explorer. Their values are in the page's address. */
 import { useLoad } from "../api/load.ts";
 import { loadModels, loadProviders } from "../models/data.ts";
 import { queries } from "../gen/queries.ts";
@@ -151,7 +151,7 @@ function FilterFields({ explorer: { view, change }, names }: BarProps) {
   );
 }
 
-/** A value of the address that is no choice, such as a revoked key, is listed, too. */
+/** Adds the value in the address to the choices if it is missing, such as a revoked key. */
 function withChosen(
   options: readonly (readonly [string, string])[],
   value: string,

@@ -1,4 +1,4 @@
-/** Leads addresses of the former pages of usage and calls to the explorer. */
+/** Redirects addresses of earlier pages (usage and calls) to the explorer. */
 import { useLocation } from "preact-iso";
 import { useEffect } from "preact/hooks";
 import { formerAddress } from "./address.ts";

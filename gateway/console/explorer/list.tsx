@@ -1,4 +1,4 @@
-/** The requests of a view, latest first; a whole row leads to its request. */
+/** The requests of a view, latest first; a click on a row opens its request. */
 import { useLoad } from "../api/load.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Money } from "../parts/money.tsx";
@@ -14,9 +14,9 @@ import type { Listed } from "./request-columns.tsx";
 
 interface ListProps {
   readonly explorer: Explorer;
-  /** Sums of the listed requests. */
+  /** Sums over all requests of the view. */
   readonly whole: Sums | undefined;
-  /** Times that the page was refreshed. */
+  /** Number of refreshes of the page; a change loads the list again. */
   readonly refreshes: number;
 }
 

@@ -1,4 +1,4 @@
-/** Views that earlier builds kept in this browser for each workspace. */
+/** Views that an earlier console stored in this browser, for each workspace. */
 import { session } from "../api/session.ts";
 import { explorerPath } from "./address.ts";
 
@@ -8,10 +8,10 @@ interface LocalView {
 }
 
 const storageName = (): string => `sluice-views ${session.peek()?.workspace.id ?? ""}`;
-/** The length of names in the workspace; earlier builds accepted longer ones. */
+/** Maximum length of a view's name in the workspace; an earlier console accepted longer names. */
 const maxName = 64;
 
-/** Storage of the browser may hold anything. */
+/** @returns the stored views that are valid: the browser's storage may contain anything */
 export function localViews(): readonly LocalView[] {
   try {
     const kept = JSON.parse(localStorage.getItem(storageName()) ?? "[]") as readonly {

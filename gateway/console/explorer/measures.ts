@@ -1,4 +1,4 @@
-/** Figures of the explorer: what each tab draws, and the columns of its table. */
+/** Measures of the explorer: those that each tab draws, and those in the columns of its table. */
 import type { Schemas } from "../api/client.ts";
 import { formatCount, formatDollars, formatMilliseconds, formatPercent } from "../parts/words.ts";
 import type { ExplorerTab } from "./address.ts";
@@ -6,16 +6,16 @@ import type { ExplorerTab } from "./address.ts";
 export type Total = Schemas["UsageTotal"];
 export type Point = Schemas["UsagePoint"];
 
-/** Sums of requests, without the value they belong to. */
+/** Sums over requests, without the value to which they belong. */
 export type Sums = Omit<Total, "value" | "name" | "is_other" | "second" | "second_name">;
 
 export interface Measure {
   readonly id: string;
   readonly title: string;
-  /** Null where nothing is known. */
+  /** The measure's value; null if unknown. */
   readonly of: (sums: Sums) => number | null;
   readonly format: (value: number) => string;
-  /** Whether values of several steps add up. */
+  /** Whether the values of several steps can be added up; a percentile, for example, cannot. */
   readonly adds: boolean;
 }
 
@@ -66,7 +66,7 @@ const latencies = [
   percentile("duration_ms_p95", "Whole answer p95"),
 ];
 
-/** Every measure, in the order of the choice of columns. */
+/** Every measure, in the order of the list of columns to choose from. */
 export const measures: readonly Measure[] = [
   cost,
   requests,
@@ -83,9 +83,9 @@ export const measures: readonly Measure[] = [
 ];
 
 interface TabFigures {
-  /** Measures to draw, the default one first. */
+  /** Measures that the chart can draw, the default one first. */
   readonly drawn: readonly Measure[];
-  /** Columns beside the drawn measure and its change. */
+  /** Columns of the table besides the drawn measure and its change. */
   readonly columns: readonly Measure[];
 }
 

@@ -1,4 +1,4 @@
-/** Words for the values of a dimension. */
+/** Labels for the values of a dimension. */
 import { useLoad } from "../api/load.ts";
 import { loadGuardrails } from "../guardrails/data.ts";
 import { loadKeyNames } from "../keys/data.ts";
@@ -35,19 +35,19 @@ const absent: Readonly<Partial<Record<Dimension, string>>> = {
   task: "No task",
 };
 
-/** The words for one value; a key or guardrail without a name here by the start of its id. */
+/** The label of a value: the name of a key or guardrail, or the start of its id if the name is unknown. */
 export function valueName(dimension: FilterName | Dimension, value: string, { keys, guardrails }: ValueNames): string {
   if (dimension === "key") return keys.get(value) ?? value.slice(0, 12);
   return dimension === "guardrail" ? (guardrails.get(value) ?? value.slice(0, 12)) : value;
 }
 
-/** The words for the value, or the pair of values, of sums. */
+/** The label of a sum's value, or of its pair of values. */
 export function totalName(total: Total, dimensions: readonly Dimension[], names: ValueNames): string {
   if (total.is_other) return "All others";
   return dimensions.map((dimension, n) => partName(total, dimension, n, names)).join(" · ");
 }
 
-/** @param n 0 for the first dimension, 1 for the second */
+/** The label of one of a sum's values. @param n 0 for the first dimension, 1 for the second */
 export function partName(total: Total, dimension: Dimension, n: number, names: ValueNames): string {
   const [value, name] = n === 0 ? [total.value, total.name] : [total.second ?? null, total.second_name ?? null];
   return (

@@ -83,13 +83,13 @@ export function ExplorerPage() {
   );
 }
 
-/** Whether the requests are listed below the chart, instead of the sums. A search is one for requests. */
+/** Whether the requests are listed below the chart, instead of the sums. A search shows requests. */
 function isListed({ view }: Explorer): boolean {
   if (view.show !== "") return view.show === "list";
   return tabOf(view) === "requests" || narrowsList(view);
 }
 
-/** A search and fallbacks choose requests; sums do not have them. */
+/** Whether a filter applies only to the list of requests: sums cannot be restricted by a search or by fallbacks. */
 const narrowsList = ({ q, fallback }: View): boolean => q !== "" || fallback !== "";
 
 const Tabs = ({ explorer: { view, addressWith } }: { explorer: Explorer }) => (

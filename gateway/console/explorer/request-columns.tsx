@@ -14,9 +14,9 @@ interface RequestColumn {
   readonly classes?: Column[1];
   readonly cellClass?: string;
   readonly cell: (request: Listed) => ComponentChildren;
-  /** Fields of the record in a CSV. */
+  /** Fields of the request's record in the CSV. */
   readonly fields: readonly (keyof Listed)[];
-  /** Whether it is shown unless columns are chosen. */
+  /** Whether the column is shown when no columns are chosen. */
   readonly isUsual: boolean;
 }
 
@@ -113,7 +113,7 @@ export const requestColumns: readonly RequestColumn[] = [
   text("request_id", "Request id"),
 ];
 
-/** Why a request failed, in its most exact word. */
+/** Why a request failed, in the most specific term known. */
 const reasonOf = ({ rule, provider_code: code, provider_error: kind, error_type: type, requests }: Listed): string =>
   [rule ?? (kind === null ? type : code === null ? kind : `${kind}: ${code}`), requests > 1 && `${requests} times`]
     .filter(Boolean)

@@ -1,10 +1,10 @@
-/** The time of a view, in UTC. */
+/** The period of a view, in UTC. */
 import { type TimeRange, type TimeStep, dayMs, nextStep, startOfStep, steps } from "../parts/time-steps.ts";
 import type { View } from "./address.ts";
 
 const hourMs = 3_600_000;
 
-/** Ranges up to now, by their names in the address. */
+/** Periods that end now, by their names in the address. */
 export const presets = [
   ["1h", "Last hour"],
   ["24h", "Last 24 hours"],
@@ -25,7 +25,7 @@ export function parseAddressTime(text: string): number | undefined {
   return text === "" || Number.isNaN(ms) ? undefined : ms;
 }
 
-/** The shortest form of a time for the address. */
+/** A time in its shortest form for an address, such as 2026-11-22. */
 export const toAddressTime = (ms: number): string =>
   new Date(ms).toISOString().replace(/(T00:00)?(:00)?\.000Z$|\.\d+Z$/, "");
 
@@ -46,10 +46,10 @@ function boundsOf({ last, from, to }: View, now: number): { from: number; to: nu
 
 const mostHours = 7 * 24;
 
-/** The step that gives a readable number of bars. */
+/** The length of a step with which a chart has a readable number of bars. @param length milliseconds */
 const stepFor = (length: number): TimeStep => (length <= 2 * dayMs ? "hour" : length <= 92 * dayMs ? "day" : "week");
 
-/** @param now epoch milliseconds */
+/** The period of a view. @param now milliseconds since 1970 */
 export function rangeOf(view: View, now: number): TimeRange {
   const bounds = boundsOf(view, now);
   const length = bounds.to - bounds.from;
@@ -63,7 +63,7 @@ export function rangeOf(view: View, now: number): TimeRange {
   return { from, to: nextStep(starts.at(-1) ?? from, step), step, starts };
 }
 
-/** The range of as many steps just before. */
+/** The previous period: as many steps, just before this one. */
 export function rangeBefore({ from, step, starts }: TimeRange): TimeRange {
   const earlier = starts.map((_, n) => nextStep(from, step, n - starts.length));
   return { from: earlier[0] ?? from, to: from, step, starts: earlier };

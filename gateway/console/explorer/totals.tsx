@@ -1,4 +1,4 @@
-/** Sums of each value, with the whole, the change since the period before, and the way to the requests. */
+/** Table of the sums of each value: the total, the change since the previous period, and a link to the requests. */
 import type { ComponentChildren } from "preact";
 import { Money } from "../parts/money.tsx";
 import { formatCount, formatPercent } from "../parts/words.ts";
@@ -21,7 +21,7 @@ export function Totals({ explorer, sums, names }: TotalsProps) {
   const measure = drawnMeasure(tab, view.measure);
   const columns = sumColumns(view);
   const by = dimensionsOf(view);
-  // Most requests have no error: their row would say nothing.
+  // Values without an error are left out: most requests have none, and their row would show nothing but zeros.
   const listed = tab === "errors" ? sums.totals.filter(({ failures }) => failures > 0) : sums.totals;
   const rows = sorted(listed, columns, view.sort === "" ? `-${measure.id}` : view.sort);
   return (
@@ -75,7 +75,7 @@ export function Totals({ explorer, sums, names }: TotalsProps) {
 interface HeadProps {
   readonly explorer: Explorer;
   readonly column: Measure;
-  /** Whether the table is in the order of this column unless another is chosen. */
+  /** Whether the table is sorted by this column unless another is chosen. */
   readonly isFirst: boolean;
 }
 
@@ -92,7 +92,7 @@ function SortHead({ explorer: { view, addressWith }, column: { id, title }, isFi
   );
 }
 
-/** The rows in the order of a column. The row that sums all other values stays last. */
+/** The rows sorted by a column. The row with the sum of all other values stays last. */
 function sorted(totals: readonly Total[], columns: readonly Measure[], sort: string): Total[] {
   const column = columns.find(({ id }) => id === sort.replace("-", "")) ?? columns[0];
   const sign = sort.startsWith("-") ? -1 : 1;
@@ -100,7 +100,7 @@ function sorted(totals: readonly Total[], columns: readonly Measure[], sort: str
   return totals.toSorted((a, b) => Number(a.is_other) - Number(b.is_other) || sign * (rank(a) - rank(b)));
 }
 
-/** The filters of a row; undefined where no filter has its value. */
+/** A view restricted to the requests of a row; undefined if no filter can do so, as for "All others". */
 function filterFor(view: View, total: Total, by: readonly Dimension[]): ViewChange | undefined {
   const values = [total.value, total.second ?? null];
   if (total.is_other || by.some((_, n) => values[n] === null)) return undefined;
@@ -153,16 +153,16 @@ const Row = ({ total, by, names, explorer: { view, addressWith }, children }: Ro
   </tr>
 );
 
-/** A value is looked at by another dimension than its own. */
+/** The dimension into which the explorer divides a value: keys for a model, models for anything else. */
 const otherDimension = (dimension: Dimension): string => (dimension === "model" ? "key" : "model");
 
 interface CellsProps {
   readonly sums: Sums;
   readonly columns: readonly Measure[];
   readonly explorer: Explorer;
-  /** Filters that lead to the requests; undefined without such filters. */
+  /** Filters that select the row's requests; undefined if no filters do. */
   readonly filter: ViewChange | undefined;
-  /** Change of the first column against the earlier period. */
+  /** The cell after the first column, with the change since the previous period. */
   readonly children: ComponentChildren;
 }
 
@@ -204,7 +204,7 @@ function Figure({ sums, measure }: { sums: Sums; measure: Measure }) {
   );
 }
 
-/** An increase beyond this reads better as a multiple. */
+/** An increase beyond 900 % is written as a multiple. */
 const manifold = 9;
 
 const formatSigned = (change: number): string => `${change > 0 ? "+" : ""}${formatPercent(change)}`;
@@ -215,7 +215,7 @@ interface ChangeProps {
   readonly measure: Measure;
 }
 
-/** A value missing in the period before is new only if the list of that period is complete. */
+/** The change of a value since the previous period. A value missing there counts as new only if the sums of that period name all values. */
 function Change({ of: key, compared: { now, before }, measure }: ChangeProps) {
   if (key !== wholeKey && before.hasOthers && !before.totals.has(key)) return <span class="muted">–</span>;
   const was = comparedValue(before, key, measure) ?? 0;

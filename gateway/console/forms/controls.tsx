@@ -15,7 +15,7 @@ export interface ControlProps {
 
 type TextProps = Omit<ControlProps, "field"> & {
   readonly field: FormField & { readonly kind: TextKind };
-  /** Attributes of the element, such as its id or its label. */
+  /** HTML attributes of the element, such as its id or label. */
   readonly attributes: object;
 };
 
@@ -33,7 +33,7 @@ const limitsOf = ({ schema, kind, required }: FormField) => ({
     : { maxLength: schema["maxLength"] as number }),
 });
 
-/** A text to edit. It is kept as typed, since not every beginning of a value is a value. */
+/** A text to edit. It stays as typed, since an unfinished text may be no valid value. */
 function Text({ field, value, onValue, disabled, attributes }: TextProps) {
   const [before] = useState(() => value);
   const [text, setText] = useState(() => textOf(field, value));
@@ -76,10 +76,10 @@ const CheckControl = (props: ControlProps) => {
 
 const hinted = ({ hint }: FormField) => (hint === undefined ? {} : { hint });
 
-/** The words for null, as the description says them: "Null: never" makes "Never". */
+/** The label for null, taken from the field's hint: "Empty: never" gives "Never". */
 const emptyChoice = ({ hint }: FormField): string => phrase(/Empty: ([^.,;]+)/.exec(hint ?? "")?.[1] ?? "not set");
 
-/** Pairs of a word and its phrase. */
+/** Choices of a field: each value with its label. */
 const optionsOf = (field: FormField): readonly (readonly [string, string])[] => {
   const words = field.kind === "check" ? ["true", "false"] : wordsOf(field);
   const named = words.map(
@@ -88,7 +88,7 @@ const optionsOf = (field: FormField): readonly (readonly [string, string])[] => 
   return field.clears ? [["", emptyChoice(field)], ...named] : named;
 };
 
-/** A new record has the default, which is the first word. */
+/** The chosen word of a field. A new record has the first word, which is the default. */
 const choiceText = (field: FormField, value: unknown): string =>
   typeof value === "string" || typeof value === "boolean" ? String(value) : (optionsOf(field)[0]?.[0] ?? "");
 
@@ -108,7 +108,7 @@ const ChoiceControl = ({ field, value, onValue, disabled }: ControlProps) => (
   />
 );
 
-/** Check boxes for a field that takes several of a few words. The chosen words keep the order in which they were chosen. */
+/** Check boxes for a field with several words of a short list, which keep the order in which they were chosen. */
 function WordsControl({ field, value, onValue }: ControlProps) {
   const chosen = (value ?? []) as readonly string[];
   const choose = (word: string, on: boolean) => {
@@ -144,7 +144,7 @@ const Group = ({
   </fieldset>
 );
 
-/** An object with a single editable field. */
+/** Control for an object with a single editable field. */
 function MemberControl({ field, value, onValue }: ControlProps) {
   const [part] = field.parts as readonly [FormField];
   const inner = { ...part, label: field.label, hint: field.hint, required: false };
@@ -158,13 +158,13 @@ function MemberControl({ field, value, onValue }: ControlProps) {
   );
 }
 
-/** An object with lists of names: an absent list narrows nothing, which is another choice than an empty one. */
+/** Control for an object with lists of names. An absent list restricts nothing; an empty list allows no name. */
 function ListsControl({ field, value, onValue }: ControlProps) {
   const [before] = useState(() => (value ?? null) as Entry | null);
   const lists = (value ?? {}) as Entry;
   const change = (name: string, list: readonly string[] | null) => {
     const changed = { ...lists, [name]: list };
-    // The order stays, so that an undone edit equals the stored value.
+    // The names keep their order, so that an undone edit equals the stored value.
     const names = new Set([...Object.keys(before ?? {}), ...field.parts.map((part) => part.name)]);
     const kept = [...names].filter((each) => (changed[each] ?? null) !== null || before?.[each] === null);
     const next = Object.fromEntries(kept.map((each) => [each, changed[each] ?? null]));
@@ -186,13 +186,13 @@ function ListsControl({ field, value, onValue }: ControlProps) {
 
 const withoutLists = (lists: Entry): boolean => Object.keys(lists).length === 0;
 
-/** No list: null, unless the record had an object without one. */
+/** The value without any list: null, unless the stored record has an empty object. */
 const emptyOf = (before: Entry | null): Entry | null => (before !== null && withoutLists(before) ? before : null);
 
 const all = "all";
 const named = "named";
 
-/** One list: everything, or the names in it. */
+/** Control for one list: either everything is allowed, or the names in the list. */
 function NameList({ field, value, onValue }: ControlProps) {
   const isNamed = Array.isArray(value);
   return (
@@ -227,12 +227,12 @@ function NameList({ field, value, onValue }: ControlProps) {
 type Entry = Readonly<Record<string, unknown>>;
 
 interface Row {
-  /** Identity of the row, whose controls keep texts. */
+  /** Identity of the row: its text fields keep their state when other rows are removed. */
   readonly id: number;
   readonly entry: Entry;
 }
 
-/** An extensible list of objects. A change of a part leaves all others of its entry. */
+/** Control for a list of objects, to which rows can be added. An edit of one field leaves the other fields of its object unchanged. */
 function RowsControl({ field, value, onValue }: ControlProps) {
   const [rows, setRows] = useState<readonly Row[]>(() =>
     ((value ?? []) as readonly Entry[]).map((entry, id) => ({ id, entry })),
@@ -283,7 +283,7 @@ function RowsControl({ field, value, onValue }: ControlProps) {
   );
 }
 
-/** An entry with what the contract requires; its words are the first of their lists, which are the defaults. */
+/** A new entry with the fields required by the contract. A field with a list of words gets the first word, which is the default. */
 const newEntry = ({ parts }: FormField): Entry =>
   Object.fromEntries(parts.filter(({ required }) => required).map((part) => [part.name, wordsOf(part)[0] ?? ""]));
 
@@ -302,7 +302,7 @@ const Cell = ({ field, name, ...props }: CellProps) =>
     <Select {...props} field={field} name={name} />
   );
 
-/** The text that an entry requires gets the room. */
+/** Attributes of a text field: a required text takes the free width of the row. */
 const growing = ({ kind, required }: FormField) => ({
   class: `input${kind === "code" ? " code" : ""} ${required ? "grow" : "label"}`,
 });
@@ -323,7 +323,7 @@ const Select = ({ field, name, value, onValue }: CellProps) => (
   </select>
 );
 
-/** An object for some of a few words: the first part is the word, the second one is chosen for it. */
+/** Control for entries of a word and a choice: each word of the first field gets a choice of the second field. */
 function EachControl({ field, value, onValue }: ControlProps) {
   const [key, choice] = field.parts as readonly [FormField, FormField];
   const entries = (value ?? []) as readonly Entry[];

@@ -1,6 +1,6 @@
 /**
- * A form keeps only what a person has edited. It shows the record otherwise, so saving sends the edited fields and nothing else: an opened form that is
- * saved changes nothing, whatever a field cannot show.
+ * A form stores only the fields that a person has edited. Other fields show the record. Saving sends the edited fields and nothing else, so saving an
+ * unchanged form changes nothing, even if a field cannot show the stored value completely.
  */
 import type { JsonSchema } from "../reference/document.ts";
 import { type FormField, type Special, editableFields } from "./fields.ts";
@@ -9,11 +9,11 @@ export type Values = Readonly<Record<string, unknown>>;
 
 export interface RecordForm extends Special {
   readonly fields: readonly FormField[];
-  /** Names of the fields in the part of the form that is closed at first. */
+  /** Matches names of the fields in the part of the form that is collapsed at first. */
   readonly closed: RegExp;
-  /** Fields that have no meaning without another one: they are cleared together with it. */
+  /** Fields that are meaningless without another field, with its name: clearing the other field clears them. */
   readonly needs: Readonly<Record<string, string>>;
-  /** Values of fields with another name or form in answers. */
+  /** Functions that read a field from an answer in which the field has another name or form. */
   readonly from: Readonly<Record<string, (record: Values) => unknown>>;
 }
 
@@ -22,7 +22,7 @@ export interface FormParts extends Partial<Omit<RecordForm, "fields">> {
   readonly created: JsonSchema;
   readonly changed: JsonSchema;
   readonly shown: JsonSchema;
-  /** Names of fields without a place in the form, since another control changes them. */
+  /** Names of fields that are not in the form, since another control changes them. */
   readonly leftOut?: readonly string[];
 }
 
@@ -32,7 +32,7 @@ export function recordForm({ created, changed, shown, leftOut = [], ...parts }: 
   return { closed: /^$/, needs: {}, from: {}, ...parts, fields };
 }
 
-/** The values of a record in the form of requests. @param record undefined for a new one */
+/** The values of a record in the form that requests take. @param record undefined for a new record */
 export function valuesOf({ fields, from }: RecordForm, record: Values | undefined): Values {
   const values = fields.map((field) => [
     field.name,
@@ -46,18 +46,18 @@ const plain =
   (record: Values): unknown =>
     record[name];
 
-/** A value of an answer without what requests do not take. */
+/** A value of an answer without the members that requests do not accept. */
 function given({ kind, parts }: FormField, value: unknown): unknown {
   if ((kind !== "rows" && kind !== "each") || !Array.isArray(value)) return value;
   const taken = new Set(parts.map(({ name }) => name));
   return value.map((entry: Values) => Object.fromEntries(Object.entries(entry).filter(([name]) => taken.has(name))));
 }
 
-/** Equality as JSON; a new record has no values, which is the same as cleared ones. */
+/** Whether two values are equal as JSON. A missing value equals null: a new record has no values, and cleared fields are null. */
 const isEqual = (one: unknown, other: unknown): boolean =>
   JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
 
-/** The edits after a change of a field; a field that has its former value again is not edited. */
+/** The edits after a change of a field. A field changed back to its stored value counts as not edited. */
 export function withEdit(form: RecordForm, before: Values, edits: Values, name: string, value: unknown): Values {
   const { [name]: _, ...others } = edits;
   if (isEqual(value, before[name])) return others;

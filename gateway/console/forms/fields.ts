@@ -1,7 +1,7 @@
 /** Fields of a form, derived from the described record: type, limits, choices and help are those of the contract. */
 import type { JsonSchema } from "../reference/document.ts";
 
-/** Kinds with a text to edit. */
+/** Kinds of fields that are edited as a text. */
 export type TextKind = "text" | "code" | "number" | "time" | "lines" | "pairs" | "json";
 
 /**
@@ -15,16 +15,16 @@ export interface FormField {
   readonly label: string;
   readonly hint: string | undefined;
   readonly kind: Kind;
-  /** Schema of the values other than null. */
+  /** Schema of the value, without its null. */
   readonly schema: JsonSchema;
-  /** Whether null is a value, shown as an empty field. */
+  /** Whether the field may be null, shown as an empty control. */
   readonly clears: boolean;
   readonly required: boolean;
-  /** Fields of an entry, or of the object itself. */
+  /** Fields of an entry of a list, or of the object itself. */
   readonly parts: readonly FormField[];
 }
 
-/** Additions of a form to the description of its record, by the name of a field or of a part. */
+/** Labels and controls that a form sets itself, by the name of a field or of a part of a field. */
 export interface Special {
   readonly labels?: Readonly<Record<string, string>>;
   readonly kinds?: Readonly<Record<string, Kind>>;
@@ -53,7 +53,7 @@ export function editableFields(
       hint: hintOf(described),
       kind,
       schema,
-      // A word that answers always have is never shown as empty.
+      // A word that every answer contains can never be empty.
       clears: nullable && (kind !== "choice" || answer === undefined || answer.nullable),
       required: required.has(name),
       parts: partsOf(schema, answer?.schema, special),
@@ -110,11 +110,11 @@ function kindOfList(entry: JsonSchema): Kind {
   return entry["type"] === "string" ? "lines" : "json";
 }
 
-/** In a form, null is an empty field. */
+/** The field's description in the form, where an empty control stands for null. */
 const hintOf = ({ description }: JsonSchema): string | undefined =>
   typeof description === "string" ? description.replaceAll("Null:", "Empty:") : undefined;
 
-/** Words with capitals of their own. */
+/** Words that are not simply capitalized at the first letter. */
 const spellings: Readonly<Record<string, string>> = {
   openai: "OpenAI",
   xai: "xAI",

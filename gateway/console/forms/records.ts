@@ -45,7 +45,7 @@ export const workspaceForm = formOf("Workspace", {
   needs: { limit_reset: "limit" },
 });
 
-/** The name of an end user is given once, and another control changes the state. */
+/** The form of an end user. The name cannot be changed later, and another control changes the state. */
 export const endUserForm = recordForm({
   created: records["NewEndUser"],
   changed: records["NewEndUser"],

@@ -3,11 +3,11 @@ import type { FormField, TextKind } from "./fields.ts";
 
 interface Conversion {
   readonly show: (value: never) => string;
-  /** @throws SyntaxError for a text that is no such value */
+  /** Converts an edited text to its value. @throws SyntaxError for a text that is not a valid value */
   readonly read: (text: string) => unknown;
 }
 
-/** For a datetime-local field, in the browser's time zone. */
+/** A time in the browser's time zone, in the form of a datetime-local field. */
 const localTime = (value: string): string => {
   const time = new Date(value);
   return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);

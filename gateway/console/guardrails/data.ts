@@ -22,7 +22,7 @@ export interface GuardrailKey {
   readonly hash: string;
   readonly name: string;
   readonly label: string;
-  /** Whether the guardrail is assigned to the key. */
+  /** Whether the guardrail is assigned to this key. */
   readonly holds: boolean;
 }
 
@@ -52,7 +52,7 @@ export async function changeHolders(id: string, added: readonly string[], remove
   }
 }
 
-/** A guardrail summed up in a few words. */
+/** Short phrases that sum up the rules of a guardrail. */
 export function rulesOf(guardrail: Guardrail): string[] {
   const counts: readonly (readonly [number, string])[] = [
     [guardrail.content_filter_builtins?.length ?? 0, "detector"],

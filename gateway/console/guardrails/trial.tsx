@@ -10,7 +10,7 @@ import type { GuardrailChange } from "./data.ts";
 
 type Result = Schemas["GuardrailTrialResult"];
 
-/** @param settings all settings of the form, saved or not */
+/** Control that tries the guardrail on a text. @param settings settings of the form, saved or not */
 export function Trial({ settings }: { settings: Values }) {
   const [text, setText] = useState("");
   const [side, setSide] = useState("input");

@@ -1,4 +1,4 @@
-/** The health of providers: calls of a period by provider and model, and what one process has seen of the endpoints just now. */
+/** Health of providers: calls of a period by provider and model, and the current state of the endpoints in one process. */
 import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
 import { toView } from "../explorer/address.ts";
 import { rangeOf } from "../explorer/time.ts";
@@ -6,7 +6,7 @@ import { type Provider, loadEndpoints, loadProviders } from "../models/data.ts";
 
 export type CalledModel = Schemas["CalledModel"];
 
-/** Periods of the page, by their names in addresses of the explorer, whose figures are of the same time. */
+/** Periods of the page by their names in the explorer's address, so that a link leads to figures of the same time. */
 export const periods = [
   ["1h", "Last hour"],
   ["24h", "Last 24 hours"],
@@ -15,16 +15,16 @@ export const periods = [
 export const defaultPeriod = "24h";
 
 export interface ProviderHealth {
-  /** Id of the provider, or of another service that the key paid for. */
+  /** Id of the provider, or of another service paid for by a key. */
   readonly id: string;
-  /** Undefined for a provider that serves no models now. */
+  /** The provider; undefined if it serves no models now. */
   readonly provider: Provider | undefined;
   readonly models: readonly CalledModel[];
-  /** Models with an endpoint that is ejected in the asked process. */
+  /** Slugs of models with an endpoint ejected in the process that answered. */
   readonly ejected: ReadonlySet<string>;
 }
 
-/** Most models whose endpoints are asked about: each is a request. */
+/** Maximum number of models whose endpoints are loaded, since each takes a request. */
 const maxAsked = 20;
 
 export async function loadHealth(last: string): Promise<readonly ProviderHealth[]> {
@@ -44,7 +44,7 @@ export async function loadHealth(last: string): Promise<readonly ProviderHealth[
     models: data.filter(({ provider }) => provider === id),
     ejected: ejected.get(id) ?? new Set<string>(),
   }));
-  // Providers with failures come first, as in the answer.
+  // Providers with failures come first; otherwise the order of the answer stays.
   return list.toSorted((one, other) => Number(failing.has(other.id)) - Number(failing.has(one.id)));
 }
 
@@ -55,7 +55,7 @@ async function loadEjected(models: readonly CalledModel[]): Promise<ReadonlyMap<
   await Promise.all(
     slugs.slice(0, maxAsked).map(async (slug) => {
       const [author = "", ...rest] = slug.split("/");
-      // A model may have been removed since.
+      // A model that was called may have been removed since.
       const endpoints = await loadEndpoints(author, rest.join("/")).catch(() => []);
       for (const { tag, status } of endpoints) {
         if (status >= 0) continue;

@@ -105,7 +105,7 @@ function ProviderCard({ health: { id, provider, models, ejected }, last }: CardP
 interface RowProps {
   readonly called: CalledModel;
   readonly isEjected: boolean;
-  /** Filters of the explorer for its requests. */
+  /** Filters of the explorer that select the requests of this row. */
   readonly view: ViewChange;
 }
 
@@ -165,7 +165,10 @@ interface ErrorProps {
   readonly error: string;
   readonly count: number;
   readonly requests: ViewChange;
-  /** Requests that went on after a failure; these have the error of no call but their last. */
+  /**
+   * Filters for requests that fell back after a failure. The explorer finds them by fallback, because it knows only the error of a request's last
+   * call.
+   */
   readonly fallback: ViewChange;
 }
 

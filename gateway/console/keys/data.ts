@@ -6,7 +6,7 @@ import { type Guardrail, loadGuardrails } from "../guardrails/data.ts";
 
 export type Key = Schemas["Key"];
 
-/** A body without the members that the contract allows only as null. */
+/** A request body without the members for which the contract accepts only null. */
 type WithUser<Body, Empty = never> = Omit<Body, "creator_user_id" | "external"> & {
   readonly external?: { readonly user: string } | Empty;
 };
@@ -58,7 +58,7 @@ export async function loadKeyNames(): Promise<ReadonlyMap<string, string>> {
 /** Guardrails of the workspace, and their assignment to keys. */
 export interface GuardrailAssignments {
   readonly guardrails: readonly Guardrail[];
-  /** Guardrail ids by key hash. */
+  /** Id of the assigned guardrail by key hash. */
   readonly held: ReadonlyMap<string, string>;
 }
 
@@ -70,7 +70,7 @@ export async function loadGuardrailAssignments(): Promise<GuardrailAssignments> 
   return { guardrails, held: new Map(assignments.map(({ key_hash: hash, guardrail_id: id }) => [hash, id])) };
 }
 
-/** Changes or removes a key's guardrail. */
+/** Assigns another guardrail to a key, or removes its guardrail if `to` is empty. */
 export async function assignGuardrail(hash: string, from: string | undefined, to: string): Promise<void> {
   const body = { key_hashes: [hash] };
   if (to !== "")

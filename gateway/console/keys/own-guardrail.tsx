@@ -1,4 +1,4 @@
-/** The guardrail assigned to a key itself. */
+/** A field to choose the guardrail assigned to this key. */
 import { hasRole } from "../api/session.ts";
 import type { Guardrail } from "../guardrails/data.ts";
 import { SelectField } from "../parts/field.tsx";

@@ -92,7 +92,7 @@ function Facts({ record }: { record: Key }) {
   );
 }
 
-/** Spending counted towards the budget. */
+/** USD spent by a key towards its budget; without a budget, all of its spending. */
 export function budgetSpending(key: Key): number {
   const { limit, limit_remaining: left } = key;
   return limit === null || limit === undefined || left === null ? key.usage : Math.max(0, limit - left);

@@ -9,9 +9,9 @@ export interface OpenTurn {
   readonly key_hash: string;
   readonly door: string;
   readonly requested_model: string;
-  /** Empty before a model answers. */
+  /** Model of the turn; empty before a model answers. */
   readonly model: string;
-  /** Empty before a provider answers. */
+  /** Provider of the turn; empty before a provider answers. */
   readonly provider: string;
   readonly user: string;
   readonly open_ms: number;
@@ -23,14 +23,14 @@ export interface OpenTurn {
 
 interface Snapshot {
   readonly total: number;
-  /** Inference processes without an answer. */
+  /** Number of inference processes without an answer. */
   readonly silent: number;
   readonly turns: readonly OpenTurn[];
 }
 
 /** A turn with its output of the last second. */
 export interface WatchedTurn extends OpenTurn {
-  /** UTF-16 units in the last second; undefined in the first. */
+  /** UTF-16 units delivered in the last second; undefined in the first snapshot of the turn. */
   readonly rate: number | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface Watch {
 
 const maxEnded = 50;
 
-/** Undefined until the first snapshot. `isCut`: snapshots currently fail. */
+/** Watches the open turns. `watch` is undefined until the first snapshot; `isCut` is true while the connection fails. */
 export function useLive(): { readonly watch: Watch | undefined; readonly isCut: boolean } {
   const [watch, setWatch] = useState<Watch>();
   const [isCut, setCut] = useState(false);
@@ -68,7 +68,7 @@ function next(known: Watch | undefined, { total, silent, turns }: Snapshot): Wat
   const before = new Map(known?.turns.map((turn) => [turn.id, turn]));
   const watched = turns.map((turn) => ({ ...turn, rate: rateOf(before.get(turn.id), turn) }));
   const open = new Set(turns.map(({ id }) => id));
-  // A turn beyond the list, or of a silent process, may still be open.
+  // Only a complete snapshot shows that a turn has ended: with too many turns or a process that did not answer, the turn may still be open.
   const isWhole = silent === 0 && total === turns.length;
   const gone = isWhole ? [...before.values()].filter(({ id }) => !open.has(id)) : [];
   return { total, silent, turns: watched, ended: [...gone, ...(known?.ended ?? [])].slice(0, maxEnded) };

@@ -32,7 +32,7 @@ export function LivePage() {
   );
 }
 
-/** The stream of running requests is that of the session's workspace. */
+/** The introduction of the page. The list contains only requests of the session's workspace. */
 function lead(): string {
   const own = chosenWorkspace() === null ? "" : ` in the workspace ${session.peek()?.workspace.name ?? ""}`;
   return `Requests that are running now${own}, updated once a second.`;

@@ -43,7 +43,7 @@ export const loadProviders = async (): Promise<readonly Provider[]> =>
 
 const dayMs = 86_400_000;
 
-/** Sums of the last day by provider id. */
+/** Sums of the last day, by provider id. */
 export async function loadProviderDay(): Promise<ReadonlyMap<string | null, Schemas["UsageTotal"]>> {
   const from = new Date(Date.now() - dayMs).toISOString();
   const { totals } = await unwrapAnswer(
@@ -62,7 +62,7 @@ export async function loadEndpoints(author: string, slug: string): Promise<reado
   return (await unwrapAnswer(api.GET("/models/{author}/{slug}/endpoints", { params }))).data.endpoints;
 }
 
-/** USD per million tokens, from the price per token. */
+/** A price in USD per million tokens. @param price USD per token */
 export function perMillion(price: string | undefined): string {
   const amount = Number(price ?? 0) * 1_000_000;
   if (amount === 0) return "free";

@@ -8,26 +8,26 @@ import { type TimeRange, dayMs } from "../parts/time-steps.ts";
 type Point = Schemas["UsagePoint"];
 
 export interface OverviewData {
-  /** Undefined on a day without requests. */
+  /** Sums of today; undefined on a day without requests. */
   readonly today: Point | undefined;
-  /** Undefined without requests. */
+  /** Sums of the thirty days; undefined without requests. */
   readonly month: Total | undefined;
-  /** The thirty days, in UTC. */
+  /** The thirty days as steps, in UTC. */
   readonly range: TimeRange;
   /** Costs of the days, in USD. */
   readonly costs: readonly number[];
   /** Models with the highest cost first. */
   readonly models: readonly Total[];
-  /** Keys with requests that did not fit their budget, the most requests first. */
+  /** Keys with requests refused for lack of budget, the most requests first. */
   readonly refused: readonly Total[];
-  /** HTTP statuses of failures, the most frequent first. */
+  /** Sums by HTTP status of failed requests, the most frequent first. */
   readonly failures: readonly Total[];
   readonly keys: readonly Key[];
   readonly credits: Schemas["CreditsAnswer"]["data"];
 }
 
 const length = 30;
-/** HTTP status of a request that does not fit the rest of a budget. */
+/** HTTP status of a request refused for lack of budget. */
 export const noBudget = "402";
 
 export async function loadOverview(): Promise<OverviewData> {

@@ -59,7 +59,7 @@ export function OverviewPage() {
   );
 }
 
-/** The period of the page in the explorer. */
+/** The view of the explorer for the page's period. */
 const month: ViewChange = { last: "30d" };
 
 const FirstSteps = () => (
@@ -190,10 +190,10 @@ function TopKeys({ keys }: { keys: readonly Key[] }) {
   );
 }
 
-/** The requests of 30 days with a status. */
+/** Address of the explorer with the requests of the last 30 days that have this HTTP status. */
 const failuresAddress = (status: string): string => explorerAddress({ ...month, tab: "requests", status });
 
-/** Keys close to the end of their budget, and keys with requests that did not fit the rest of theirs, however much remains. */
+/** Lists keys near the end of their budget, and keys with refused requests, even if these have more budget left. */
 const Budgets = ({ keys, refused }: { keys: readonly Key[]; refused: readonly Total[] }) => (
   <Card title="Budgets at their end">
     {keys.length === 0 && refused.length === 0 && <Empty title="No key is near its budget" />}

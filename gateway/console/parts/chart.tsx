@@ -6,7 +6,7 @@ import { type TimeRange, nextStep, stepName, tickName } from "./time-steps.ts";
 
 export interface ChartSeries {
   readonly name: string;
-  /** A value for each step; null where nothing is known. */
+  /** The value of each step; null if unknown. */
   readonly values: readonly (number | null)[];
 }
 
@@ -15,12 +15,12 @@ export interface ChartProps {
   readonly title: string;
   readonly range: TimeRange;
   readonly series: readonly ChartSeries[];
-  /** Bars and areas are stacked. */
+  /** Kind of the chart. Bars and areas are stacked. */
   readonly kind: "bars" | "area" | "lines";
-  /** Sums of the period before, drawn as a dashed line. */
+  /** Sums of the previous period, drawn as a dashed line. */
   readonly previous?: readonly number[] | undefined;
   readonly format: (value: number) => string;
-  /** Called with the first moment and the end of a selection. */
+  /** Called with the start and the end of a selected period, in milliseconds since 1970. */
   readonly onSelect?: (from: number, to: number) => void;
 }
 
@@ -114,7 +114,7 @@ function keyTarget(key: string, at: number | undefined, count: number): number |
   return target === undefined ? undefined : Math.min(count - 1, Math.max(0, target));
 }
 
-/** The middle of a step in seconds, as bars are drawn around it. */
+/** The middle of a step in seconds since 1970; its bar is drawn around it. */
 const middleOf = ({ starts, step }: TimeRange, n: number): number =>
   ((starts[n] ?? 0) + nextStep(starts[n] ?? 0, step)) / 2_000;
 
@@ -190,7 +190,7 @@ function Tip({ at, anchor, plot, range, series, previous, format }: TipProps) {
   );
 }
 
-/** Draws anew for other data, colours or widths. */
+/** Draws the chart, and again whenever data, colours or width change. */
 function usePlot(
   place: { readonly current: HTMLDivElement | null },
   props: ChartProps,
@@ -222,7 +222,7 @@ function usePlot(
   return plot;
 }
 
-/** Columns in the order of drawing: of stacked series the highest sum first, covered by those below it. */
+/** The chart's columns in drawing order. In stacked charts the highest sum comes first, and each next one is drawn over it. */
 function dataOf({ range, series, previous, kind }: ChartProps, hidden: ReadonlySet<string>): uPlot.AlignedData {
   const times = range.starts.map((_, n) => middleOf(range, n));
   const visible = series.filter(({ name }) => !hidden.has(name));
@@ -295,7 +295,7 @@ function optionsOf(
 /** Width of a label of the time axis in pixels. */
 const labelWidth = 76;
 
-/** Every so manieth step has a label, as far as there is room. */
+/** Numbers of the steps with a label. Their distance is the shortest regular one for which the labels fit into the width. */
 function labelledSteps({ starts, step }: TimeRange, width: number): number[] {
   const room = Math.max(1, Math.floor((width - 60) / labelWidth));
   const regular =
@@ -312,7 +312,7 @@ function seriesOf(kind: ChartProps["kind"], color: string): uPlot.Series {
   return { stroke: color, fill: color, width: 0, points, ...(paths && { paths }) };
 }
 
-/** Widens a dragged selection to whole steps. */
+/** Extends the period dragged with the pointer to whole steps, and reports it. */
 function takeSelection(plot: uPlot, { range, onSelect }: ChartProps): void {
   const { left, width } = plot.select;
   if (width < 6) return;

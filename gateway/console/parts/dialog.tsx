@@ -9,7 +9,7 @@ import { Failure } from "./state.tsx";
 interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
-  /** Whether it is a panel at the side of the page, for records. */
+  /** Whether the dialog is a panel at the side of the page, as for records. */
   readonly side?: boolean;
   readonly children: ComponentChildren;
 }
@@ -42,18 +42,18 @@ interface ActionProps {
   readonly label: string;
   readonly danger?: boolean;
   readonly disabled?: boolean;
-  /** Role required for the action. */
+  /** Role required for the form's action. */
   readonly needs?: Role;
 }
 
 interface FormProps extends ActionProps {
-  /** The action of the form; the form closes after its success. */
+  /** The action of the form; after its success the form closes. */
   readonly act: () => Promise<unknown>;
   readonly onCancel?: () => void;
   readonly children?: ComponentChildren;
 }
 
-/** A form with one action. A failure is shown in place. */
+/** A form with one action. A failure is shown in the form. */
 export function ActionForm({
   label,
   act,

@@ -62,7 +62,10 @@ interface CommitProps {
   readonly choices?: readonly string[];
 }
 
-/** A text that counts when it is left or with Enter: an address for every letter would fill the history. */
+/**
+ * A text field that reports its value when a person leaves it or presses Enter. Reporting each letter would put an address for each into the
+ * browser's history.
+ */
 export const CommitField = ({ label, value, onValue, type = "search", placeholder = "", choices }: CommitProps) => (
   <Field label={label}>
     {({ id, ...ids }) => (

@@ -34,7 +34,7 @@ interface CardProps {
   readonly children: ComponentChildren;
 }
 
-/** @param flush without inner margins, for tables */
+/** A framed section of a page. @param flush whether it has no inner margins, as for tables */
 export const Card = ({ title, aside, flush = false, children }: CardProps) => (
   <section class={flush ? "card flush" : "card"}>
     {title !== undefined && (

@@ -6,9 +6,9 @@ interface PagerProps {
   readonly offset: number;
   readonly size: number;
   readonly total: number;
-  /** Undefined on the first page. */
+  /** Opens the previous page; undefined on the first page. */
   readonly onBack: (() => void) | undefined;
-  /** Undefined on the last page. */
+  /** Opens the next page; undefined on the last page. */
   readonly onNext: (() => void) | undefined;
 }
 

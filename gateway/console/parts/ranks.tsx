@@ -1,4 +1,4 @@
-/** The largest values, each with its share of the largest. */
+/** The largest values as bars. The largest value has the full length. */
 import type { ComponentChildren } from "preact";
 
 export interface Rank {

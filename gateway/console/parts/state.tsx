@@ -37,7 +37,7 @@ interface ShowProps<Data> {
   readonly children: (data: Data) => ComponentChildren;
 }
 
-/** Shows data once it is loaded. A failed reload is reported above the earlier data. */
+/** Shows data once it is loaded. If loading again fails, the error appears above the earlier data. */
 export function Show<Data>({ of: { data, error, reload }, lines, children }: ShowProps<Data>) {
   return (
     <>

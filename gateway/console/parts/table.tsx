@@ -6,7 +6,7 @@ export type Column = readonly [title: string, classes?: "number" | "wide" | "wid
 
 interface TableProps {
   readonly columns: readonly Column[];
-  /** The rows of the body. */
+  /** Rows of the table's body. */
   readonly children: ComponentChildren;
 }
 

@@ -1,4 +1,4 @@
-/** Tabs, moved through with the arrow keys. */
+/** Tabs. The arrow keys move between them. */
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 

@@ -1,4 +1,4 @@
-/** A time relative to now, with the full time on demand. */
+/** A time relative to now; the tooltip shows the full time. */
 import { formatRelativeTime, formatDateTime } from "./words.ts";
 
 export const Time = ({ at }: { at: string }) => (

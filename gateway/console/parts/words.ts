@@ -1,6 +1,6 @@
 /** Formats numbers and times for people. */
 
-/** USD, with enough decimal places to be above zero. */
+/** An amount in USD, with enough decimal places to differ from zero. */
 export function formatDollars(amount: number): string {
   if (amount === 0) return "$0.00";
   const places = Math.abs(amount) >= 0.01 ? 2 : Math.min(12, 1 - Math.floor(Math.log10(Math.abs(amount))));
@@ -9,7 +9,7 @@ export function formatDollars(amount: number): string {
 
 const exact = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumFractionDigits: 12 });
 
-/** USD with every digit of the ledger. @param amount a decimal, since a number would lose digits */
+/** An amount in USD with every digit of the ledger. @param amount a decimal string, since a number would lose digits */
 export const formatExactDollars = (amount: number | string): string =>
   exact.format(amount as Intl.StringNumericLiteral);
 
@@ -22,7 +22,7 @@ export const formatCount = (value: number): string =>
 export const formatPercent = (share: number): string =>
   share.toLocaleString("en-US", { style: "percent", maximumFractionDigits: 1 });
 
-/** Rounded down to a tenth, so that only a whole hundred reads as such. @param percent 0 to 100 */
+/** A percentage rounded down to a tenth, so that only a full 100 % reads as 100 %. @param percent 0 to 100 */
 export const formatUptime = (percent: number): string => `${(Math.floor(percent * 10) / 10).toFixed(1)}%`;
 
 export const plural = (value: number, one: string, many = `${one}s`): string =>
@@ -38,7 +38,7 @@ const units = [
 
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
-/** Such as "3 hours ago" or "in 2 days". */
+/** An instant relative to now, such as "3 hours ago" or "in 2 days". */
 export function formatRelativeTime(instant: string): string {
   const seconds = (Date.parse(instant) - Date.now()) / 1_000;
   for (const [unit, length] of units) {
@@ -47,7 +47,7 @@ export function formatRelativeTime(instant: string): string {
   return seconds > 0 ? "in a moment" : "just now";
 }
 
-/** Such as "2026-11-29 18:06:12", in UTC as everything that is counted by days. */
+/** An instant such as "2026-11-29 18:06:12", in UTC like all daily figures. */
 export const formatClock = (instant: string): string => new Date(instant).toISOString().slice(0, 19).replace("T", " ");
 
 export const formatDateTime = (instant: string): string => `${formatClock(instant)} UTC`;
@@ -57,7 +57,7 @@ interface FirstToken {
   readonly first_token_ms_p95: number | null;
 }
 
-/** The median and 95th percentile of the time to the first token. */
+/** The median and the 95th percentile of the time to the first token, as a text. */
 export const formatFirstTokenTimes = (sums: FirstToken | undefined): string =>
   sums === undefined || sums.first_token_ms_p50 === null
     ? "–"
@@ -66,7 +66,7 @@ export const formatFirstTokenTimes = (sums: FirstToken | undefined): string =>
 export const formatMilliseconds = (ms: number): string =>
   ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
 
-/** Such as "2 min 13 s" or "3 h 5 min". */
+/** A duration such as "2 min 13 s" or "3 h 5 min". */
 export function formatDuration(ms: number): string {
   if (ms < 60_000) return formatMilliseconds(ms);
   const seconds = Math.round(ms / 1_000);

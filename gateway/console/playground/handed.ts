@@ -1,4 +1,4 @@
-/** A conversation handed over to the playground, in the memory of this page: prompts are no part of an address. */
+/** Hands a conversation over to the playground in the page's memory: prompts must not be in an address. */
 import type { Conversation, Message, MessagePart } from "../requests/conversation.ts";
 import type { PlaygroundDraft } from "./request.ts";
 
@@ -8,7 +8,7 @@ export const handOver = (conversation: Conversation): void => {
   handed = conversation;
 };
 
-/** The draft of the conversation handed over last, once. */
+/** A draft of the conversation handed over last; each conversation is returned once. */
 export function takeHanded(): Partial<PlaygroundDraft> | undefined {
   const conversation = handed;
   handed = undefined;

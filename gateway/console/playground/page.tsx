@@ -115,7 +115,7 @@ function useRun(guardrail: string) {
   return { outcome, error, busy, send, stop: () => running.current?.abort() };
 }
 
-/** Assigns the chosen guardrail to the playground's key. */
+/** Assigns the chosen guardrail to the playground's key. @param given the guardrail assigned before, updated here */
 async function hold(guardrail: string, given: { current: string }): Promise<void> {
   if (guardrail === given.current) return;
   const { hash } = await playgroundKey();
@@ -131,7 +131,7 @@ const stream = (request: PlaygroundRequest, signal: AbortSignal, update: Update)
 interface ButtonsProps {
   readonly run: Run;
   readonly draft: PlaygroundDraft;
-  /** Whether the default model is known: the first of the catalogue. */
+  /** Whether the default model, the first of the catalogue, is loaded. */
   readonly ready: boolean;
 }
 
@@ -174,7 +174,7 @@ function CopyAs({ draft }: { draft: PlaygroundDraft }) {
   );
 }
 
-/** Leaves out incomplete JSON during typing. */
+/** The request of a draft, without the JSON fields while one of them is incomplete. */
 function safely(draft: PlaygroundDraft): PlaygroundRequest {
   try {
     return toPlaygroundRequest(draft);

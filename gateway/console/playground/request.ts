@@ -1,4 +1,4 @@
-/** The playground's request, and the equivalent code for other programs. */
+/** The playground's request, and code that sends the same request from other programs. */
 
 export interface PlaygroundRequest {
   readonly model: string;
@@ -14,15 +14,15 @@ export interface PlaygroundDraft {
   readonly input: string;
   readonly instructions: string;
   readonly max: string;
-  /** JSON of the items before the input. */
+  /** JSON array of the items before the input. */
   readonly earlier: string;
-  /** JSON. */
+  /** JSON array of tools. */
   readonly tools: string;
-  /** JSON. */
+  /** JSON array of plugins. */
   readonly plugins: string;
 }
 
-/** @throws SyntaxError with the name of the field with invalid JSON */
+/** The request of a draft. @throws SyntaxError naming the field with invalid JSON */
 export const toPlaygroundRequest = ({
   model,
   input,
@@ -62,7 +62,7 @@ const inShell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 const indented = (value: unknown, by: number): string =>
   JSON.stringify(value, null, 2).replaceAll("\n", `\n${" ".repeat(by)}`);
 
-/** The request for other programs. Their key is in SLUICE_KEY. */
+/** The request as code for other programs, which read their key from the variable SLUICE_KEY. */
 export const requestForms: readonly Form[] = [
   {
     name: "curl",

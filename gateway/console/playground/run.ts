@@ -8,7 +8,7 @@ export type DryRunPlan = Schemas["DryRun"];
 /** An event of the stream, as received. */
 export interface StreamEvent {
   readonly type: string;
-  /** Milliseconds since the request. */
+  /** Milliseconds from the request to the event. */
   readonly at: number;
   readonly data: Readonly<Record<string, unknown>>;
 }

@@ -1,4 +1,4 @@
-/** Providers as they are configured, in the file and in the database. */
+/** Configured providers: those of the configuration file and those of the database. */
 import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
 
 export type ConfiguredProvider = Schemas["ConfiguredProvider"];
@@ -11,7 +11,7 @@ export const loadConfigured = async (): Promise<readonly ConfiguredProvider[]> =
 
 export type LocalServer = Schemas["LocalServer"];
 
-/** Servers on the machine of the gateway that are no providers yet. */
+/** Model servers on the gateway's machine that are not configured as providers. */
 export async function findServers(): Promise<readonly LocalServer[]> {
   const { data } = await unwrapAnswer(api.GET("/providers/found", {}));
   return data.filter(({ provider }) => provider === null);
@@ -32,13 +32,13 @@ export const deleteProvider = (id: string): Promise<unknown> =>
 export const testProvider = async (id: string): Promise<ProviderTest> =>
   (await unwrapAnswer(api.POST("/providers/{id}/test", { params: { path: { id } }, body: {} }))).data;
 
-/** A setting that is a text; empty without one. */
+/** A setting of a provider if it is a text, else the empty text. */
 export const textSetting = ({ settings }: ConfiguredProvider, name: string): string => {
   const value = settings[name];
   return typeof value === "string" ? value : "";
 };
 
-/** Models of a provider that are given by their names alone, and whether all are. */
+/** Models of a provider listed by name only. `all` is false if the list has models with more settings. */
 export function namedModels({ settings: { models } }: ConfiguredProvider): { names: string[]; all: boolean } {
   const list: readonly unknown[] = Array.isArray(models) ? models : [];
   const names = list.filter((model) => typeof model === "string");

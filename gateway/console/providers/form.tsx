@@ -14,7 +14,7 @@ import {
   updateProvider,
 } from "./data.ts";
 
-/** The choice of a server that is none of the vendors. */
+/** The choice "another server", which is none of the known vendors. */
 const otherServer = "";
 
 const dialects = [
@@ -26,7 +26,7 @@ const dialects = [
 ] as const;
 
 interface FormProps {
-  /** Called with the provider as it is now. */
+  /** Called with the provider after the change. */
   readonly onDone: (provider: ConfiguredProvider) => unknown;
   readonly onCancel?: () => void;
 }

@@ -1,14 +1,14 @@
-/** Servers of models on the machine of the gateway, each added with one click. */
+/** Model servers on the gateway's machine, each added as a provider with one click. */
 import { useEffect, useState } from "preact/hooks";
 import { ActionForm } from "../parts/dialog.tsx";
 import { plural } from "../parts/words.ts";
 import { type ConfiguredProvider, type LocalServer, addServer, findServers } from "./data.ts";
 
-/** The console is opened on the machine of the gateway, whose servers are likely those of its operator. */
+/** A loopback address of the page: the browser then runs on the gateway's machine, whose servers likely belong to the same person. */
 const isOnThisMachine = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(location.hostname);
 
 interface FoundProps {
-  /** Called with the provider as it is now. */
+  /** Called with the provider after it was added. */
   readonly onDone: (provider: ConfiguredProvider) => unknown;
 }
 
@@ -16,7 +16,7 @@ export function FoundServers({ onDone }: FoundProps) {
   const [servers, setServers] = useState<readonly LocalServer[]>();
   const look = async () => setServers(await findServers());
   useEffect(() => {
-    // The page looks for servers by itself, so a failure is not shown: the form works without them.
+    // Nobody asked for this search, so its failure is not shown: the form works without found servers.
     if (isOnThisMachine) void look().catch(() => setServers([]));
   }, []);
   if (servers === undefined) {

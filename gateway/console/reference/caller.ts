@@ -1,4 +1,4 @@
-/** The identity with which the reference tries an operation. */
+/** The identity used when a person tries an operation in the API reference. */
 import type { ComponentChildren } from "preact";
 import type { Operation } from "./document.ts";
 
@@ -7,7 +7,7 @@ export interface Caller {
   readonly baseFor: (operation: Operation) => string;
   /** Value of the header `authorization`; undefined when a cookie authenticates the caller. @throws ApiError */
   readonly authorize: (operation: Operation) => Promise<string | undefined>;
-  /** Describes, for people, the identity of a trial. */
+  /** Describes the identity of a trial to the reader. */
   readonly explain: (operation: Operation) => string;
   /** Field for the caller's key, if any. */
   readonly Field?: () => ComponentChildren;

@@ -1,4 +1,4 @@
-/** The published contract, in the form for the reference. */
+/** The published OpenAPI document, in the form in which the API reference uses it. */
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -29,13 +29,13 @@ export interface Operation {
   readonly tag: string;
   readonly summary: string;
   readonly description: string;
-  /** Whether it is called with a management key. */
+  /** Whether the operation takes a management key. */
   readonly manages: boolean;
   readonly parameters: readonly Parameter[];
-  /** Names of the body's fields. */
+  /** Names of the fields in the request body. */
   readonly fields: readonly string[];
   readonly body: { readonly schema: JsonSchema; readonly example: unknown } | undefined;
-  /** The successful answers. */
+  /** Successful answers of the operation. */
   readonly answers: readonly Answer[];
   readonly failures: readonly Answer[];
 }
@@ -71,7 +71,7 @@ interface RawDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, RawOperation>>>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, JsonSchema>>;
-    /** The error answers shared by operations. */
+    /** Error answers shared by several operations. */
     readonly responses: Readonly<Record<string, RawAnswer>>;
   };
 }
@@ -145,7 +145,7 @@ export function describeType(schema: JsonSchema): string {
   return typeof schema["type"] === "string" ? schema["type"] : "any value";
 }
 
-/** The schema with the fields: of the value itself, of its reference, of an entry, or of its only alternative with fields. */
+/** The schema that lists the fields of a value: its own, or that of its reference, its array entries, or its only alternative with fields. */
 export function fieldsOf(schema: JsonSchema, schemas: Contract["schemas"]): JsonSchema | undefined {
   const found: JsonSchema = resolveSchema(schema, schemas);
   if (found["properties"] !== undefined) return found;

@@ -10,7 +10,7 @@ function range(min: unknown, max: unknown, unit: string): string | undefined {
   return to === undefined ? `at least ${from}${unit}` : `${from} to ${to}${unit}`;
 }
 
-/** Lists the limits of a value, those of its alternatives and entries included. */
+/** Describes the limits of a value, including those of its alternatives and entries. */
 export function listLimits(schema: JsonSchema): readonly string[] {
   const above = schema["exclusiveMinimum"];
   const own = [

@@ -1,6 +1,6 @@
 /** Texts of the contract, with their words in backticks as code. */
 
-/** A paragraph. */
+/** A text of the contract as one paragraph. */
 export const Prose = ({ text }: { text: string }) => (
   <p class="prose">
     <Inline text={text} />

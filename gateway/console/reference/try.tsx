@@ -1,4 +1,4 @@
-/** Tries an operation. */
+/** Form that tries an operation of the API. */
 import { useState } from "preact/hooks";
 import { ActionForm } from "../parts/dialog.tsx";
 import { AreaField, TextField } from "../parts/field.tsx";

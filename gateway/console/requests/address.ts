@@ -4,7 +4,7 @@ export const requestAddress = (id: string): string => `/console/requests/${encod
 
 export const sessionAddress = (id: string): string => `/console/sessions/${encodeURIComponent(id)}`;
 
-/** The list of sessions. @param view texts of its address; an empty one is left out */
+/** Address of the list of sessions. @param view parts of the address; an empty part is left out */
 export function sessionsAddress(view: Readonly<Partial<Record<"days" | "tags" | "cursor", string>>>): string {
   const query = new URLSearchParams(Object.entries(view).filter(([, value]) => value !== ""));
   return `/console/sessions${query.size > 0 ? `?${query}` : ""}`;

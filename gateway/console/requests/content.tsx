@@ -132,7 +132,10 @@ function Part({ part }: { part: MessagePart }) {
   }
 }
 
-/** Only pictures within the content: one of another server would tell it who reads. */
+/**
+ * A picture contained in the captured content. For a picture on another server only the address is shown, since loading it would tell the server who
+ * reads.
+ */
 const Picture = ({ url }: { url: string }) =>
   url.startsWith("data:image/") ? (
     <img class="picture" src={url} alt="Sent with the request" />

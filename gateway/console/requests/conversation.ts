@@ -43,7 +43,7 @@ function parseObject(text: string): Json | undefined {
   }
 }
 
-/** The conversation of a request's body; undefined where the body cannot be read. */
+/** The conversation in the body of a request; undefined if the body cannot be read. */
 export function readConversation(body: string): Conversation | undefined {
   const request = parseObject(body);
   if (!request) return undefined;
@@ -144,7 +144,7 @@ function pictureOf({ type, image_url: image, source }: Json): string | undefined
     : textOf(source["url"]);
 }
 
-/** The messages of an answer: an object, or a stream put together; undefined where it cannot be read. */
+/** The messages of an answer, which is an object or the text of a stream; undefined if the answer cannot be read. */
 export function readAnswer(text: string): readonly Message[] | undefined {
   const whole = parseObject(text);
   if (whole) return answerMessages(whole);
@@ -205,7 +205,7 @@ function addTo(
   parts.set(place, part);
 }
 
-/** Adds an event of a stream that has no event with the whole answer. */
+/** Adds an event to the collected parts, for streams without a final event that contains the whole answer. */
 function addEvent(parts: Map<string, StreamedPart>, event: Json): void {
   const { type, delta, index, content_block: block, choices } = event;
   if (type === "response.output_text.delta") addTo(parts, `text ${textOf(event["output_index"])}`, "text", delta);

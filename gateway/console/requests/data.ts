@@ -1,7 +1,7 @@
 /** A request with its calls to providers, and its captured content. */
 import { type Schemas, api, unwrapAnswer } from "../api/client.ts";
 
-/** @param id of a generation */
+/** Loads a request with its calls to providers. @param id generation id */
 export async function loadRequest(id: string) {
   const { data } = await unwrapAnswer(api.GET("/generation", { params: { query: { id } } }));
   return data;

@@ -45,7 +45,7 @@ const Actions = ({ request: { model } }: { request: GenerationRecord }) =>
     </a>
   ) : null;
 
-/** Why it failed, and the way to others of its kind. */
+/** The reason of the failure, with a link to other requests that failed for it. */
 function Failed({ request }: { request: GenerationRecord }) {
   const { error_type: type, provider_error: kind, provider_code: code, rule, status } = request;
   const similar = explorerAddress({
@@ -113,7 +113,7 @@ function Facts({ request }: { request: GenerationRecord }) {
   );
 }
 
-/** Each tag leads to the usage of its value. */
+/** Tags of the request. Each links to the usage of its value. */
 const Tags = ({ tags }: Pick<GenerationRecord, "tags">) => (
   <>
     {Object.entries(tags).map(([name, value], n) => (
@@ -157,7 +157,7 @@ function Ids({
   );
 }
 
-/** A link, if the operator configured the address of traces. */
+/** A link to the trace, if the operator configured the address of traces. */
 function TraceLink({ id }: { id: string }) {
   const address = session.value?.trace_url;
   if (!address) return <>{id}</>;

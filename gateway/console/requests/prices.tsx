@@ -1,4 +1,4 @@
-/** The cost of a call as tokens times prices, where the prices in force add up to what was recorded. */
+/** Explains the cost of a call as tokens times prices, provided that the present prices add up to the recorded cost. */
 import { useLoad } from "../api/load.ts";
 import { type Endpoint, loadEndpoints, perMillion } from "../models/data.ts";
 import { formatCount, formatExactDollars } from "../parts/words.ts";
@@ -7,11 +7,11 @@ import type { ProviderCall } from "./data.ts";
 interface PriceLine {
   readonly name: string;
   readonly tokens: number;
-  /** USD per token. */
+  /** Price in USD per token. */
   readonly price: string;
 }
 
-/** The ledger counts picodollars, and a call rounds once. */
+/** Accepted difference in USD: the ledger counts picodollars, and each call is rounded once. */
 const precision = 1e-12;
 
 export function PriceLines({ call }: { call: ProviderCall }) {
@@ -29,7 +29,10 @@ export function PriceLines({ call }: { call: ProviderCall }) {
   );
 }
 
-/** Undefined where no endpoint of the provider has prices that give the cost: they have changed, or more than tokens was paid. */
+/**
+ * The lines of tokens times price that add up to the recorded cost. Undefined if no endpoint's present prices do so: prices have changed, or the call
+ * paid for more than tokens.
+ */
 function linesThatAddUp(call: ProviderCall, endpoints: readonly Endpoint[]): readonly PriceLine[] | undefined {
   const { tokens_prompt: input, total_cost: cost } = call;
   if (input === null || cost === null || cost === 0) return undefined;

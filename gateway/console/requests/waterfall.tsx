@@ -14,13 +14,13 @@ interface Span {
   readonly isFailed: boolean;
 }
 
-/** The highest HTTP status of a success. */
+/** The highest HTTP status that is not an error. */
 const lastGood = 399;
 
 const nameOf = ({ provider_name: provider, model_permaslug: model, operation }: ProviderCall): string =>
   [provider, model, ...(operation === "turn" ? [] : [operation])].join(" · ");
 
-/** @param failure kind and code, known of the call that decided the request */
+/** @param failure kind and code of the failure, recorded only for the call that decided the outcome of the request */
 const spanOf = (call: ProviderCall, failure: string): Span => ({
   name: nameOf(call),
   about: [`status ${call.status ?? "unknown"}`, failure].filter(Boolean).join(", "),
@@ -79,7 +79,7 @@ const costOf = ({ total_cost: cost, tokens_prompt: tokens }: ProviderCall): stri
 
 const known = (value: number | null): string => (value === null ? "–" : formatCount(value));
 
-/** Tokens and cost of each call: their costs add up to that of the request. */
+/** Tokens and cost of each call. The costs add up to the cost of the request. */
 export const CallTable = ({ request }: { request: GenerationRecord }) => (
   <Table
     columns={[

@@ -1,4 +1,4 @@
-/** Sessions with requests in a period, the latest first. */
+/** Sessions with requests in a period, latest first. */
 import { useLocation } from "preact-iso";
 import { api, unwrapAnswer } from "../api/client.ts";
 import { useLoad } from "../api/load.ts";
@@ -30,7 +30,7 @@ async function loadSessions(days: string, tags: string, cursor: string | undefin
 
 type Listed = Awaited<ReturnType<typeof loadSessions>>["data"][number];
 
-/** The period, the tags and the page are the address. */
+/** Page of sessions. Its address contains the period, the tags and the list's page. */
 export function SessionsPage() {
   const { query, route } = useLocation();
   const days = periods.find(([each]) => each === query["days"])?.[0] ?? defaultDays;

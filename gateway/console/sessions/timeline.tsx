@@ -11,7 +11,7 @@ import { Card, Page } from "../parts/page.tsx";
 import { Empty, Show } from "../parts/state.tsx";
 import { formatClock, formatCount, formatDollars, formatDuration, formatMilliseconds, plural } from "../parts/words.ts";
 
-/** Up to 2,000 turns, the first one first. */
+/** Loads up to 2,000 turns of a session, earliest first. */
 async function loadTurns(session: string) {
   const turns = await everyPage((page) =>
     unwrapAnswer(api.GET("/generations", { params: { query: { ...page, session_id: session } } })),
@@ -80,7 +80,7 @@ function Figures({ turns }: { turns: readonly Turn[] }) {
   );
 }
 
-/** Shorter gaps are those of a program that goes on at once. */
+/** A shorter gap between two turns is not shown: the program went on at once. */
 const shownGapMs = 1_000;
 
 function Timeline({ turns }: { turns: readonly Turn[] }) {

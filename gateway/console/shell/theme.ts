@@ -1,4 +1,4 @@
-/** Light and dark: as set in the system, until a person chooses. */
+/** The theme, light or dark: the system's, until a person chooses one. */
 import { signal } from "@preact/signals";
 
 type Theme = "light" | "dark";

@@ -1,10 +1,10 @@
-/** Shows the workspace of the pages; a session of the account chooses it. */
+/** Shows the current workspace; a session of the account can switch to another. */
 import { api, unwrapAnswer } from "../api/client.ts";
 import { useLoad } from "../api/load.ts";
 import type { Session } from "../api/session.ts";
 import { chosenWorkspace, openWorkspace } from "../api/workspace.ts";
 
-/** A page of the list; the page of workspaces opens any other. */
+/** The list offers the first 100 workspaces; the page of workspaces can open any other. */
 const query = { limit: 100 };
 
 export function WorkspaceSwitcher({ session: { account, workspace } }: { session: Session }) {
@@ -16,7 +16,7 @@ function Choice({ own }: { own: Session["workspace"] }) {
   const list = useLoad(() => unwrapAnswer(api.GET("/workspaces", { params: { query } })));
   const chosen = chosenWorkspace() ?? own.id;
   const known = list.data?.data ?? [own];
-  // A workspace beyond the first page, or a deleted one.
+  // The chosen workspace is not in the list if it comes after the first 100 or was deleted.
   const others = known.some((each) => each.id === chosen) ? [] : [{ id: chosen, name: chosen }];
   return (
     <select

@@ -4,7 +4,7 @@ import { session } from "../api/session.ts";
 import { loadConfigured } from "../providers/data.ts";
 
 export interface Progress {
-  /** A provider other than the built-in one serves models. */
+  /** Whether a provider other than the built-in one serves models. */
   readonly provider: boolean;
   readonly request: boolean;
   readonly budget: boolean;
@@ -13,7 +13,7 @@ export interface Progress {
 
 export const isComplete = (progress: Progress): boolean => Object.values(progress).every(Boolean);
 
-/** Whether the workspace had a request. */
+/** Whether the workspace has had a request. */
 export async function hasRequest(): Promise<boolean> {
   const { data } = await unwrapAnswer(api.GET("/generations", { params: { query: { limit: 1 } } }));
   return data.length > 0;
@@ -37,7 +37,7 @@ export async function loadProgress(): Promise<Progress> {
   };
 }
 
-/** The model of the first request: the first one of a provider, else the built-in one. */
+/** The model for the first request: the catalogue's first model of a real provider, else the built-in model. */
 export async function loadFirstModel(): Promise<string> {
   const { data } = await unwrapAnswer(
     api.GET("/models", { params: { query: { limit: 2, output_modalities: "text" } } }),
@@ -54,7 +54,7 @@ export function limitWorkspace(limit: number): Promise<unknown> {
   return unwrapAnswer(api.PATCH("/workspaces/{id}", { params, body: { limit, limit_reset: "monthly" } }));
 }
 
-/** The guardrail that the page suggests. */
+/** The guardrail suggested by the welcome page. */
 export const firstGuardrail = {
   name: "Personal data",
   content_filter_builtins: [

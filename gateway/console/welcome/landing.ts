@@ -1,4 +1,7 @@
-/** Whether the console begins with the welcome page: from the first visit of an installation without requests until its steps are done or dismissed. */
+/**
+ * Decides whether the console opens with the welcome page: from the first visit of an installation without requests, until its steps are done or
+ * dismissed.
+ */
 import { hasRole, session } from "../api/session.ts";
 
 const name = "sluice-welcome";
@@ -6,7 +9,7 @@ const name = "sluice-welcome";
 /** Whether the role of the person allows all steps of the welcome page. */
 const isForThisPerson = (): boolean => session.peek()?.account === true && hasRole("admin");
 
-/** @param hasRequests whether the workspace had requests lately */
+/** @param hasRequests whether the workspace has had requests recently */
 export function isWelcomeDue(hasRequests: boolean): boolean {
   const state = localStorage.getItem(name);
   return isForThisPerson() && (state === "begun" || (state === null && !hasRequests));

@@ -1,4 +1,4 @@
-/** The first hour: four steps, each ticked once it is done, here or elsewhere. */
+/** The welcome page: four first steps, each ticked once it is done, on this page or elsewhere. */
 import type { ComponentChildren } from "preact";
 import { useLocation } from "preact-iso";
 import { useEffect } from "preact/hooks";
@@ -58,7 +58,7 @@ interface StepProps {
   readonly number: number;
   readonly title: string;
   readonly isDone: boolean;
-  /** Page that shows what the step made. */
+  /** Path of the page that shows the result of the step. */
   readonly more: string;
   readonly children: ComponentChildren;
 }

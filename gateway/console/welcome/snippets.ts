@@ -1,4 +1,4 @@
-/** A first request in several languages, with its key in it. */
+/** A first request in several languages, with the person's key filled in. */
 import { requestForms } from "../playground/request.ts";
 
 export interface Snippet {

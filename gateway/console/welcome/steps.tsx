@@ -21,11 +21,11 @@ import {
 import { snippetsFor } from "./snippets.ts";
 
 interface StepProps {
-  /** Reads again which steps are done. */
+  /** Loads again which steps are done. */
   readonly onDone: () => Promise<unknown>;
 }
 
-/** Adds a provider and sends it one request; one that does not answer, or cannot be asked, is taken away again, so that the form can add it anew. */
+/** Adds a provider and sends it one request. If the provider does not answer, it is removed again, so that the form can add it anew. */
 export function ProviderStep({ onDone }: StepProps) {
   const [outcome, setOutcome] = useState("");
   const added = async ({ id, models }: ConfiguredProvider) => {

@@ -53,7 +53,7 @@ const toolCall = named(
         { required: ["id", "type", "custom"], description: "A custom tool that the model called." },
       ),
     },
-    // Clients that support only functions omit the type.
+    // Clients that support only functions omit the type of a tool call.
     { listed: true, untagged: () => functionCall },
   ),
 );

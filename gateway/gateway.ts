@@ -49,14 +49,17 @@ import { Refusals } from "./edge/turns/refusals.ts";
 import type { SharedTurn } from "./edge/turns/shared-call.ts";
 import { KeepAlive } from "./edge/sse/event-stream.ts";
 
-/** Share of the file descriptors for clients. A turn needs no other descriptor: it travels on already open connections. */
+/**
+ * Share of the process's file descriptors for client connections. A turn needs no further descriptor, since it travels on connections that are
+ * already open.
+ */
 const clientShare = 0.75;
 
 export interface GatewayOptions extends ProcessDeps {
   readonly settings: Settings;
-  /** The current sections of the configuration file. */
+  /** The sections of the configuration file in force. */
   readonly config: { readonly current: EdgeSettings };
-  /** The changed configuration file, if it was rejected. */
+  /** The refusal of the configuration file's latest change; undefined if it was accepted. */
   readonly configRefusal: () => ConfigRefusal | undefined;
   /** Opens sessions to an inference service in this process; absent when sessions use the network. */
   readonly connectHere?: Connect | undefined;
@@ -76,11 +79,14 @@ export interface Gateway {
   readonly access: Access;
   readonly pool: LanePool;
   readonly pressure: Pressure;
-  /** Puts changed sections of the configuration file into force. */
+  /** Puts changed sections of the configuration file in force. */
   readonly change: (edge: EdgeSettings) => void;
 }
 
-/** Listens until the end of the lifecycle. Serves after the policy watch has begun and an inference process has sent its hello. */
+/**
+ * Opens the gateway, which listens until the end of the lifecycle. It is ready once the policy watch has begun and an inference process has sent its
+ * hello.
+ */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, lifecycle, log, registry } = options;
   const connections = connect(options);
@@ -162,7 +168,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   return { port, access, pool, pressure, change };
 }
 
-/** @param endTurns ends the remaining turns when a drain runs out of time */
+/** @param endTurns ends the turns that remain when the time of a drain is over */
 async function serve(options: GatewayOptions, server: Server, endTurns: () => void): Promise<number> {
   const { settings, lifecycle } = options;
   const port = await listen(server, settings.SLUICE_PORT, {
@@ -175,7 +181,7 @@ async function serve(options: GatewayOptions, server: Server, endTurns: () => vo
   return port;
 }
 
-/** Listen address; undefined means all addresses of the machine. */
+/** Address to listen on; undefined for all addresses of the machine. */
 const hostOf = ({ settings, config }: GatewayOptions): string | undefined =>
   settings.SLUICE_HOST ?? config.current.host;
 
@@ -194,7 +200,8 @@ const signInOf = ({ console: { trusted_header: trustedHeader, oidc } }: EdgeSett
 
 function connect({ settings, instance, token, certificates, log, registry, connectHere }: GatewayOptions): Connections {
   const inferencePeer = certificates && tlsPeer(certificates, "inference-svc");
-  // The policy watch and administration calls share one connection: the build of the hello is then the build called.
+  // The policy watch and administration calls share one connection, so that calls go to the same build of admin-svc that the watch's hello has
+  // described.
   const admin = dial(settings.SLUICE_ADMIN_ADDRESS[0] as string, certificates && tlsPeer(certificates, "admin-svc"));
   const access = new Access({ client: admin, token, process: `gateway/${instance}`, log, registry });
   const connectorFor = (address: string) => connectHere ?? sessionConnector(address, token, inferencePeer);
@@ -234,7 +241,7 @@ function openLimiter({ settings, config, instance, log, registry }: GatewayOptio
   return limiter;
 }
 
-/** Parts of the app independent of the configuration. */
+/** The parts of the app that do not depend on the configuration file. */
 function appParts(
   { settings, token, config, lifecycle, log, registry, tracing, share }: GatewayOptions,
   connections: Connections,
@@ -260,7 +267,7 @@ function appParts(
   } satisfies Partial<AppDeps>;
 }
 
-/** Items of earlier answers, in Redis if the keys' limits are there, too. */
+/** Opens the memory of items in earlier answers: in Redis if the rate limits are there, too, else in this process. */
 function openItemMemory(
   { REDIS_URL: url }: Settings,
   config: GatewayOptions["config"],

@@ -1,4 +1,4 @@
-/** The gateway of a process, by the settings of its environment and the configuration file. */
+/** Opens the gateway of a process by its environment variables and the configuration file. */
 import { edgeFiles, loadEdge } from "@sluice/proto/config/config-file.js";
 import { LiveFile } from "@sluice/proto/config/live.js";
 import { serveProbes } from "@sluice/proto/lib/process/probes.js";
@@ -8,13 +8,13 @@ import type { Settings } from "./config.ts";
 import { openGateway } from "./gateway.ts";
 
 export interface OpenedGateway {
-  /** Settles when the policy watch has begun and an inference service has sent its hello. */
+  /** Resolves once the policy watch has begun and an inference process has sent its hello. */
   connect(): Promise<void>;
-  /** Call it once, when the process is ready. */
+  /** Begins to serve. Call it once, when the process is ready. */
   begin(): void;
 }
 
-/** Listens. @param connectHere opens sessions to an inference service in this process, if there is one */
+/** Opens the gateway, which listens at once. @param connectHere opens sessions with an inference service in this process, if there is one */
 export async function openService(
   settings: Settings,
   parts: ProcessDeps,

@@ -1,4 +1,4 @@
-/** The doors of the gateway, by their paths. */
+/** The doors of the gateway: one for each request format, found by path. */
 import type { IncomingMessage } from "node:http";
 import { chatDoor } from "./chat/door.ts";
 import type { FaultForm } from "../edge/http/errors.ts";
@@ -15,8 +15,8 @@ const byPath: ReadonlyMap<string, Door> = new Map(doors.map((door) => [door.path
 export const doorAt = (path: string): Door | undefined => byPath.get(path);
 
 /**
- * The form of failures outside of the doors: that of the messages door for its path and the paths below it, also with a missing or doubled base path, and for
- * requests of Anthropic's SDKs, recognized by their version header.
+ * The form of an error answer to a request that reaches no door. It is Anthropic's form for paths at or below that of the messages door, also with a
+ * missing or doubled base path, and for requests with the version header of Anthropic's SDKs.
  */
 export function faultFormOf({ url = "", headers }: IncomingMessage): FaultForm | undefined {
   const meant = toPathUnderBase(pathIn(url));

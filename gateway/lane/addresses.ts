@@ -1,15 +1,12 @@
-/** Resolves names to addresses of inference processes: a headless service has an address for each process. */
+/** Resolves host names to addresses of inference processes. The name of a headless service resolves to the address of each process. */
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 
-/** Finds host:port of every existing process. */
+/** Finds the address of every existing process, as host:port. */
 export type Resolve = () => Promise<ReadonlySet<string>>;
 
-/**
- * A failed or empty DNS answer keeps the name's last good answer.
- * @param names host:port
- */
+/** Resolves each name; a name whose lookup fails or is empty keeps its last addresses.  @param names names as host:port */
 export function createResolver(names: readonly string[], log: Logger): Resolve {
   const known = new Map<string, readonly string[]>();
   return async () => {

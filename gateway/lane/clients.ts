@@ -1,11 +1,11 @@
-/** Connections to inference processes for calls outside the lanes, such as embeddings: calls rotate over the working processes. */
+/** Connections to inference processes for calls other than turns, such as embeddings. Calls rotate over the working processes. */
 import type { Client } from "@grpc/grpc-js";
 
 export interface ClientsDeps {
-  /** Addresses of processes accepting turns, host:port; only the fittest. */
+  /** Addresses, as host:port, of the fittest processes that accept turns. */
   readonly addresses: () => readonly string[];
   readonly dial: (address: string) => Client;
-  /** Connection to any process, for calls before a process takes turns. */
+  /** Connection to any process, used until a process accepts turns. */
   readonly any: Client;
 }
 
@@ -35,7 +35,7 @@ export class InferenceClients {
     this.#forget([]);
   }
 
-  /** Closes connections to processes without turns, after their running calls. */
+  /** Closes connections to processes that no longer accept turns, after their running calls. */
   #forget(known: readonly string[]): void {
     for (const [address, client] of this.#clients) {
       if (known.includes(address)) continue;

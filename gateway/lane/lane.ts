@@ -1,7 +1,6 @@
 /**
- * The client's end of the lane: a session to one inference process, with automatic reconnection.
- *
- * It uses callbacks instead of promises, because it runs for every event of every stream.
+ * The client's end of a lane: a session with one inference process, which reconnects automatically. It uses callbacks, not promises, because it runs
+ * for every event of every stream.
  */
 import type {
   ClientFrame,
@@ -42,7 +41,7 @@ export class Lane {
   readonly #turns = new SlotMap<number, OpenTurn>();
   #link: Link | undefined;
   #outbox: Outbox<ClientFrame> | undefined;
-  /** The process's known request fields, when they are fewer than this build's. */
+  /** The request fields that the process knows, if they are fewer than those of this build. */
   #behind: SupportedFields | undefined;
   #ready = false;
   #failure: Error | undefined;
@@ -54,7 +53,7 @@ export class Lane {
   /** Turns that inference-svc has not acknowledged yet. */
   readonly waiting: WaitingTurns;
 
-  /** @param waiting unacknowledged turns of all lanes of the gateway */
+  /** @param waiting numbers of unacknowledged turns by key, over all lanes of the gateway */
   constructor(address: string, connect: Connect, waiting = new TurnsByKey(), loop = eventLoop) {
     this.address = address;
     this.#openLink = connect;
@@ -63,12 +62,12 @@ export class Lane {
     this.#connect();
   }
 
-  /** Whether turns may be opened: the process has sent its hello, and does not drain. */
+  /** Whether turns may be opened: the process has sent its hello and is not draining. */
   get ready(): boolean {
     return this.#ready;
   }
 
-  /** Whether a problem of the process itself prevents its work, wholly or partly. */
+  /** Whether a problem of the process prevents its work, partly or wholly; undefined without such a problem. */
   get hindrance(): "partial" | "whole" | undefined {
     return this.#hindrance;
   }
@@ -82,12 +81,12 @@ export class Lane {
     return this.#turns.size;
   }
 
-  /** Path of the first request field unknown to the process; undefined when it knows all. */
+  /** Path of the first field of a request that the process does not know; undefined if it knows all. */
   findUnknown(request: RunTurnRequest | undefined): string | undefined {
     return this.#behind && request && unsupportedFieldIn(this.#behind, RunTurnRequestSchema, request);
   }
 
-  /** Call it on a ready lane. It keeps the open message, and fills in its credit. */
+  /** Opens a turn. The lane must be ready; it keeps the open message and fills in its credit. */
   open(open: Open, listener: TurnListener): TurnControl {
     const id = this.#nextId++;
     const turn = new OpenTurn(this, id, open.keyHash, listener);
@@ -120,7 +119,7 @@ export class Lane {
     for (const turn of ending) turn.listener.failed(fault, true);
   }
 
-  /** Ends reconnecting; open turns continue to their end. */
+  /** Stops reconnecting. Open turns continue to their end. */
   stop(): void {
     this.#stopped = true;
     this.#ready = false;
@@ -195,11 +194,11 @@ export class Lane {
     for (const frame of message.frames) this.#take(frame);
   }
 
-  /** Delivers the event of a frame when its key is due, because the same message may contain a thousand events of other keys. */
+  /** Takes a frame and delivers its event when it is the key's turn, because the same message may contain a thousand events of other keys. */
   #take({ turn: id, frame, last }: ServerFrame): void {
     const turn = this.#turns.get(id);
     if (!turn) return;
-    // A fault as the first frame is no acknowledgement: the turn may go to another process.
+    // A fault as the first frame is no acknowledgement, so the turn may still go to another process.
     if (!turn.accepted && frame.case !== "fault") {
       turn.accepted = true;
       this.#begun(turn);
@@ -211,7 +210,7 @@ export class Lane {
     });
   }
 
-  /** Catches errors: a bug in one turn must not affect the other turns of the same message. */
+  /** Delivers a frame to its turn. Errors are caught, so that a bug in one turn does not affect other turns of the same message. */
   #deliver(id: number, turn: OpenTurn, frame: ServerFrame["frame"], last: boolean): void {
     try {
       if (last) this.forget(id, false);

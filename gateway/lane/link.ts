@@ -11,10 +11,7 @@ import type { TlsPeer } from "@sluice/proto/lib/tls/client.js";
 
 const path = pathOf(InferenceService.method.session);
 
-/**
- * @param address host:port
- * @param peer the expected TLS identity; clear text when absent
- */
+/** @param address address of the process, host:port  @param peer expected TLS identity; absent for a connection without TLS */
 export const sessionConnector =
   (address: string, token: ServiceToken, peer?: TlsPeer): Connect =>
   (listener) =>

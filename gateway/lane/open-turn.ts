@@ -1,9 +1,9 @@
-/** A turn under way on a connection to inference-svc, with its credit: the events inference-svc may still send. */
+/** A running turn on a lane, with its credit: the number of events that inference-svc may still send. */
 import type { Batch, ClientFrame } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { turnCredit } from "@sluice/proto/lib/lane/outbox.js";
 import type { TurnControl, TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
 
-/** The lane as its turns use it. */
+/** The lane, as far as its turns use it. */
 interface TurnCarrier {
   send(turn: number, frame: ClientFrame["frame"]): void;
   forget(turn: number, cancel: boolean): void;
@@ -14,11 +14,11 @@ export class OpenTurn implements TurnControl {
   readonly #id: number;
   readonly listener: TurnListener;
   readonly keyHash: string;
-  /** Whether inference-svc may have begun to work on it. */
+  /** Whether the turn was sent, so that inference-svc may have begun it. */
   isSent = false;
   /** Whether inference-svc has acknowledged the turn. */
   accepted = false;
-  /** Approximate size of the request. */
+  /** Approximate size of the request in bytes. */
   requestBytes = 0;
   #owed = 0;
   #paused = false;

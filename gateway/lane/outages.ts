@@ -1,7 +1,7 @@
 /** Logs once per inference process when it stops accepting turns, and once when it accepts them again. */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 
-/** Delay of the warning: within this time a process under replacement is either gone or ready. */
+/** Delay of the warning in milliseconds. A process that is being replaced is gone or ready within this time. */
 const warnAfterMs = 10_000;
 
 interface Outage {
@@ -17,7 +17,7 @@ export class Outages {
     this.#log = log;
   }
 
-  /** @param failure error at the end of the last session */
+  /** Notes the state of a process. @param host address of the process @param failure error at the end of its last session */
   look(host: string, isReady: boolean, failure: Error | undefined): void {
     const outage = this.#outages.get(host);
     if (isReady) {

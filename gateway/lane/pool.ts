@@ -1,4 +1,4 @@
-/** Keeps two lanes to every inference process, a small and a large one, and picks the process for a turn. */
+/** Keeps two lanes to every inference process, for small and for large requests, and picks the process for each turn. */
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
@@ -16,12 +16,12 @@ import { RecentFailures } from "./recent-failures.ts";
 import { TurnsByKey } from "./waiting.ts";
 import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
-/** Interval of name resolution: a new pod gets turns within this time. */
+/** Milliseconds between two lookups of names, within which a new pod gets turns. */
 const resolveEveryMs = 5_000;
-/** A sticky session leaves its process when the process has a quarter more turns than the average. */
+/** Load of a process, relative to the average, above which sticky sessions leave it. */
 const loadBound = 1.25;
 
-/** Retry-After for a field known only to newer processes: about the time to replace a pod. */
+/** Retry hint in milliseconds for a request field that only newer processes know: about the time to replace a pod. */
 const upgradeMs = 30_000;
 
 /** An inference process with its lanes. */
@@ -41,7 +41,7 @@ class Peer implements TurnProcess {
     return this.small.ready && this.large.ready;
   }
 
-  /** Open turns, plus the weight of recent failures. */
+  /** Number of open turns, plus the weight of recent failures. */
   get load(): number {
     return this.small.openTurns + this.large.openTurns + this.#failures.load;
   }
@@ -56,7 +56,7 @@ class Peer implements TurnProcess {
   }
 }
 
-/** Fault during a rolling upgrade: no ready process knows a field of the request yet, but newer processes will soon be ready. */
+/** The fault of a turn during a rolling upgrade: no ready process knows one of the request's fields, but newer processes will be ready soon. */
 const unknownYet = (path: string): Fault =>
   new Fault(FaultReason.UNAVAILABLE, `No inference process that is ready knows ${path} yet`, {
     retryAfterMs: upgradeMs,
@@ -93,17 +93,17 @@ export class LanePool {
     return this.#working().length;
   }
 
-  /** Number of hindered processes, which get no turns, or none while others can take them. */
+  /** Number of processes with a hindrance. They get no turns, or none while other processes can take them. */
   get hindered(): number {
     return this.#usable().filter(({ small }) => small.hindrance !== undefined).length;
   }
 
-  /** Addresses of the processes for the next turns, host:port. */
+  /** Addresses, as host:port, of the processes that get the next turns. */
   get fittest(): readonly string[] {
     return preferUnhindered(this.#working()).map(({ address }) => address);
   }
 
-  /** Addresses of the processes with sessions, host:port. */
+  /** Addresses, as host:port, of the processes with a session. */
   get addresses(): readonly string[] {
     return this.#usable().map(({ address }) => address);
   }
@@ -113,7 +113,7 @@ export class LanePool {
     return this.processes > 0;
   }
 
-  /** Number of waiting turns of the process with the fewest. */
+  /** Number of waiting turns at the process that has the fewest. */
   get waiting(): number {
     const waiting = this.#working().map(({ small, large }) => small.waiting.size + large.waiting.size);
     return waiting.length === 0 ? 0 : Math.min(...waiting);
@@ -125,15 +125,15 @@ export class LanePool {
     return this.#waiting.of(keyHash) >= Math.max(1, share);
   }
 
-  /** Settles when the first process accepts turns; until then the gateway is not ready. */
+  /** Resolves once the first process accepts turns; the gateway is not ready before. */
   async greeted(): Promise<void> {
     while (!this.ready) await new Promise((resolve) => setTimeout(resolve, 20));
   }
 
   /**
-   * Opens a turn on the process selected by its session key, or otherwise on the process with the fewest open turns. A turn that its process could not
-   * begin, or whose session was lost before it was sent, is opened again elsewhere, unnoticed by the listener.
-   * @throws Fault UNAVAILABLE when no ready process knows all of the request's fields
+   * Opens a turn at the process that its session key selects or, without a session key, at the process with the fewest open turns. If the process
+   * could not begin the turn, or its session was lost before the turn was sent, the turn is opened again elsewhere without notice to the listener.
+   * @throws Fault UNAVAILABLE if no ready process knows all of the request's fields
    */
   open(open: Open, listener: TurnListener): TurnControl {
     return new PooledTurn(open, listener, this.#places);
@@ -142,7 +142,7 @@ export class LanePool {
   readonly #places: TurnAssigner<Peer> = {
     pick: (open, tried) => {
       const working = this.#working();
-      // After processes that failed to begin the turn, only an unhindered process is worth a try.
+      // When a process has failed to begin the turn, only one without a hindrance is worth another try.
       const fit = tried.length === 0 ? preferUnhindered(working) : working.filter((peer) => isFresh(peer, tried));
       const peers = preferFree(selectKnowing(fit, open.request), sizeOf(open), open.keyHash);
       const key = open.request?.sessionId ?? open.request?.promptCacheKey;
@@ -153,10 +153,7 @@ export class LanePool {
     open: (peer, open, listener) => peer[sizeOf(open)].open(open, listener),
   };
 
-  /**
-   * Checks a request that may go to any process.
-   * @throws Fault UNAVAILABLE when one of them does not know all of its fields
-   */
+  /** Checks that every process that could get a request knows its fields.  @throws Fault UNAVAILABLE if one of them does not */
   requireKnown(request: RunTurnRequest): void {
     for (const { small } of this.#usable()) {
       const path = small.findUnknown(request);
@@ -164,7 +161,7 @@ export class LanePool {
     }
   }
 
-  /** Fails all open turns, when this process has no time left for them. */
+  /** Fails all open turns, since this gateway has no time left for them. */
   endTurns(): void {
     for (const { small, large } of this.#peers.values())
       for (const lane of [small, large]) lane.endTurns(unavailable());
@@ -180,7 +177,7 @@ export class LanePool {
     return [...this.#peers.values()].filter(({ isReady }) => isReady);
   }
 
-  /** Usable processes that can do their work. */
+  /** Ready processes without a hindrance that prevents all of their work. */
   #working(): Peer[] {
     return [...this.#peers.values()].filter(({ isReady, small }) => isReady && small.hindrance !== "whole");
   }
@@ -202,7 +199,7 @@ export class LanePool {
         peer.small.failure ?? peer.large.failure,
       );
     }
-    // DNS drops a draining process before its turns have ended: the remaining processes keep serving until a new one is usable.
+    // DNS drops a draining process before its turns have ended. Present processes therefore keep serving until a newly found one is ready.
     if (!this.#usable().some(({ address }) => found.has(address))) return;
     for (const [address, peer] of this.#peers) {
       if (found.has(address)) continue;
@@ -216,7 +213,7 @@ export class LanePool {
 const sizeOf = ({ request }: Open): "small" | "large" =>
   (request?.inputJson.length ?? 0) > largeInputBytes ? "large" : "small";
 
-/** Processes without a reported shortage; all of them when every process is short. */
+/** The processes without a hindrance; all of them if each has one. */
 function preferUnhindered(peers: readonly Peer[]): readonly Peer[] {
   if (peers.every(({ small }) => small.hindrance === undefined)) return peers;
   const unhindered = peers.filter(({ small }) => small.hindrance === undefined);
@@ -226,7 +223,7 @@ function preferUnhindered(peers: readonly Peer[]): readonly Peer[] {
 const isFresh = (peer: Peer, tried: readonly Peer[]): boolean =>
   peer.small.hindrance === undefined && !tried.includes(peer);
 
-/** Processes that know all fields of a request. @throws Fault UNAVAILABLE when none does */
+/** The processes that know all fields of a request. @throws Fault UNAVAILABLE if none does */
 function selectKnowing(peers: readonly Peer[], request: RunTurnRequest | undefined): readonly Peer[] {
   let path: string | undefined;
   for (const { small } of peers) path ??= small.findUnknown(request);
@@ -237,8 +234,8 @@ function selectKnowing(peers: readonly Peer[], request: RunTurnRequest | undefin
 }
 
 /**
- * Processes that will soon begin another turn of a key; all of them when there is none. Processes divide their time between keys: a key with many turns or
- * sessions at a slow process would wait for its own turns while other processes have time.
+ * The processes that will begin another turn of this key soon; all of them if none will. A process divides its time between keys, so a key with many
+ * turns at one process would wait for its own turns while other processes are free.
  */
 function preferFree(peers: readonly Peer[], size: "small" | "large", keyHash: string): readonly Peer[] {
   const free = peers.filter((peer) => !peer[size].waiting.isFullFor(keyHash));
@@ -251,7 +248,10 @@ function leastLoaded(peers: readonly Peer[]): Peer | undefined {
   return best;
 }
 
-/** Picks the same process for the same key while that process lives and is not overloaded. The loss of a process moves only its own keys. */
+/**
+ * Picks a process by rendezvous hashing: a session key gets the same process as long as that process lives and is not overloaded. The loss of a
+ * process moves only its own session keys.
+ */
 function rendezvous(peers: readonly Peer[], key: string): Peer | undefined {
   const total = peers.reduce((sum, peer) => sum + peer.load, 0);
   const bound = Math.ceil(((total + 1) / Math.max(1, peers.length)) * loadBound);
@@ -261,7 +261,7 @@ function rendezvous(peers: readonly Peer[], key: string): Peer | undefined {
   return ranked.find(({ peer }) => peer.load < bound)?.peer ?? leastLoaded(peers);
 }
 
-/** 32-bit FNV-1a with a final mix; without the mix, addresses that differ in one digit would rank alike for every key. */
+/** 32-bit FNV-1a hash with a final mix. Without the mix, addresses that differ in one digit would rank alike for every key. */
 function fnv1a(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ unitAt(text, i), 0x01000193);

@@ -1,8 +1,7 @@
 /**
- * A turn with retries on other processes, unnoticed by its listener: when its session is lost before it was sent, or when the process reports that it could
- * not begin it.
- *
- * Any other sent turn is not retried: the lost process may already have called the provider, and the answer would be paid for twice.
+ * A turn that is retried at other processes without notice to its listener: if its session is lost before the turn was sent, or if the process
+ * reports that it could not begin the turn. No other turn is retried after it was sent: the lost process may already have called the provider, and
+ * the answer would be paid for twice.
  */
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
@@ -13,16 +12,16 @@ import { dropContent } from "@sluice/proto/lib/turns/drop-content.js";
 /** Maximum number of processes tried for a turn. */
 const maxTries = 3;
 
-/** An inference process as its turns see it. */
+/** An inference process, as far as its turns use it. */
 export interface TurnProcess {
   readonly address: string;
-  /** Called when a turn has failed there before any event, for a reason other than the client. */
+  /** Called when a turn at this process has failed before any event, for a reason other than the client. */
   failed(): void;
 }
 
 /** Assigns turns to processes. */
 export interface TurnAssigner<Process extends TurnProcess> {
-  /** @param tried processes that failed to begin the turn. @throws Fault UNAVAILABLE when no other process is ready */
+  /** Picks the process for a turn. @param tried processes that failed to begin the turn @throws Fault UNAVAILABLE if no other process is ready */
   pick(open: Open, tried: readonly Process[]): Process;
   open(process: Process, open: Open, listener: TurnListener): TurnControl;
 }
@@ -30,20 +29,17 @@ export interface TurnAssigner<Process extends TurnProcess> {
 export class PooledTurn<Process extends TurnProcess> implements TurnListener, TurnControl {
   readonly #listener: TurnListener;
   readonly #places: TurnAssigner<Process>;
-  /** The process of the turn. */
+  /** The process that has the turn. */
   #process: Process | undefined;
-  /** Processes that failed to begin it. */
+  /** Processes that failed to begin the turn. */
   readonly #tried: Process[] = [];
   #opened = 0;
-  /** The turn's message for a retry; undefined when it cannot be retried. */
+  /** The open message for a retry; undefined if the turn cannot be retried. */
   #again: Open | undefined;
   #hasEvents = false;
   #control: TurnControl;
 
-  /**
-   * @param open the content of its request is dropped once inference-svc has it
-   * @throws Fault UNAVAILABLE
-   */
+  /** @param open message that opens the turn; the content of its request is dropped once inference-svc has it  @throws Fault UNAVAILABLE */
   constructor(open: Open, listener: TurnListener, places: TurnAssigner<Process>) {
     this.#listener = listener;
     this.#places = places;
@@ -51,7 +47,7 @@ export class PooledTurn<Process extends TurnProcess> implements TurnListener, Tu
     this.#control = this.#open(open);
   }
 
-  /** From here on inference-svc holds the request. */
+  /** The request's content is dropped, since inference-svc now holds it. */
   accepted(): void {
     if (this.#again?.request) dropContent(this.#again.request);
     this.#again = undefined;
@@ -76,7 +72,7 @@ export class PooledTurn<Process extends TurnProcess> implements TurnListener, Tu
     try {
       this.#control = this.#open(again);
     } catch (error) {
-      // The first process's reason is more useful than the lack of another process.
+      // The fault of the first process says more than the lack of another process.
       this.#listener.failed(fault.isUnbegun ? fault : Fault.from(error), false);
     }
   }

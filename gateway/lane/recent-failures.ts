@@ -1,13 +1,13 @@
 /**
- * Recent failures of an inference process. Each counts as several open turns, because a process that fails at once has no open turns, and would otherwise
- * get all new turns.
+ * Recent failures of an inference process. Each failure counts as several open turns: a process that fails at once has no open turns, and would
+ * otherwise get all new turns.
  */
 
-/** Open turns per failure. With eight clients that never pause, a process that fails at once gets one turn in twenty. */
+/** Number of open turns that a failure counts as. With eight clients that never pause, a process that fails at once gets one turn in twenty. */
 const weight = 4;
-/** Half-life of the count: a recovered process has its full share again within ten seconds. */
+/** Half-life of the failure count in milliseconds: within ten seconds a recovered process has its full share again. */
 const halfLifeMs = 2_000;
-/** Below this, the count is 0: the process is then tried again. */
+/** Count below which failures are forgotten, so that the process is tried again. */
 const least = 0.5;
 
 export class RecentFailures {

@@ -1,21 +1,21 @@
-/** Turns that inference-svc has not acknowledged yet. A limited number is sent; the rest wait here, and keys are served in rotation. */
+/** Turns that inference-svc has not acknowledged yet. Only a limited number is sent; the others wait here, and the keys take turns. */
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { calmWaitingTurns, maxSentTurns } from "@sluice/proto/lib/load/pressure.js";
 
 /**
- * Maximum bytes of requests sent to a process before it has reserved memory for them. A larger request is sent only by itself. The memory of requests
- * waiting here is already reserved.
+ * Maximum bytes of requests sent to a process before it has reserved memory for them. A larger request is sent only when no other is. Requests that
+ * wait here have their memory reserved already.
  */
 const maxHandedBytes = 32 * 1024 * 1024;
 
 interface WaitingTurn {
   readonly id: number;
   readonly open: Open;
-  /** Approximate size of the request. */
+  /** Approximate size of the request in bytes. */
   readonly bytes: number;
 }
 
-/** Numbers of turns by key hash. */
+/** Number of turns of each key, by key hash. */
 export class TurnsByKey {
   readonly #counts = new Map<string, number>();
 
@@ -40,11 +40,11 @@ export class TurnsByKey {
 }
 
 export class WaitingTurns {
-  /** Held turns by key hash, then by turn id; the next key to serve comes first. */
+  /** Turns that are not sent yet, by key hash and then by turn id. The key to serve next comes first. */
   readonly #held = new Map<string, Map<number, WaitingTurn>>();
-  /** Turns that the gateway holds back or has sent, over all its connections to inference-svc. */
+  /** Number of unacknowledged turns by key, held or sent, over all lanes of the gateway. */
   readonly #waiting: TurnsByKey;
-  /** Sent turns of this lane. */
+  /** Number of sent turns by key on this lane. */
   #handedOf = new TurnsByKey();
   #handed = 0;
   #handedBytes = 0;
@@ -55,15 +55,15 @@ export class WaitingTurns {
   }
 
   /**
-   * Whether another turn of a key would wait for the key's other turns: more turns wait than the process may have begun without an acknowledgement, and the
-   * key's share of them is used up.
+   * Whether another turn of this key would have to wait for the key's other turns: so many turns are sent that not all can have begun, and the key's
+   * share of them is used up.
    */
   isFullFor(keyHash: string): boolean {
     if (this.#handed <= calmWaitingTurns) return false;
     return this.#held.has(keyHash) || this.#handedOf.of(keyHash) >= Math.max(1, maxSentTurns / this.#handedOf.keys);
   }
 
-  /** True when the turn may be sent at once; otherwise it is held until `take` returns it. */
+  /** Adds a turn. @returns true if the turn may be sent at once; otherwise it is held until `take` returns it */
   add(id: number, open: Open, bytes: number): boolean {
     const { keyHash } = open;
     this.#count(keyHash, 1);
@@ -78,8 +78,8 @@ export class WaitingTurns {
   }
 
   /**
-   * Takes the next turn to send; undefined while the maximum is sent. A key without a sent turn may exceed the maximum once: a busy inference process may
-   * take seconds to begin the turns of other keys, and each of them waits behind the work of its own key.
+   * Takes the next turn to send; undefined while the maximum number is sent. A key without a sent turn may exceed the maximum with one turn: a busy
+   * inference process may take seconds to begin the turns of other keys, which wait for the work of their own keys.
    */
   take(): WaitingTurn | undefined {
     if (this.#handed >= 2 * maxSentTurns) return undefined;
@@ -97,7 +97,7 @@ export class WaitingTurns {
     return undefined;
   }
 
-  /** Called when a sent turn has begun or was given up. */
+  /** Called when a sent turn has begun or was given up, so that others can be sent. */
   begun(keyHash: string, bytes: number): void {
     this.#handed--;
     this.#handedBytes -= bytes;
@@ -105,7 +105,7 @@ export class WaitingTurns {
     this.#count(keyHash, -1);
   }
 
-  /** Gives up a held turn. False when it was already sent. */
+  /** Gives up a held turn. @returns false if the turn was already sent */
   drop(id: number, keyHash: string): boolean {
     const ofKey = this.#held.get(keyHash);
     if (!ofKey?.delete(id)) return false;

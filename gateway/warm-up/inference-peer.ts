@@ -71,7 +71,7 @@ function serveSession(http2Stream: ServerHttp2Stream): void {
     drained: () => outbox.drained(),
     closed: () => {},
   });
-  // An event that cannot be encoded fails its turn, and thereby the warm-up.
+  // An event that cannot be encoded fails its turn and so the warm-up.
   const write = (message: SessionResponse) => stream.write(encodeSessionResponse(message, () => {}));
   const outbox = new Outbox<ServerFrame>((frames) =>
     write({ $typeName: "sluice.inference.v1.SessionResponse", frames, draining: false }),

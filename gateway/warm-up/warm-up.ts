@@ -1,8 +1,7 @@
 /**
- * Serves requests before the process is ready: its first real requests then do not pay for compiling common code.
- *
- * The warm-up requests pass through a separate gateway in this process: the same code from the HTTP port to the lane, with isolated policy, limits, metrics and log.
- * Everything listens on the loopback address and is gone afterwards.
+ * Serves requests before the process is ready, so that its first real requests do not wait for the compilation of common code. The warm-up requests
+ * pass through a separate gateway in this process: the same code from the HTTP port to the lane, but its own policy, limits, metrics and log.
+ * Everything listens on the loopback address and is closed afterwards.
  */
 import { Agent, request } from "node:http";
 import { edgeSchema } from "@sluice/proto/config/config-file.js";
@@ -18,9 +17,9 @@ import { openGateway } from "../gateway.ts";
 import { responsesPath } from "../edge/http/turn-head.ts";
 import { openInferencePeer } from "./inference-peer.ts";
 
-/** The inference service for the warm-up's requests. */
+/** The inference service that answers the requests of the warm-up. */
 export interface InferencePeer extends Peer {
-  /** Opens sessions to a real inference service of this process. */
+  /** Opens sessions with a real inference service in this process. */
   readonly connectHere?: Connect;
 }
 
@@ -65,7 +64,7 @@ export async function warmUp(
   }
 }
 
-/** Settles at the end of the answer. @throws for a failure, which would only warm up the code for failures */
+/** Sends a request; the promise resolves at the end of its answer. @throws for a failure, which would only warm up the code for failures */
 function sendRequest(options: object, body: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     const sent = request(options, (response) => {
@@ -77,7 +76,7 @@ function sendRequest(options: object, body: Buffer): Promise<void> {
   });
 }
 
-/** Headers of three clients, because V8 specializes code for the names and order of headers. */
+/** Headers of three clients, because V8 optimizes code for the names and order of the headers. */
 function createClients(host: string): readonly object[] {
   const authorization = `Bearer ${mintKey(KeyKind.INFERENCE)}`;
   const type = { "content-type": "application/json" };
@@ -94,7 +93,7 @@ const instructions = "Be brief.";
 const parameters = { type: "object", properties: { word: { type: "string" } }, required: ["word"] };
 const tools = [{ type: "function", name: "look_up", description: "Looks a word up.", parameters }];
 
-/** Half of them stream, half have instructions, half have a tool. */
+/** Bodies of the requests: half of them stream, half have instructions, half have a tool. */
 const bodies: readonly Buffer[] = [
   { input: text, instructions, stream: false },
   { input: [{ role: "user", content: [{ type: "input_text", text }] }], stream: true },

@@ -92,7 +92,7 @@ export const reasoningDetail = named(
   ),
 );
 
-/** An image of an answer. */
+/** An image in an answer. */
 export const answerImage = object(
   {
     type: word("image_url"),

@@ -198,8 +198,8 @@ export const promptContent = content({
   file_url: linkedFile,
 });
 
-/** Content of an earlier answer. */
+/** Content of an assistant message, as a client sends it back. */
 export const replayedContent = content({ text, thinking, refusal });
 
-/** Result of a tool. */
+/** Content of a tool's result. */
 export const resultContent = content({ text, image_url: image, file, document_url: document, file_url: linkedFile });

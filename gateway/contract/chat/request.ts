@@ -29,7 +29,7 @@ import {
   webSearchOptions,
 } from "./tools.ts";
 
-/** The fields of /responses, all nullable here: clients of this format write unset settings as null. */
+/** The fields shared with /responses. All are nullable here, since clients of chat completions write unset settings as null. */
 const shared = Object.fromEntries(
   Object.entries(requestShape.fields).map(([name, shape]) => [name, nullable(shape)]),
 ) as Readonly<Record<keyof typeof requestShape.fields, Shape>>;
@@ -73,7 +73,7 @@ const chatReasoning = object(
   { description: "How much the model is to think, and whether that is shown." },
 );
 
-/** Two fields with the same meaning may both be set, but not differ. */
+/** Adds a problem if two fields with the same meaning have different values. */
 function checkSame(request: JsonObject, one: string, other: string, problems: Problems): void {
   const [value, second] = [request[one], request[other]];
   if (isUnset(value) || isUnset(second) || value === second) return;
@@ -100,7 +100,7 @@ function checkEfforts({ effort: own }: JsonObject, { reasoning_effort: other }: 
 
 const unset = (message: string): Shape => described(constant(null, message), "Not supported.");
 
-/** Every field with a meaning; others are ignored. Fields with the names of /responses have its rules. */
+/** The fields of a chat completions request with a meaning; others are ignored. Fields with the name of a field of /responses have its rules. */
 export const chatRequestShape = named(
   "ChatCompletionRequest",
   object(

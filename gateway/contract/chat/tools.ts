@@ -22,7 +22,7 @@ import { cacheControl } from "@sluice/proto/contract/request/caching.js";
 import { toolName } from "@sluice/proto/contract/tools/tool-name.js";
 import { locationFields, searchContextSize } from "@sluice/proto/contract/tools/tool-settings.js";
 
-/** Refuses `type` in a nested object whose tool or format already has a type. */
+/** Adds a problem for a `type` in a nested object whose tool or format already has a type. */
 function checkNoType(value: JsonObject, path: string, problems: Problems): void {
   if (value["type"] !== undefined) problems.add(childPath(path, "type"), "belongs outside of this object");
 }
@@ -92,7 +92,7 @@ const customTool = named(
   ),
 );
 
-/** Tools whose calls the client would have to run, although messages have no form for them. */
+/** Message for tools whose calls the client would have to run, although messages have no form for such calls. */
 const unanswerable =
   /^(?:computer|computer_use_preview|local_shell|shell|bash|namespace|tool_search)$|(?:^|:)apply_patch$/;
 
@@ -119,7 +119,7 @@ const isUntypedFunction = (value: unknown): boolean =>
 
 const clientTools = openTagged("type", { function: functionTool, custom: customTool });
 
-/** Server tools have their form from /responses, checked when they run. */
+/** Tools of clients, and server tools. Server tools have the same form as at /responses, and are checked when they run. */
 const chatTool = named("ChatTool", {
   ...clientTools,
   check: (value: unknown, path: string, problems: Problems, or?: string) => {
@@ -131,7 +131,7 @@ const chatTool = named("ChatTool", {
 
 export const chatTools = array(chatTool);
 
-/** Deprecated form of tools. */
+/** `functions`, the deprecated form of `tools`. */
 export const chatFunctions = array(object(functionFields, { required: ["name"], ...withoutTypeField }), { max: 128 });
 
 const byName = object({ name: string({ min: 1 }) }, { required: ["name"] });
@@ -160,14 +160,14 @@ const choiceSays = "must be one of none, auto, required, or an object that names
 export const chatToolChoice = named(
   "ChatToolChoice",
   stringOr(
-    // "any" is Mistral's word for required.
+    // "any" is Mistral's word for "required".
     word("none", "auto", "required", "any"),
     openTagged("type", { ...references, allowed_tools: allowedTools }),
     choiceSays,
   ),
 );
 
-/** Deprecated form of the choice. */
+/** `function_call`, the deprecated form of `tool_choice`. */
 export const chatFunctionChoice = stringOr(word("none", "auto"), byName, "must be none, auto or an object with a name");
 
 export const webSearchOptions = object(

@@ -1,4 +1,4 @@
-/** Worked examples of the lists. A test holds each against its schema. */
+/** Worked examples of catalogue lists. A test checks each against its schema. */
 
 const architecture = {
   input_modalities: ["text", "image"],

@@ -1,4 +1,4 @@
-/** Examples of embeddings. */
+/** Worked examples of embeddings. */
 import { dryRunExample } from "@sluice/proto/contract/examples/administration.js";
 
 export const embeddingsRequestExample = {

@@ -1,4 +1,4 @@
-/** Examples for operations in Anthropic's format. */
+/** Worked examples of operations in Anthropic's format. */
 
 export const messagesRequestExample = {
   model: "anthropic/claude-sonnet-4.5",

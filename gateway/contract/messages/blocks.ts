@@ -1,4 +1,4 @@
-/** Content blocks of requests in the Messages format; some return from answers. */
+/** Content blocks of requests in the Messages format. Some of them are blocks of answers that clients send back. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import {
   type Shape,
@@ -205,7 +205,7 @@ const serverResult = named(
   ),
 );
 
-/** Blocks by their type, and results of server tools, which have many types. */
+/** Content blocks by type, or results of server tools, which have too many types to list. */
 function orServerResult(kinds: Readonly<Record<string, Shape>>): Shape {
   const known = tagged("type", kinds);
   return {
@@ -218,7 +218,7 @@ function orServerResult(kinds: Readonly<Record<string, Shape>>): Shape {
   };
 }
 
-/** Blocks of an answer; a request can return them. */
+/** Blocks of an answer, accepted in requests as parts of the conversation. */
 const answerBlocks: Readonly<Record<string, Shape>> = {
   text,
   tool_use: toolUse,
@@ -237,13 +237,13 @@ const userBlock = named(
 
 const message = "must be a string or an array of blocks";
 
-/** Content of messages of the user. */
+/** Content of user messages. */
 export const userContent = stringOr(inputText, array(userBlock), message);
 
-/** Content of messages of the assistant. */
+/** Content of assistant messages. */
 export const answerContent = stringOr(inputText, array(answerBlock), message);
 
-/** Text, or blocks of text. */
+/** System prompt: a text, or text blocks. */
 export const systemContent = stringOr(
   inputText,
   array(tagged("type", { text }, { listed: true })),

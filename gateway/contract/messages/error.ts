@@ -3,7 +3,7 @@ import { anyValue, described, named, nullable, object, string, word } from "@slu
 import { errorMetadata } from "@sluice/proto/contract/operations/errors.js";
 import { serviceMetadataShape } from "@sluice/proto/contract/response/service-metadata.js";
 
-/** Types by status (https://platform.claude.com/docs/en/api/errors). */
+/** Error types by HTTP status (https://platform.claude.com/docs/en/api/errors). */
 const types: Readonly<Record<number, string>> = {
   400: "invalid_request_error",
   401: "authentication_error",

@@ -139,7 +139,7 @@ export const messageEvent = named(
   }),
 );
 
-/** Anthropic's own count has no such field, and its SDKs ignore it. */
+/** Marks an estimated token count. Anthropic's own answer lacks this field, and its SDKs ignore it. */
 const estimated = described(constant(true), "No provider has counted the tokens.");
 
 export const tokenCountAnswer = named(

@@ -91,7 +91,7 @@ const outputConfig = object({
 
 const threadSays = "threads are not supported; send the whole conversation in messages";
 
-/** Programs with thread support fall back to whole conversations when this field is refused. */
+/** Refusing this field makes programs with thread support send whole conversations instead. */
 const thread: Shape = {
   takesNull: true,
   check: (value, path, problems) => {
@@ -102,7 +102,7 @@ const thread: Shape = {
 
 const containerSays = "must be an id or null; skills are not supported";
 
-/** The fields with the model's input. */
+/** The fields that contain the model's input. */
 const prompt = {
   model: described(slug, "Slug of the model."),
   messages: described(array(message, { min: 1, entry: "message" }), "The conversation so far."),
@@ -172,6 +172,6 @@ export const countTokensRequest = named(
   }),
 );
 
-/** Whether a body requests a thread: its refusal makes clients with thread support send whole conversations. */
+/** Whether a body asks for a thread. Sluice refuses such a body, and programs with thread support then send whole conversations. */
 export const requestsThread = (body: unknown): boolean =>
   isObject(body) && body["thread"] !== undefined && body["thread"] !== null;

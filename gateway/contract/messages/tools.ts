@@ -1,4 +1,4 @@
-/** Tools of the Messages format. A type ends in the date of its version. */
+/** Tools of the Messages format. The type of a tool ends in the date of its version. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import {
   type Shape,
@@ -40,7 +40,7 @@ const customTool = named(
 
 const domains = nullable(array(string()));
 
-/** Tools by the beginning of their type. */
+/** Families of tools, each recognized by the beginning of its tools' types. */
 export const toolFamilies = [
   "bash_",
   "text_editor_",
@@ -114,7 +114,7 @@ export const messagesToolChoice = named(
   ),
 );
 
-/** A server whose tools are called by the service. */
+/** An MCP server whose tools Sluice calls. */
 export const mcpServer = named(
   "MessagesMcpServer",
   object(

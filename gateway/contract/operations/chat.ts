@@ -6,7 +6,7 @@ import { errorStatuses } from "@sluice/proto/contract/operations/errors.js";
 import { turnHeaders } from "./headers.ts";
 import { eventStream, example, json, operation } from "@sluice/proto/contract/operations/operation.js";
 
-/** Rules not expressible in JSON Schema. */
+/** Rules of chat completions that JSON Schema cannot express. */
 const beyondTheSchema = [
   "A model is needed: `model` or `models` names it.",
   "A message of role `tool` names a call before it by `tool_call_id`, one of role `function` the last call of its name without a result.",
@@ -40,6 +40,6 @@ export const createChatCompletion = operation({
       ),
     ],
   },
-  // Answering messages never conflicts with another request.
+  // A chat completion never conflicts with another request, so there is no status 409.
   statuses: errorStatuses.filter((status) => status !== 409),
 });

@@ -6,7 +6,7 @@ import type { JsonSchema } from "@sluice/proto/lib/validation/shape.js";
 
 type Schemas = Readonly<Record<string, JsonSchema>>;
 
-/** Keywords whose value is data, and no schema. */
+/** Keywords of JSON Schema whose value is data, not a schema. */
 const dataKeywords: ReadonlySet<string> = new Set(["const", "enum", "default", "example", "examples", "required"]);
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -21,7 +21,7 @@ const toPascal = (word: string): string =>
     .map((part) => part.slice(0, 1).toUpperCase() + part.slice(1))
     .join("");
 
-/** @returns the same schemas, in which an object within another schema is a reference to one of the added schemas */
+/** @returns the same schemas, but with each nested object replaced by a reference to an added schema */
 export function flattenSchemas(schemas: Schemas): Schemas {
   const flat = new Flat(schemas);
   for (const [name, schema] of Object.entries(schemas)) flat.add(name, schema);
@@ -31,7 +31,7 @@ export function flattenSchemas(schemas: Schemas): Schemas {
 class Flat {
   readonly schemas: Record<string, JsonSchema> = {};
   readonly #taken: Set<string>;
-  /** Names of added schemas by their text, so equal objects get one name. */
+  /** Names of added schemas by the JSON of their objects, so that equal objects get one name. */
   readonly #names = new Map<string, string>();
 
   constructor(schemas: Schemas) {
@@ -43,12 +43,12 @@ class Flat {
     this.schemas[name] = this.#children(schema, name) as JsonSchema;
   }
 
-  /** @param place name for the type of this node */
+  /** @param place name for the type of this node, unless it gets a name of its own */
   #flatten(node: unknown, place: string): unknown {
     if (Array.isArray(node)) return this.#variants(node, place);
     if (!isRecord(node)) return node;
     if (!isObjectSchema(node)) return this.#children(splitTypes(node), place);
-    // Generators take a title for the name of a type, and several objects have the same one.
+    // Titles are removed: generators name types by their title, and several objects have the same title.
     const { title: _title, ...untitled } = node;
     const text = JSON.stringify(untitled);
     const known = this.#names.get(text);
@@ -78,7 +78,7 @@ class Flat {
     return Object.fromEntries(flat) as object;
   }
 
-  /** Variants are named by their title, `type` or `role`, or else counted where several are objects. */
+  /** Names each variant by its title, `type` or `role`, and numbers the others if several are objects. */
   #variants(nodes: readonly unknown[], place: string): unknown[] {
     const objects = nodes.filter((node) => isRecord(node) && isObjectSchema(node));
     return nodes.map((node, index) => {
@@ -96,14 +96,14 @@ class Flat {
   }
 }
 
-/** A schema of several types, as alternatives of one type each: generators for Go refuse the list. */
+/** Splits a schema of several types into one alternative for each type, because generators for Go reject a list of types. */
 function splitTypes(node: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { type, items, ...others } = node;
   if (!Array.isArray(type) || type.filter((each) => each !== "null").length < 2) return node;
   return { ...others, anyOf: type.map((each) => ({ type: each, ...(each === "array" && { items }) })) };
 }
 
-/** The constant by which a variant of a union is told apart from the others: its `type`, or the `role` of a message. */
+/** The constant that distinguishes a variant of a union: its `type`, or the `role` of a message. */
 function constantType({ properties }: Readonly<Record<string, unknown>>): string | undefined {
   if (!isRecord(properties)) return undefined;
   const words = [properties["type"], properties["role"]].map((schema) =>

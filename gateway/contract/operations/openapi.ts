@@ -1,4 +1,4 @@
-/** The published document: OpenAPI 3.1, printed from the same shapes used to check requests and, in tests, answers. */
+/** The published document: OpenAPI 3.1, printed from the shapes that check requests and, in tests, answers. */
 import { rateLimitHeaderNames } from "@sluice/proto/lib/limits/decision.js";
 import type { Components, JsonSchema } from "@sluice/proto/lib/validation/shape.js";
 import { version } from "@sluice/proto/lib/process/version.js";
@@ -154,14 +154,14 @@ export interface OpenApiDocument {
   };
 }
 
-/** The schemas of the document as their shapes print them, with objects inside of objects. */
+/** The schemas of the document as their shapes print them, with nested objects. */
 export function describeSchemas(): Readonly<Record<string, JsonSchema>> {
   const components: Components = new Map();
   publishPaths(components);
   return Object.fromEntries(components);
 }
 
-/** Builds the whole document; a call takes some milliseconds. */
+/** Builds the whole document, which takes some milliseconds. */
 export function openApi(): OpenApiDocument {
   const components: Components = new Map();
   const paths = publishPaths(components);

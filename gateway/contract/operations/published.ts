@@ -18,14 +18,14 @@ export interface PublishedOperation {
   readonly tags: readonly [string];
   readonly summary: string;
   readonly description: string;
-  /** Alternatives: a key of any of these kinds is enough. */
+  /** Security requirements as alternatives: a key of any of these kinds suffices. */
   readonly security: readonly Readonly<Record<string, readonly []>>[];
   readonly parameters?: readonly PublishedParameter[];
   readonly requestBody?: { readonly required: true; readonly content: PublishedContent };
   readonly responses: Readonly<Record<string, PublishedAnswer | Reference>>;
 }
 
-/** Contents by media type. */
+/** Content of a body by media type. */
 export type PublishedContent = Readonly<
   Record<string, { readonly schema: JsonSchema; readonly examples?: Content["examples"] }>
 >;
@@ -43,7 +43,7 @@ export interface Reference {
 /** Operations by path and method. */
 export type PublishedPaths = Readonly<Record<string, Readonly<Record<string, PublishedOperation>>>>;
 
-/** `paths` of the document. */
+/** The member `paths` of the OpenAPI document. */
 export function publishPaths(components: Components): PublishedPaths {
   const paths: Record<string, Record<string, PublishedOperation>> = {};
   for (const [id, operation] of Object.entries<Operation>(operations)) {
@@ -83,7 +83,7 @@ const framingOf = ({ framing }: Content): readonly string[] =>
     ? []
     : [`Events as they happen. ${framing} Lines that begin with a colon only keep the connection open.`];
 
-/** Names of failures among the components of the document, by their form. */
+/** Names of error answers among the components of the document, by the form of the error. */
 export const failureComponentNames = {
   responses: (status: number) => `Error${status}`,
   messages: (status: number) => `MessagesError${status}`,
@@ -119,7 +119,9 @@ const modelOperations: ReadonlySet<Operation> = new Set<Operation>([
   createEmbeddings,
 ]);
 
-/** Requests to models count against the rate limits of their key. */
+/**
+ * Headers of an operation's answers. Rate limit headers belong to requests that call models, since only these count against the limits of their key.
+ */
 const headersOf = (operation: Operation): PublishedAnswer["headers"] => ({
   "x-request-id": header("RequestId"),
   ...(modelOperations.has(operation) && { "X-Generation-Id": header("GenerationId") }),

@@ -14,7 +14,7 @@ import { errorStatuses } from "@sluice/proto/contract/operations/errors.js";
 import { sessionHeader, tagsParameter, turnHeaders } from "./headers.ts";
 import { eventStream, example, json, operation } from "@sluice/proto/contract/operations/operation.js";
 
-/** Rules not expressible in JSON Schema. The fuzzer compares them with every refusal of a request accepted by the schema. */
+/** Rules of /responses that JSON Schema cannot express. The fuzzer compares them with every refusal of a request accepted by the schema. */
 const beyondTheSchema = [
   "`input` is needed, and so is a model: `model` or `models` names it.",
   "An output names a call before it in the same input: by `call_id`, that of an MCP approval by `approval_request_id`, that of a local shell by `id`.",
@@ -54,7 +54,7 @@ export const createResponse = operation({
       ),
     ],
   },
-  // Creating a response never conflicts with another request.
+  // Creating a response never conflicts with another request, so there is no status 409.
   statuses: errorStatuses.filter((status) => status !== 409),
 });
 

@@ -1,4 +1,4 @@
-/** Writes the chunks of one batch as one text. */
+/** Writes the chunks of one batch of events as one text. */
 export const doneSentinel = "data: [DONE]\n\n";
 
 const beginning = "data: {";
@@ -10,7 +10,10 @@ export class ChunkText {
   #beforeDelta = "";
   #text = "";
 
-  /** Joins the pieces, because a joined text is one object. @param model the slug in chunks from now on */
+  /**
+   * Starts the chunks of an answer. The head of a chunk is joined to one string here, once, since each chunk contains it. @param model slug of the
+   * model in chunks from now on
+   */
   begin(id: string, createdAt: number, model: string): void {
     this.#head = [
       beginning,
@@ -25,17 +28,20 @@ export class ChunkText {
     this.#beforeDelta = [this.#head, '{"index":0,"delta":{'].join("");
   }
 
-  /** Adds a chunk with a piece of the message. @param members of the delta, without braces */
+  /** Adds a chunk with a piece of the message. @param members members of the delta, without braces */
   delta(members: string): void {
     this.#text += this.#beforeDelta + members + noReason;
   }
 
-  /** Adds a chunk with a piece of text and the probabilities of its tokens. @param logprobs array as JSON */
+  /**
+   * Adds a chunk with a piece of text and the probabilities of its tokens. @param members members of the delta, without the closing brace @param
+   * logprobs JSON array
+   */
   probable(members: string, logprobs: string): void {
     this.#text += `${this.#beforeDelta}${members}},"logprobs":{"content":${logprobs},"refusal":null},"finish_reason":null}]}\n\n`;
   }
 
-  /** Adds the final chunk of the message. @param members of the chunk after `choices`, with leading commas */
+  /** Adds the final chunk of the message. @param members members of the chunk after `choices`, with leading commas */
   finish(reason: string, members: string): void {
     this.#text += `${this.#beforeDelta}},"finish_reason":"${reason}"}]${members}}\n\n`;
   }
@@ -57,12 +63,12 @@ export class ChunkText {
     this.#text += `${this.#beforeDelta}},"finish_reason":null}]${members}}\n\n`;
   }
 
-  /** Adds a chunk without a piece of the message. @param members of the chunk after `choices`, with leading commas */
+  /** Adds a chunk with an empty `choices`. @param members members of the chunk after `choices`, with leading commas */
   apart(members: string): void {
     this.#text += `${this.#head}]${members}}\n\n`;
   }
 
-  /** Adds text outside of chunks. */
+  /** Adds text that is not a chunk. */
   raw(text: string): void {
     this.#text += text;
   }

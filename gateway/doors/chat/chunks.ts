@@ -28,13 +28,13 @@ type OpenItem = StreamedMessage | StreamedReasoning | StreamedCall;
 export class Chunks implements StreamedAnswer {
   readonly #identity: CompletionIdentity;
   readonly #chunks = new ChunkText();
-  /** Items by output index; undefined for items shown only at their end. */
+  /** Streamed items by output index; undefined for an item shown only at its end. */
   readonly #items: (OpenItem | undefined)[] = [];
-  /** Output indices of unfinished items. */
+  /** Output indices of items that have begun and not ended. */
   readonly #open = new Set<number>();
   #calls = 0;
   #images = 0;
-  /** The last message or reasoning: places in the answer are counted on from it. */
+  /** The last message and the last reasoning: a new one continues their positions in the answer. */
   #message: StreamedMessage | undefined = undefined;
   #reasoning: StreamedReasoning | undefined = undefined;
   #usage: Usage | undefined = undefined;
@@ -74,7 +74,7 @@ export class Chunks implements StreamedAnswer {
     return this.#chunks.take();
   }
 
-  /** Chunks contain the serving model from now on. */
+  /** Writes the serving model into all further chunks. */
   #name(model: string): void {
     const { id, createdAt } = this.#identity;
     this.#chunks.begin(id, createdAt, model);
@@ -149,7 +149,7 @@ export class Chunks implements StreamedAnswer {
     }
     if (!isClientCall(item)) return undefined;
     const number = this.#calls++;
-    // The old form of an answer has room for only one call.
+    // With `functions`, an answer has room for one call only; further calls are left out.
     return form.oldCalls && number > 0 ? undefined : new StreamedCall(this.#chunks, item, number, form.oldCalls);
   }
 

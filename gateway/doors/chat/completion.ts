@@ -20,11 +20,11 @@ import { withheldCompletionUsageJson } from "./usage.ts";
 
 export class Completion implements WholeAnswer {
   readonly #identity: CompletionIdentity;
-  /** Slug of the serving model. */
+  /** Slug of the model that serves the turn. */
   #model: string;
   readonly #items: OutputItem[] = [];
   #end: TurnEnd | undefined = undefined;
-  /** Usage of a turn about to fail. */
+  /** Usage of a turn that fails. */
   #usage: Usage | undefined = undefined;
 
   constructor(identity: CompletionIdentity) {
@@ -101,7 +101,7 @@ class AnswerMessage {
     }
   }
 
-  /** @param old whether the first call has the old form, with room for one */
+  /** @param old whether calls have the form of the deprecated `functions`, which has room for the first call only */
   json(old: boolean): string {
     const { calls } = this;
     const speaks = this.#text !== "" || (calls.length === 0 && this.#refusal === "");

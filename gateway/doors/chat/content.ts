@@ -2,7 +2,7 @@
 import { toJsonString } from "../../edge/turns/json.ts";
 import type { Content, ContentPart } from "./message.ts";
 
-/** Content of a message to the model, or the result of a tool. */
+/** Content of a user message or of a tool's result, as the parts of an input item. */
 export function contentJson(content: Content): string {
   if (typeof content === "string") return toJsonString(content);
   let json = "[";
@@ -10,7 +10,7 @@ export function contentJson(content: Content): string {
   return `${json}]`;
 }
 
-/** Content of an earlier answer. @param refusal of the message, put after its text */
+/** Content of an assistant message in the history. @param refusal the message's refusal, written after its text */
 export function answerContentJson(content: Content, refusal: string): string {
   if (typeof content === "string") {
     if (refusal === "") return toJsonString(content);
@@ -79,17 +79,17 @@ function partJson(part: ContentPart): string {
   }
 }
 
-/** The bytes of a sound as base64 or as a data URL, as Mistral's clients write it, with its format; an object unchanged. */
+/** An input sound as an object. Mistral's clients write a sound as base64 or as a data URL; an object stays unchanged. */
 function soundOf(sound: unknown): unknown {
   if (typeof sound !== "string") return sound;
   const data = sound.startsWith("data:") ? sound.slice(sound.indexOf(",") + 1) : sound;
   return { data, format: data.startsWith(riff) ? "wav" : "mp3" };
 }
 
-/** First letters of the base64 of a wav file, whose bytes begin with RIFF. */
+/** First characters of a wav file in base64, whose bytes begin with RIFF. */
 const riff = "UklGR";
 
-/** Clients of this format put a file's URL into the field for its bytes. */
+/** Matches the URL of a file, which clients of chat completions put into the field for the file's bytes. */
 const address = /^https?:\/\//i;
 
 function fileMembers({ file_data: data, file_id: id, filename }: File): string {
@@ -97,11 +97,11 @@ function fileMembers({ file_data: data, file_id: id, filename }: File): string {
   return jsonMember(field, data) + jsonMember("file_id", id) + jsonMember("filename", filename);
 }
 
-/** A member with a leading comma; empty for an absent value. */
+/** A JSON member with a leading comma; empty for an absent value. */
 export const jsonMember = (name: string, value: string | null | undefined): string =>
   value === null || value === undefined ? "" : `,"${name}":${toJsonString(value)}`;
 
-/** The cache marks of a part with leading commas. */
+/** The prompt cache marks of a part, with leading commas. */
 function marks({ cache_control: control, prompt_cache_breakpoint: breakpoint }: ContentPart): string {
   if (control === undefined && breakpoint === undefined) return "";
   return (

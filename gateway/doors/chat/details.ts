@@ -1,4 +1,4 @@
-/** Writes reasoning as entries of `reasoning_details`; clients send them back unchanged. */
+/** Writes reasoning as entries of `reasoning_details`, which clients send back unchanged. */
 import { toJsonString } from "../../edge/turns/json.ts";
 import { jsonMember } from "./content.ts";
 import type { OutputItem } from "./item.ts";
@@ -21,8 +21,8 @@ const first: ReasoningPosition = { afterText: false, calls: 0 };
 const placed = /^(?<id>.*)~(?<text>[01])\.(?<calls>\d{1,4})$/s;
 
 /**
- * The id of a reasoning item with its place, for which messages of this format have no other field: clients keep ids, and drop unknown fields. The model
- * must get its reasoning back at the same place.
+ * The id of a reasoning item, extended by its position. Clients keep ids but drop unknown fields, and the model must get its reasoning back at the
+ * same position.
  */
 export const toPositionedId = (id: string, { afterText, calls }: ReasoningPosition): string =>
   afterText || calls > 0 ? `${id}~${afterText ? 1 : 0}.${calls}` : id;
@@ -39,8 +39,8 @@ export function parsePositionedId(id: string | null | undefined): {
 }
 
 /**
- * @param id of the item @param index among the entries of the answer
- * @param seal the whole item, for the last entry of its kind
+ * An entry of `reasoning_details`.  @param id id of the reasoning item  @param index number of the entry in the answer  @param seal the complete
+ * item, given for its last entry of this kind
  */
 export function detailJson(kind: Kind, text: string, id: string, index: number, seal?: OutputItem): string {
   const signature = kind === "reasoning.text" ? jsonMember("signature", seal?.signature) : "";
@@ -51,8 +51,8 @@ export function detailJson(kind: Kind, text: string, id: string, index: number, 
 }
 
 /**
- * The part of a reasoning item readable only by its provider; empty when the signature already contains it.
- * @param signed whether the signature goes out with the text of the item
+ * The entry with the part of a reasoning item that only its provider can read; empty if the signature already contains it.  @param signed whether the
+ * signature is already in the entry with the item's text
  */
 export function encryptedReasoningJson({ signature, encrypted_content: sealed }: OutputItem, signed: boolean): string {
   if (!sealed) return "";

@@ -10,8 +10,8 @@ import type { CompletionIdentity } from "./identity.ts";
 import { parseChatRequest } from "./request.ts";
 
 /**
- * The header with the language of OpenAI's SDKs. The accumulator of the Go SDK takes the finish reason from the last chunk with a choice: a usage chunk
- * with an empty choice would erase it.
+ * Header with the programming language of OpenAI's SDKs. The Go SDK takes the finish reason from the last chunk with a choice, so a usage chunk with
+ * an empty choice would erase it.
  */
 const languageHeader = "x-stainless-lang";
 

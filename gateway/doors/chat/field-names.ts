@@ -26,7 +26,7 @@ const toolFields = {
   cache_control: "cache_control",
 };
 
-/** Fields of the deprecated `functions`, by the same names in both formats. */
+/** Fields of a function in the deprecated `functions`; the turn has the same names. */
 const functionFields = { name: "name", description: "description", parameters: "parameters" };
 
 const fields = {
@@ -40,7 +40,9 @@ const fields = {
   "text.verbosity": "verbosity",
 };
 
-/** The names depend on the fields of the request, and are built only for a failure or a receipt. */
+/**
+ * Names of fields in the client's format, for error messages and receipts. They are built on demand, since they depend on the fields of the request.
+ */
 export class ChatFieldNames implements FieldNames {
   readonly itemFields = itemFields;
   readonly #messages: readonly number[];
@@ -50,7 +52,7 @@ export class ChatFieldNames implements FieldNames {
   readonly #bareEffort: boolean;
   readonly #oldChoice: boolean;
 
-  /** @param messages numbers of the messages that the input items were made from */
+  /** @param messages for each input item, the number of its message */
   constructor(messages: readonly number[], given: GivenFields) {
     const { max_completion_tokens: newer, max_tokens: older, reasoning, functions, tools, tool_choice: choice } = given;
     this.#messages = messages;

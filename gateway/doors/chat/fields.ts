@@ -20,7 +20,7 @@ interface ReasoningSettings extends JsonObject {
   readonly exclude?: boolean | null;
 }
 
-/** The checked fields of a request by their JSON names. Undefined means an absent field. */
+/** The checked fields of a request, by their JSON names. An absent field is undefined. */
 export class ChatFields extends TurnFields {
   readonly messages: readonly ChatMessage[] = [];
   readonly stream_options: { readonly include_usage?: boolean | null } | null | undefined = undefined;
@@ -41,14 +41,14 @@ export class ChatFields extends TurnFields {
   readonly transforms: readonly string[] | null | undefined = undefined;
 }
 
-/** Copied for each request: a copy takes half of the time of a constructor that sets as many fields. */
+/** Instance with all fields unset. Copying it for each request takes half of the time of a constructor that sets as many fields. */
 const unset: Pick<ChatFields, keyof ChatFields> = new ChatFields();
 const kept: ReadonlySet<string> = new Set(Object.keys(unset));
 
-/** Limits how many unknown fields of a hostile body are kept. */
+/** Maximum number of unknown fields recorded, since a hostile body may contain any number. */
 const maxIgnored = 64;
 
-/** The arrays repeated by each request of a conversation. */
+/** The arrays that each request of a conversation sends again: messages and tools. */
 export class ChatArrays {
   readonly messages: RepeatedArray<ChatMessageNote>;
   readonly tools: RepeatedArray<ChatToolNote>;
@@ -72,7 +72,7 @@ export class ChatArrays {
     if (this.#ignored.length < maxIgnored) this.#ignored.push(path);
   }
 
-  /** The unknown fields of an element; undefined when there may be others. @param element its path */
+  /** @param element path of an element @returns paths of the unknown fields in the element; undefined when too many were found to know all */
   ignoredIn(element: string): readonly string[] | undefined {
     if (this.#ignored.length === 0) return this.#ignored;
     return this.#ignored.length === maxIgnored
@@ -112,6 +112,6 @@ const missingMessages = (members: readonly JsonMember[]): string =>
     ? "required; a body with input belongs to POST /api/v1/responses"
     : "required";
 
-/** The place of a field; undefined when it is absent. */
+/** The place of a field in the body; undefined for an absent field. */
 export const findMember = (members: readonly JsonMember[], name: FieldName): JsonMember | undefined =>
   members.find(({ key }) => key === name);

@@ -1,4 +1,4 @@
-/** The parts of a completion independent of the model's text. */
+/** The parts of a completion other than the model's output. */
 import type { TurnEnd, Usage } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { TurnStatus } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { serviceMetadataMembers } from "@sluice/proto/lib/responses/service-metadata.js";
@@ -8,14 +8,14 @@ import type { AnswerForm } from "./request.ts";
 import { completionUsageJson } from "./usage.ts";
 
 export interface CompletionIdentity {
-  /** chatcmpl-... */
+  /** Id of the completion, `chatcmpl-...`. */
   readonly id: string;
-  /** Epoch seconds. */
+  /** Time of creation in seconds since 1970. */
   readonly createdAt: number;
-  /** The slug in the request. */
+  /** Slug of the model as requested. */
   readonly model: string;
   readonly form: AnswerForm;
-  /** Second name of `service_metadata`. */
+  /** Second name under which the answer contains `service_metadata`. */
   readonly metadataAlias: string | undefined;
   readonly names: FieldNames;
 }

@@ -1,4 +1,4 @@
-/** Converts messages to the items of an input. */
+/** Converts messages to input items. */
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { toJsonString } from "../../edge/turns/json.ts";
 import type { RepeatedArray } from "../../edge/turns/repeated-array.ts";
@@ -10,9 +10,9 @@ import { positionReasoning } from "./thoughts.ts";
 
 export interface ChatInput {
   readonly json: Uint8Array;
-  /** Numbers of the messages that the items were made from. */
+  /** For each item, the number of its message. */
   readonly places: readonly number[];
-  /** Whether the messages contain reasoning that possibly only its provider can read. */
+  /** Whether the messages contain reasoning in a form that may be readable only by its provider. */
   readonly hasSealed: boolean;
 }
 
@@ -23,7 +23,7 @@ interface MessageArrays {
   ignoredIn(element: string): readonly string[] | undefined;
 }
 
-/** @throws Fault INVALID_REQUEST for a result without its call */
+/** Converts the messages of a request. @throws Fault INVALID_REQUEST for a tool result without its call */
 export function toInput(messages: readonly ChatMessage[], arrays: MessageArrays): ChatInput {
   const array = arrays.messages;
   const writer = new InputWriter((path) => arrays.addIgnored(path));
@@ -39,15 +39,15 @@ export function toInput(messages: readonly ChatMessage[], arrays: MessageArrays)
 }
 
 class InputWriter {
-  /** Items of the current message. */
+  /** JSON of the current message's items. */
   #json = "";
   /** Number of the current message. */
   #index = 0;
   readonly places: number[] = [];
   hasSealed = false;
-  /** Type of the result item, by call id. */
+  /** Type of the item for a call's result, by call id. */
   readonly #results = new Map<string, string>();
-  /** Calls in the old form, without ids, and still without results. */
+  /** Calls in the form of the deprecated `functions`, which have no ids, as long as no result follows. */
   readonly #unanswered: { readonly name: string; readonly id: string }[] = [];
   readonly #onIgnored: (path: string) => void;
 
@@ -56,7 +56,7 @@ class InputWriter {
     this.#onIgnored = onIgnored;
   }
 
-  /** Records a message converted in an earlier request. */
+  /** Takes over the facts about a message converted in an earlier request. */
   skip(note: ChatMessageNote, index: number): void {
     for (let item = 0; item < note.items; item++) this.places.push(index);
     this.#learn(note, index);
@@ -104,7 +104,7 @@ class InputWriter {
     this.#add(`{"type":"message","role":"${role}","content":${contentJson(content)}${jsonMember("name", name)}}`);
   }
 
-  /** The mark of a message applies to its last part. */
+  /** Moves the cache mark of a message to its last part. */
   #marked<MessageType extends Content | null | undefined>(
     { cache_control: mark }: ChatMessage,
     content: MessageType,
@@ -171,7 +171,7 @@ class InputWriter {
     if (type === undefined) {
       throw invalid(`messages.${index}.tool_call_id`, "no tool call in the messages before has this id");
     }
-    // The name is already in the answered call.
+    // The name is not needed: the answered call contains it.
     if (name) this.#ignore("name");
     const output = contentJson(this.#marked(message, message.content!));
     this.#add(`{"type":"${type}","call_id":${toJsonString(id)},"output":${output}}`);
@@ -184,18 +184,24 @@ class InputWriter {
     this.#add(`{"type":"function_call_output","call_id":${toJsonString(id)},"output":${contentJson(content ?? "")}}`);
   }
 
-  /** The id of the last call of this function without a result. */
+  /** Id of the last call of this function without a result. A result in the form of the deprecated `functions` names only the function. */
   #takeCall(name: string): string | undefined {
     const place = this.#unanswered.findLastIndex((call) => call.name === name);
     return place === -1 ? undefined : this.#unanswered.splice(place, 1)[0]!.id;
   }
 }
 
-/** Whether the reasoning comes before the next part of the message: its text, or the tool call at this index. */
+/**
+ * Whether reasoning belongs before the next part of the message. @param afterText whether this part comes after the text @param calls number of calls
+ * before the part
+ */
 const isUpTo = (place: ReasoningPosition, afterText: boolean, calls: number): boolean =>
   (afterText || !place.afterText) && place.calls <= calls;
 
-/** The id depends on the message's place: it stays the same in later requests, which the provider's cache needs. */
+/**
+ * Id for a call without one. It depends on the position of the message only, so it is the same in later requests, as the provider's prompt cache
+ * requires.
+ */
 const oldCallId = (index: number): string => `call_${index}`;
 
 const dataUrl = /^data:image\/[a-z0-9.+-]+;base64,/i;

@@ -1,4 +1,4 @@
-/** Output items in the form needed for completions. */
+/** The members of output items used for completions. */
 export interface Annotation {
   readonly type: string;
   readonly start_index?: number;
@@ -23,7 +23,7 @@ export interface OutputItem {
   readonly name?: string;
   readonly arguments?: string;
   readonly input?: string;
-  /** The image of an image item, in base64 or as an address. */
+  /** Image of an image item: base64, or a URL. */
   readonly result?: string | null;
   readonly content?: readonly OutputPart[] | null;
   readonly summary?: readonly OutputPart[] | null;
@@ -34,7 +34,7 @@ export interface OutputItem {
 
 const noParts: readonly OutputPart[] = [];
 
-/** The parts of a message, or the raw reasoning of a reasoning item. */
+/** The parts of a message, or of raw reasoning. */
 export const contentOf = ({ content }: OutputItem): readonly OutputPart[] =>
   Array.isArray(content) ? content : noParts;
 
@@ -43,10 +43,10 @@ export const summariesOf = ({ summary }: OutputItem): readonly OutputPart[] =>
 
 export const isRefusal = ({ type }: OutputPart): boolean => type === "refusal";
 
-/** The text of a part of any kind. */
+/** The text of a part: its text, or its refusal. */
 export const visibleText = ({ text, refusal }: OutputPart): string => text ?? refusal ?? "";
 
-/** Calls for the client. Calls of server tools and of providers' tools are not shown. */
+/** Whether an item is a call for the client. Calls of server tools and of the provider's own tools are not shown in completions. */
 export const isClientCall = ({ type }: OutputItem): boolean => type === "function_call" || type === "custom_tool_call";
 
 /** The image of an item as a URL; undefined for any other item. */
@@ -65,13 +65,13 @@ const heads: readonly (readonly [string, string])[] = [
 
 const formatOf = (base64: string): string => heads.find(([head]) => base64.startsWith(head))?.[1] ?? "png";
 
-/** @param url of the image @param index among the images of the answer */
+/** An image in a message as JSON. @param index number of the image in the answer */
 export const imageJson = (url: string, index: number): string =>
   `{"type":"image_url","image_url":{"url":${JSON.stringify(url)}},"index":${index}}`;
 
 /**
- * A citation in the form of completions; undefined for annotations without a counterpart.
- * @param offset characters of the answer before the part
+ * A citation in the form of completions; undefined for annotations without a counterpart.  @param offset number of characters in the answer before
+ * the part with the citation
  */
 export function annotationJson(annotation: Annotation, offset: number): string | undefined {
   if (annotation.type !== "url_citation") return undefined;

@@ -1,10 +1,10 @@
-/** Facts about an already converted message, for later messages and for the turn. */
+/** Facts about a converted message that are needed when a later request contains the same message, and for its turn. */
 import type { ElementNote } from "../../edge/turns/repeated-array.ts";
 import type { ChatMessage, ToolCall } from "./message.ts";
 
 interface NotedCall {
   readonly id: string;
-  /** Type of its result item. */
+  /** Type of the item for the call's result. */
   readonly result: string;
 }
 
@@ -12,16 +12,16 @@ const noCalls: readonly NotedCall[] = [];
 const message: ChatMessage = { role: "user", content: "" };
 
 export class ChatMessageNote implements ElementNote {
-  /** Number of its items. */
+  /** Number of items made from the message. */
   items = 0;
   readonly calls: readonly NotedCall[];
-  /** Name of the function called in the old form. */
+  /** Name of the called function, for a call in the form of the deprecated `functions`. */
   readonly called: string | undefined;
-  /** Name of the function answered, in the old form. */
+  /** Name of the function whose result the message is, in the form of the deprecated `functions`. */
   readonly answered: string | undefined;
-  /** Whether its reasoning is in a form that possibly only its provider can read. */
+  /** Whether the message contains reasoning in a form that may be readable only by its provider. */
   readonly isSealed: boolean;
-  /** Paths of its unknown fields. */
+  /** Paths of unknown fields in the message. */
   ignored: readonly string[] = [];
 
   constructor({ role, name, tool_calls: calls, function_call: call, reasoning_details: details }: ChatMessage) {

@@ -1,4 +1,4 @@
-/** Messages as checked by their shape. */
+/** Types of messages after the check of their shape. */
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 
 export interface ContentPart extends JsonObject {

@@ -17,22 +17,22 @@ import { type ChatInput, toInput } from "./input.ts";
 import { functionChoiceJson, functionsJson, toolChoiceJson, webSearchJson, writeTools } from "./tools.ts";
 
 export interface ChatHeaders {
-  /** Value of the header `x-session-id`, used when the body names no session. */
+  /** Session id from the header `x-session-id`, used when the body names no session. */
   readonly sessionId?: string | undefined;
   /** Whether `X-Service-Metadata` asks for the receipt. */
   readonly serviceMetadata: boolean;
-  /** Whether unrequested usage would break the client. */
+  /** Whether a usage chunk that the client did not request would break the client. */
   readonly omitsUsage?: boolean;
 }
 
-/** Settings of a request that affect the form of its answer. */
+/** Settings of a request that decide the form of its answer. */
 export interface AnswerForm {
   /** Whether a stream ends with a usage chunk without choices. */
   readonly wantsUsage: boolean;
-  /** Whether a stream has usage only on request. */
+  /** Whether a stream contains usage only if the client requested it. */
   readonly omitsUsage: boolean;
   readonly hidesReasoning: boolean;
-  /** Whether calls have the old form, because the request contains `functions`. */
+  /** Whether calls have the form of the deprecated `functions`, since the request contains `functions`. */
   readonly oldCalls: boolean;
 }
 
@@ -45,10 +45,7 @@ export interface ChatRequest {
 const none = new Uint8Array();
 const known = new KnownFields(Object.keys(chatRequestShape.fields));
 
-/**
- * @param members of the body
- * @throws Fault INVALID_REQUEST with every problem in the body's shape, or the first other problem
- */
+/** @param members top-level members of the body  @throws Fault INVALID_REQUEST with every problem in the body's shape, or the first other problem */
 export function parseChatRequest(body: Buffer, members: readonly JsonMember[], headers: ChatHeaders): ChatRequest {
   const arrays = new ChatArrays(body, members);
   const problems = new Problems((path) => arrays.addIgnored(path));
@@ -75,7 +72,7 @@ export function parseChatRequest(body: Buffer, members: readonly JsonMember[], h
   return { request, form, names: new ChatFieldNames(input.places, fields) };
 }
 
-/** Limits the text a client can have repeated in headers and receipts. */
+/** Maximum number of unsent fields named in headers and receipts, since a client chooses how many there are. */
 const maxUnsent = 16;
 
 const hasFunctions = ({ functions }: ChatFields): boolean => functions !== null && functions !== undefined;
@@ -94,7 +91,7 @@ function buildTurn(
   if (fields.models) request.models = fields.models;
   request.inputJson = input.json;
   request.stream = fields.stream ?? false;
-  // The old form of an answer has room for only one call.
+  // With `functions`, an answer has room for one call only.
   request.parallelToolCalls = hasFunctions(fields) ? false : (fields.parallel_tool_calls ?? undefined);
   request.toolsJson = allToolsJson(body, members, fields, arrays);
   request.toolChoiceJson = choiceJson(fields);
@@ -108,7 +105,7 @@ function buildTurn(
   request.user = fields.user ?? undefined;
   request.safetyIdentifier = fields.safety_identifier ?? undefined;
   request.promptCacheKey = fields.prompt_cache_key ?? undefined;
-  // Groq's name for its standard tier.
+  // "on_demand" is Groq's name for its standard tier.
   request.serviceTier = fields.service_tier === "on_demand" ? "default" : (fields.service_tier ?? "");
   request.echoUpstreamBody = fields.debug?.echo_upstream_body ?? false;
   request.imageConfigJson = bytesOf("image_config");
@@ -143,7 +140,7 @@ function choiceJson({ tool_choice: choice, function_call: old }: ChatFields): Ui
   return old ? Buffer.from(functionChoiceJson(old)) : none;
 }
 
-/** The schema stays in the client's bytes. */
+/** The response format of a turn. A JSON schema is copied from the client's bytes without parsing. */
 function formatJson(body: Buffer, members: readonly JsonMember[], { response_format: format }: ChatFields): Uint8Array {
   if (!format || format.type === "text") return none;
   const span = findMember(members, "response_format")!;
@@ -158,7 +155,7 @@ function reasoningJson({ reasoning, reasoning_effort: effort }: ChatFields): Uin
   return Buffer.from(JSON.stringify(effort ? { ...settings, effort } : settings));
 }
 
-/** Encrypted reasoning is requested wherever there may be some: this format has no field for the request. */
+/** Additional output to request. Encrypted reasoning is requested whenever the model may reason, since the chat format has no field to ask for it. */
 function additions({ logprobs, reasoning, reasoning_effort: effort }: ChatFields, { hasSealed }: ChatInput): string[] {
   const include = logprobs ? ["message.output_text.logprobs"] : [];
   const thinks = reasoning || (effort && effort !== "none") || hasSealed;
@@ -168,7 +165,7 @@ function additions({ logprobs, reasoning, reasoning_effort: effort }: ChatFields
 
 const compression = "context-compression";
 
-/** `transforms` is an alias of the plugin context-compression; the plugin itself takes precedence. */
+/** Plugins of a request. `transforms` is an alias of the plugin context-compression; a plugin given under its own name takes precedence. */
 function plugins({ plugins, transforms }: ChatFields): Plugin[] {
   const given = plugins ?? [];
   if (!transforms || given.some(({ id }) => id === compression)) return given.length === 0 ? [] : pluginMessages(given);

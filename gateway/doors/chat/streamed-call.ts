@@ -1,4 +1,4 @@
-/** A call for the client while it streams: its id and name first, then the pieces of its arguments. */
+/** A call for the client while it streams: its id and name come first, then pieces of its arguments. */
 import { append } from "@sluice/proto/lib/text/append.js";
 import { toJsonString } from "../../edge/turns/json.ts";
 import type { ChunkText } from "./chunk-text.ts";
@@ -6,13 +6,13 @@ import type { OutputItem } from "./item.ts";
 
 export class StreamedCall {
   readonly #chunks: ChunkText;
-  /** The members of a delta around a piece of the text. */
+  /** The members of a delta before a piece of the arguments; `#after` has those after it. */
   readonly #before: string;
   readonly #after: string;
   readonly #isCustom: boolean;
   #shown = "";
 
-  /** @param number of the call in the answer @param old whether the request had `functions` */
+  /** @param number number of the call in the answer, from 0 @param old whether calls have the form of the deprecated `functions` */
   constructor(chunks: ChunkText, item: OutputItem, number: number, old: boolean) {
     const { type, call_id: id = "", name = "" } = item;
     this.#chunks = chunks;
@@ -34,7 +34,7 @@ export class StreamedCall {
     this.#chunks.delta(this.#before + toJsonString(delta) + this.#after);
   }
 
-  /** Shows the rest of the text. */
+  /** Writes the text of the call that has not been streamed. */
   finish({ arguments: written, input }: OutputItem): void {
     const whole = (this.#isCustom ? input : written) ?? "";
     if (whole.startsWith(this.#shown)) this.grow(whole.slice(this.#shown.length));

@@ -8,23 +8,23 @@ import { type Annotation, type OutputItem, annotationJson, contentOf, isRefusal,
 
 export class StreamedMessage {
   readonly #chunks: ChunkText;
-  /** Characters of `content` before each part. */
+  /** Number of characters of `content` before each part. */
   readonly #offsets: number[] = [];
-  /** Number of annotations already shown, by part. */
+  /** Number of annotations already written, by part. */
   readonly #annotated: number[] = [];
   #part = -1;
   #isRefusal = false;
-  /** The shown text of the last part. */
+  /** Streamed text of the last part. */
   #shown = "";
   #length: number;
 
-  /** @param before the previous message in the answer */
+  /** @param before the previous message of the answer, whose text precedes this one in `content` */
   constructor(chunks: ChunkText, before: StreamedMessage | undefined) {
     this.#chunks = chunks;
     this.#length = before === undefined ? 0 : before.#whole();
   }
 
-  /** Characters of `content` up to the end of the last part. */
+  /** Number of characters of `content` up to the end of the last part. */
   #whole(): number {
     return this.#length + (this.#isRefusal ? 0 : codePointLength(this.#shown));
   }
@@ -52,7 +52,7 @@ export class StreamedMessage {
     if (json !== undefined) this.#chunks.delta(`"annotations":[${json}]`);
   }
 
-  /** Shows the rest of the text and of the annotations. */
+  /** Writes the text and the annotations that have not been streamed. */
   finish(item: OutputItem): void {
     const parts = contentOf(item);
     for (let index = 0; index < parts.length; index++) {
@@ -69,13 +69,13 @@ export class StreamedMessage {
     }
   }
 
-  /** The unshown rest of a text; empty when it begins differently. */
+  /** The part of a complete text that has not been streamed; empty if the text begins differently. */
   #rest(part: number, whole: string): string {
     if (part !== this.#part) return part > this.#part ? whole : "";
     return whole.startsWith(this.#shown) ? whole.slice(this.#shown.length) : "";
   }
 
-  /** Whether text of the part can still be shown: text of an earlier part cannot. */
+  /** Whether text of a part can still be written, which is not so for a part before the last one. Begins the part if it is new. */
   #reach(part: number, refusal: boolean): boolean {
     if (part === this.#part) return refusal === this.#isRefusal;
     if (part < this.#part) return false;

@@ -1,4 +1,4 @@
-/** Reasoning while it streams: as text, and as entries for clients to send back. */
+/** Reasoning while it streams: written as text, and as entries of `reasoning_details` for clients to send back. */
 import { append } from "@sluice/proto/lib/text/append.js";
 import { toJsonString } from "../../edge/turns/json.ts";
 import type { ChunkText } from "./chunk-text.ts";
@@ -11,18 +11,18 @@ type Kind = "reasoning.text" | "reasoning.summary";
 export class StreamedReasoning {
   readonly #chunks: ChunkText;
   readonly #id: string;
-  /** The item as it began, with its format and no signature yet. */
+  /** The reasoning item at its beginning, with its format but still without signature. */
   readonly #begun: OutputItem;
-  /** Index of the last entry of the answer. */
+  /** Index of the last entry written to `reasoning_details`. */
   #index: number;
   #kind: Kind | undefined = undefined;
   #part = -1;
-  /** The shown text of the last part. */
+  /** Streamed text of the last part. */
   #shown = "";
-  /** Index of the last entry with raw reasoning. */
+  /** Index of the last entry with raw reasoning in `reasoning_details`. */
   #textIndex: number | undefined = undefined;
 
-  /** @param before the previous reasoning in the answer @param place of the reasoning in the answer */
+  /** @param before the previous reasoning of the answer @param place position of the reasoning in the answer */
   constructor(chunks: ChunkText, item: OutputItem, before: StreamedReasoning | undefined, place: ReasoningPosition) {
     this.#chunks = chunks;
     this.#id = toPositionedId(item.id, place);
@@ -38,7 +38,7 @@ export class StreamedReasoning {
     this.#grow("reasoning.summary", part, delta);
   }
 
-  /** Shows the rest of the texts, and then the data by which the provider recognizes its reasoning. */
+  /** Writes the text that has not been streamed, and then the data that the provider needs to recognize its reasoning. */
   finish(item: OutputItem): void {
     const contents = contentOf(item);
     this.#finishParts("reasoning.summary", summariesOf(item).map(visibleText));
@@ -64,7 +64,7 @@ export class StreamedReasoning {
     return this.#canBegin(kind, part) ? whole : "";
   }
 
-  /** Raw reasoning may follow summaries, and a part the parts before it. */
+  /** Whether a part can follow the parts so far: raw reasoning may follow a summary, and a part only parts with lower numbers. */
   #canBegin(kind: Kind, part: number): boolean {
     return kind === this.#kind ? part > this.#part : this.#kind === undefined || kind === "reasoning.text";
   }
@@ -74,7 +74,7 @@ export class StreamedReasoning {
     if (kind !== this.#kind || part !== this.#part) {
       if (!this.#canBegin(kind, part)) return;
       this.#begin(kind, part);
-      // Every part but the first of the answer is a new paragraph.
+      // Every part except the answer's first begins a new paragraph.
       if (this.#index > 0) shown = reasoningPartSeparator + delta;
     }
     this.#shown = append(this.#shown, delta);

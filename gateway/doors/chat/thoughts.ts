@@ -14,7 +14,7 @@ class Thought {
   #data = "";
   place: ReasoningPosition | undefined = undefined;
 
-  /** Whether an entry can belong to this item: it has the same id, or, without ids, its kind may follow the entries so far. */
+  /** Whether an entry belongs to this item: it has the same id or, if an id is missing, it can follow the item's entries so far. */
   takes({ type, id }: ReasoningDetail): boolean {
     if (id && this.#id) return id === this.#id;
     if (type === "reasoning.text") return this.#data === "" && this.#signature === "";
@@ -31,7 +31,7 @@ class Thought {
     else this.#grow(this.#texts, entry.text ?? "", entry.index);
   }
 
-  /** Streamed entries with the same index are pieces of one text. */
+  /** Adds an entry's text. Streamed entries with the same index are pieces of one text. */
   #grow(parts: string[], text: string, index: number | null | undefined): void {
     const isPiece = parts.length > 0 && (index === this.#place || typeof index !== "number");
     this.#place = index;
@@ -52,7 +52,7 @@ class Thought {
 const partsJson = (type: string, texts: readonly string[]): string =>
   `[${texts.map((text) => `{"type":"${type}","text":${JSON.stringify(text)}}`).join(",")}]`;
 
-/** A reasoning item as JSON, with its place in the message. */
+/** A reasoning item as JSON, with its position in the message. */
 export interface PositionedReasoning {
   readonly json: string;
   readonly place: ReasoningPosition;
@@ -60,7 +60,7 @@ export interface PositionedReasoning {
 
 const beginning: ReasoningPosition = { afterText: false, calls: 0 };
 
-/** The reasoning items of an assistant message, in their order. */
+/** The reasoning items of an assistant message in their order, from whichever of the fields for reasoning the client sent. */
 export function positionReasoning({
   reasoning_details: details,
   reasoning,
@@ -71,13 +71,13 @@ export function positionReasoning({
   if (details && details.length > 0) return thoughtsIn(details);
   const plain = reasoning || reasoningContent;
   const texts = plain ? [plain] : thinkingIn(content);
-  // DeepSeek answers 400 to a call of a thinking model without the field, so an empty one is a thought as well.
+  // DeepSeek answers 400 if a thinking model's message with calls lacks the field, so an empty field also becomes a reasoning item.
   if (texts.length === 0 && !(reasoningContent === "" && calls?.length)) return [];
   const parts = partsJson("reasoning_text", texts);
   return [{ json: `{"type":"reasoning","summary":[],"content":${parts}}`, place: beginning }];
 }
 
-/** The reasoning among the parts of a text, as in answers of Mistral's models. */
+/** Reasoning in the content parts of a message, where Mistral's models put it. */
 function thinkingIn(content: ChatMessage["content"]): readonly string[] {
   if (typeof content !== "object" || content === null) return [];
   const textsOf = ({ thinking }: ContentPart): readonly string[] =>

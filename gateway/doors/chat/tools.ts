@@ -1,4 +1,4 @@
-/** Converts tools and the tool choice to the form of a turn. Parameters stay in the client's bytes. */
+/** Converts tools and the tool choice to the form of a turn. JSON schemas of parameters are copied from the client's bytes. */
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { type ByteSpan, elementsOf, memberOf } from "@sluice/proto/lib/json/span.js";
 import { toJsonString } from "../../edge/turns/json.ts";
@@ -16,9 +16,9 @@ interface CustomTool {
   readonly format?: { readonly type: string; readonly grammar?: Grammar } | null;
 }
 
-/** A checked tool. */
+/** A tool after the check of its shape. */
 export interface Tool extends JsonObject {
-  /** Absent from functions of Mistral's clients. */
+  /** Type of the tool; Mistral's clients omit it for functions. */
   readonly type?: string;
   readonly custom?: CustomTool;
   readonly cache_control?: unknown;
@@ -41,9 +41,9 @@ export interface WebSearchOptions {
   readonly user_location?: { readonly approximate: JsonObject } | null;
 }
 
-/** Facts about an already converted tool: only its unknown fields are needed. */
+/** Facts about a tool converted for an earlier request: of a known tool, only the unknown fields are needed again. */
 export class ChatToolNote implements ElementNote {
-  /** Paths of its unknown fields. */
+  /** Paths of unknown fields in the tool. */
   readonly ignored: readonly string[];
 
   constructor(ignored: readonly string[]) {
@@ -67,7 +67,7 @@ interface ToolArrays {
   ignoredIn(element: string): readonly string[] | undefined;
 }
 
-/** Writes the tools of a turn, followed by equivalents of tools, with a comma. */
+/** Writes the tools of a turn, each followed by a comma, and then the text `after`. */
 export function writeTools(body: Buffer, tools: readonly Tool[], arrays: ToolArrays, after: string): Buffer {
   const array = arrays.tools;
   for (let index = array.known; index < tools.length; index++) {
@@ -83,7 +83,7 @@ function toolJson(body: Buffer, { start, end }: ByteSpan, tool: Tool): string {
   const marked = mark ? `"cache_control":${JSON.stringify(mark)},` : "";
   if (type === "function" || type === undefined) {
     const inner = memberOf(body, start, "function")!;
-    // Some clients put the cache mark into the function.
+    // Some clients put the cache mark into the member `function` instead of the tool.
     const isInside = memberOf(body, inner.start, "cache_control") !== undefined;
     return functionJson(body.toString("utf8", inner.start, inner.end), isInside ? "" : marked);
   }
@@ -91,8 +91,8 @@ function toolJson(body: Buffer, { start, end }: ByteSpan, tool: Tool): string {
 }
 
 /**
- * @param json an object with a name: its members may follow a comma
- * @param marked its cache mark as a member with a comma after it
+ * A function as a tool of a turn.  @param json object with at least a name, so its members can follow a comma  @param marked the tool's cache mark as
+ * a JSON member, followed by a comma
  */
 const functionJson = (json: string, marked = ""): string => `{"type":"function",${marked}${json.slice(1)}`;
 
@@ -104,7 +104,7 @@ function customJson({ name, description, format }: CustomTool, marked: string): 
   return `{"type":"custom",${marked}"name":${toJsonString(name)}${jsonMember("description", description)}${shown}}`;
 }
 
-/** @param span of `functions` in the body @returns each with a comma after it */
+/** The functions as tools of a turn, each followed by a comma. @param span place of `functions` in the body */
 export const functionsJson = (body: Buffer, span: ByteSpan): string =>
   elementsOf(body, span.start)
     .map(({ start, end }) => `${functionJson(body.toString("utf8", start, end))},`)

@@ -2,7 +2,7 @@
 import type { Usage } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { chargeMembers, totalCost } from "@sluice/proto/lib/responses/charges.js";
 
-/** `null` when no usage is known. */
+/** `usage` as JSON; `null` when no usage is known. */
 export function completionUsageJson(value: Usage | undefined): string {
   if (!value) return "null";
   return (
@@ -13,7 +13,7 @@ export function completionUsageJson(value: Usage | undefined): string {
   );
 }
 
-/** Usage of withheld answers: sums without details. */
+/** Usage of an answer that was not delivered: sums without details. */
 export const withheldCompletionUsageJson = ({ inputTokens, outputTokens, cost }: Usage): string =>
   `{"prompt_tokens":${inputTokens},"completion_tokens":${outputTokens},"total_tokens":${inputTokens + outputTokens}` +
   `${cost ? `,"cost":${totalCost(cost)}` : ""}}`;

@@ -1,9 +1,9 @@
-/** Assembles the reasoning of a whole answer: as one text, and as entries for clients to send back. */
+/** Assembles the reasoning of a complete answer: as one text, and as entries of `reasoning_details` for clients to send back. */
 import { toJsonString } from "../../edge/turns/json.ts";
 import { type ReasoningPosition, detailJson, toPositionedId, encryptedReasoningJson } from "./details.ts";
 import { type OutputItem, contentOf, summariesOf, visibleText } from "./item.ts";
 
-/** Separator of reasoning parts, each of which is an independent text. */
+/** Separator of reasoning parts, since each part is a text of its own. */
 export const reasoningPartSeparator = "\n\n";
 
 export class CollectedReasoning {
@@ -33,7 +33,7 @@ export class CollectedReasoning {
     this.#details.push(detailJson(kind, text, item.id, this.#details.length, isLast ? item : undefined));
   }
 
-  /** Members of the message with leading commas. */
+  /** Members of the message about reasoning, with leading commas. */
   members(): string {
     if (this.#details.length === 0) return "";
     const text =

@@ -1,4 +1,4 @@
-/** Serves POST /embeddings/dry-run: shows how POST /embeddings would decide about the same body. */
+/** Serves POST /embeddings/dry-run: shows how POST /embeddings would treat the same body. */
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { EdgeContext } from "../../edge/http/context.ts";
@@ -8,8 +8,8 @@ import { type EmbeddingsDeps, embeddingsDoor } from "./handler.ts";
 import { parseEmbeddings } from "./request.ts";
 
 /**
- * Returns the receipt as JSON.
- * @throws Fault as the request would before the call of a provider; a block is reported in the receipt
+ * Returns the receipt as JSON.  @throws Fault for whatever refuses the request before a provider is called, except that the receipt reports a block
+ * by a guardrail
  */
 export async function embedDryRun(parts: EmbeddingsDeps, context: EdgeContext): Promise<Uint8Array> {
   const { body, members } = await readWholeBody(parts.limits, context, embeddingsDoor);

@@ -28,7 +28,7 @@ import { type EmbeddingsReading, parseEmbeddings } from "./request.ts";
 
 export interface EmbeddingsDeps extends EmbeddingsReading, TurnOpeningDeps {
   readonly limits: Limits;
-  /** Connection to an inference process, in rotation. */
+  /** Connection to an inference process; calls rotate over the processes. */
   readonly inference: Client;
   readonly token: ServiceToken;
   readonly refusals: Pick<Refusals, "note">;
@@ -45,7 +45,7 @@ export const embeddingsDoor = {
   refersToItems: false,
 } as const;
 
-/** @throws Fault */
+/** Serves the request. @throws Fault */
 export const embed = (parts: EmbeddingsDeps, context: EdgeContext): Promise<void> =>
   openTurn(parts, new EmbedCall(parts, context));
 
@@ -101,7 +101,7 @@ class EmbedCall implements OpeningCall<ReadEmbeddings> {
       if (answer.usage) this.admission?.meter?.noteUsage(answer.usage);
       const { generationId } = answer;
       const json = answerJson(answer, compat);
-      // The turn's id arrives with its answer: failed requests are not captured.
+      // Content can be captured only once the answer has brought the generation id, so failed requests are not captured.
       const isCaptured = this.caller.capturesContent && mayKeepContent(this, request, source);
       const captured = isCaptured ? captures.begin(this, { request, generationId }, source.body) : undefined;
       captured?.add(json.toString());
@@ -112,7 +112,7 @@ class EmbedCall implements OpeningCall<ReadEmbeddings> {
     }
   }
 
-  /** Repeats a call that its process could not begin. */
+  /** Repeats a call once if its process could not begin it. */
   async #requestEmbedding(request: EmbedRequest): Promise<EmbedResponse> {
     try {
       return await this.#requestOnce(request);

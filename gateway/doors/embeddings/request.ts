@@ -1,4 +1,4 @@
-/** Parses the body of POST /embeddings into its RPC message. The input stays in the client's bytes. */
+/** Parses the body of POST /embeddings into its RPC message. The input is copied from the client's bytes. */
 import type { IncomingHttpHeaders } from "node:http";
 import { embeddingsRequest } from "@sluice/proto/contract/request/embeddings.js";
 import { type PreferencesJson, preferencesMessage } from "@sluice/proto/contract/request/preferences.js";
@@ -11,7 +11,7 @@ import { readValue, subtreeBytes } from "../../edge/turns/json.ts";
 import { readTags, readTimeout, wantsServiceMetadata } from "../../edge/turns/prepare.ts";
 import { KnownFields } from "../../edge/turns/unknown-fields.ts";
 
-/** The process settings for parsing a request. */
+/** Settings of the process for parsing embeddings requests. */
 export interface EmbeddingsReading {
   readonly access: Pick<Access, "generation">;
   readonly limits: Pick<Limits, "body_bytes" | "turn_ms">;
@@ -20,7 +20,7 @@ export interface EmbeddingsReading {
 
 const known = new KnownFields(Object.keys(embeddingsRequest.fields));
 
-/** @throws Fault INVALID_REQUEST with every problem except those of the input, which inference-svc checks */
+/** @throws Fault INVALID_REQUEST with every problem except those in the input, which inference-svc checks */
 export function parseEmbeddings(
   { access, limits, compat }: EmbeddingsReading,
   headers: IncomingHttpHeaders,
@@ -53,7 +53,7 @@ export function parseEmbeddings(
   };
 }
 
-/** The fields of a body, after its check. */
+/** The fields of a body after the check of its shape. */
 interface EmbeddingFields {
   readonly model: string;
   readonly encoding_format?: string | null;

@@ -13,7 +13,7 @@ const deltaTypes: Readonly<Record<DeltaField, string>> = {
 
 export class BlockWriter {
   #text = "";
-  /** Number of the open block, or of the next. */
+  /** Number of the open block, or of the next one. */
   #block = 0;
 
   event(name: string, json: string): void {

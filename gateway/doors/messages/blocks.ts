@@ -7,7 +7,7 @@ import type { BlockJson } from "./block-json.ts";
 import { serverBlocks } from "./server-blocks.ts";
 import { type ThinkingBlock, toThinkingBlock } from "./thinking.ts";
 
-/** @returns the blocks in the order of the item; none for an empty item */
+/** @returns the blocks of an item, in order; none for an item without content */
 export function toBlocks(item: JsonObject): readonly BlockJson[] {
   switch (item["type"]) {
     case "message":
@@ -33,13 +33,16 @@ export const partsOf = ({ content }: JsonObject): readonly JsonObject[] =>
 export const partText = ({ text, refusal }: JsonObject): string =>
   typeof text === "string" ? text : typeof refusal === "string" ? refusal : "";
 
-/** A block of a tool call as its stream begins: the input follows in deltas. */
+/** The start of a tool call's block; the input of the call follows in deltas. */
 export const toToolUseStart = ({ call_id: id, name }: JsonObject): string =>
   `{"type":"tool_use","id":${JSON.stringify(wordId(String(id)))},"name":${JSON.stringify(name)}}`;
 
 const toolUse = (item: JsonObject): BlockJson => ({ json: toToolUseStart(item), inputJson: toInput(item) });
 
-/** Clients require an object. Arguments of any other form come from a model that was cut off or made an error. */
+/**
+ * The input of a call as JSON object, since clients require an object. Arguments in any other form come from a model that was cut off or made an
+ * error, and are wrapped.
+ */
 function toInput({ type, arguments: json, input }: JsonObject): string {
   if (type === "custom_tool_call") return JSON.stringify({ input });
   const text = typeof json === "string" ? json : "";
@@ -57,7 +60,7 @@ export interface Citation {
   readonly json: string;
 }
 
-/** @param passage the cited text, for sources without an excerpt. @returns undefined for sources other than web pages */
+/** @param passage the cited part of the answer, used if the source has no excerpt @returns undefined for sources other than web pages */
 export function toCitation(annotation: unknown, passage: string): Citation | undefined {
   if (!isObject(annotation) || annotation["type"] !== "url_citation") return undefined;
   const { url, title, start_index: start, end_index: end, content } = annotation;
@@ -72,7 +75,7 @@ export function toCitation(annotation: unknown, passage: string): Citation | und
   return { start, end, json };
 }
 
-/** Each cited passage is a separate block. */
+/** Blocks of a text. Each cited passage becomes a block of its own. */
 function textBlocks(part: JsonObject): readonly BlockJson[] {
   const text = partText(part);
   if (text === "") return [];
@@ -114,6 +117,6 @@ function passagesOf(annotations: readonly unknown[]): readonly Passage[] {
   return [...passages.values()].sort((one, other) => one.start - other.start);
 }
 
-/** Clients reject `citations: null`. */
+/** A text block. Without citations the member is left out, since clients reject `citations: null`. */
 const textJson = (text: string, citations: readonly string[]): string =>
   `{"type":"text","text":${toJsonString(text)}${citations.length > 0 ? `,"citations":[${citations.join(",")}]` : ""}}`;

@@ -15,7 +15,7 @@ import type { RequestedReasoning } from "./reasoning.ts";
 import type { RepeatedArrays } from "./repeated-arrays.ts";
 import { type McpServer, type MessagesTool, type ToolChoice, isClientTool } from "./tools.ts";
 
-/** A body with a checked shape. */
+/** A body after the check of its shape. */
 export interface MessagesBody extends RequestedReasoning {
   readonly model?: string;
   readonly models?: string[] | null;
@@ -41,11 +41,11 @@ export interface CheckedMessages {
   readonly fields: MessagesBody;
   readonly betas: string[];
   readonly session: string | undefined;
-  /** Paths of unknown fields below the body's own fields. */
+  /** Paths of unknown fields inside of the body's own fields. */
   readonly unread: readonly string[];
 }
 
-/** @throws Fault INVALID_REQUEST with every problem detectable here */
+/** @throws Fault INVALID_REQUEST with every problem that can be found without converting the body */
 export function checkMessages(
   arrays: RepeatedArrays,
   { headers, sessionId }: Pick<DoorContext, "headers" | "sessionId">,
@@ -62,17 +62,20 @@ export function checkMessages(
   return { fields, betas, session, unread: arrays.unread.filter((path) => isUnread(path, fields)) };
 }
 
-/** Whether a field outside of the shape is unknown. Fields of the body itself are looked up by name, and context edits are passed to the provider unchanged. */
+/**
+ * Whether a field unknown to the shape is also unknown to Sluice. Top-level fields are looked up by name elsewhere, and context edits reach the
+ * provider unchanged.
+ */
 function isUnread(path: string, { tools }: MessagesBody): boolean {
   const [list, index] = path.split(".");
   if (index === undefined || list === "context_management") return false;
-  // A cache mark is known, also on a tool passed on unchanged.
+  // Fields of a cache mark are known, even on a tool that is passed on unchanged.
   if (path.includes(".cache_control.")) return true;
   const tool = list === "tools" ? tools?.[Number(index)] : undefined;
   return tool === undefined || !isClientTool(tool);
 }
 
-/** The error code that makes clients with threads send whole conversations. */
+/** The error with the code that makes clients with thread support send whole conversations. */
 function threadRefused(): Fault {
   return new Fault(
     FaultReason.INVALID_REQUEST,
@@ -88,7 +91,7 @@ function threadRefused(): Fault {
   );
 }
 
-/** Names of beta features are passed on unchanged. */
+/** Reads the names of beta features, which are passed on unchanged. */
 function readBetas({ "anthropic-beta": header }: IncomingHttpHeaders, problems: Problems): string[] {
   if (header === undefined) return [];
   const names = [header].flat().flatMap((value) => value.split(",").map((name) => name.trim()));

@@ -1,4 +1,7 @@
-/** Tools that Anthropic's models know by type and clients run, as functions (https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview). */
+/**
+ * Tools of Anthropic that clients run, such as its text editor, described as functions for models not trained on them
+ * (https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview).
+ */
 import type { ToolFamily } from "../../contract/messages/tools.ts";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 

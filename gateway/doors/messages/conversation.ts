@@ -22,15 +22,15 @@ export interface Message {
   readonly content: string | readonly Block[];
 }
 
-/** Reads the inputs of calls in the client's text, because parsing and rewriting would round numbers. */
+/** Copies the inputs of calls from the client's bytes, because parsing and rewriting would round large numbers. */
 export class CallInputTexts {
   readonly #body: Buffer;
   readonly #messages: { spanOf(index: number): ByteSpan };
-  /** The message of the last located blocks: it can have thousands. */
+  /** Number of the message whose blocks were located last: locating them again for each of thousands of calls would be slow. */
   #message = -1;
   #blocks: readonly ByteSpan[] = [];
 
-  /** @param messages of the body */
+  /** @param messages places of the messages in the body */
   constructor(body: Buffer, messages: { spanOf(index: number): ByteSpan }) {
     this.#body = body;
     this.#messages = messages;
@@ -55,39 +55,42 @@ interface PlacedPart {
 }
 
 export class Conversation {
-  /** The block or message that each item was made from. */
+  /** For each item, the block or message of the request from which it was made. */
   readonly places: ItemPaths[] = [];
-  /** Names of tools found by a search of the client or the provider. */
+  /** Names of tools that a search by the client or the provider has found. */
   readonly found = new Set<string>();
-  /** Fields that reach no provider. */
+  /** Fields of the request that reach no provider. */
   readonly unsent: Unsent[] = [];
-  /** Ids of the calls of functions so far. */
+  /** Ids of the function calls so far. */
   readonly #calls = new Set<string | undefined>();
   readonly #inputs: CallInputTexts;
   readonly #onUnsent: OnFieldNotSent = (path, reason) => void this.#note.unsent.push({ path, reason });
   #json = "";
   #note = new MessageNote();
   /** Results within the message. */
-  /** Results of the calls that are still to come in the message. */
+  /** Results, in this message, of calls that have not been read yet. */
   #results = new Map<string | undefined, Block>();
 
   constructor(inputs: CallInputTexts) {
     this.#inputs = inputs;
   }
 
-  /** Items of the last message read, each with a comma after it. */
+  /** Items of the message read last, each followed by a comma. */
   get json(): string {
     return this.#json;
   }
 
-  /** Text and a list with a single text give the same item: a client changing between them keeps the provider's cache. */
+  /**
+   * Reads the system prompt. A text and a list with one text give the same item, so a client that alternates between both keeps its hits in the
+   * provider's cache.
+   */
   readSystem(content: string | readonly Block[], path: string): void {
     this.#begin();
     this.#addMessage("system", this.#parts(content, path), path);
     this.skip(this.#note);
   }
 
-  /** Records a message converted in an earlier request. */
+  /** Takes over the facts about a message converted in an earlier request. */
   skip({ places, calls, found, unsent }: MessageNote): void {
     for (const place of places) this.places.push(place);
     for (const id of calls) this.#calls.add(id);
@@ -95,7 +98,7 @@ export class Conversation {
     for (const field of unsent) this.unsent.push(field);
   }
 
-  /** Reads a message; `json` then contains its items. */
+  /** Reads a message; afterwards `json` contains its items. */
   read({ role, content }: Message, index: number): MessageNote {
     this.#begin();
     const message = `messages.${index}`;
@@ -147,7 +150,7 @@ export class Conversation {
     this.#addMessage("user", parts, message);
   }
 
-  /** @throws Fault INVALID_REQUEST for a result without its call */
+  /** Writes the result of a tool. @throws Fault INVALID_REQUEST for a result without its call */
   #result(block: Block, path: string): void {
     const { content = "", cache_control: mark } = block;
     if (!this.#calls.has(block.tool_use_id)) {
@@ -157,9 +160,9 @@ export class Conversation {
     if (Array.isArray(blocks)) this.#noteFound(blocks as readonly Block[]);
     const isPlain = typeof blocks === "string" && (!mark || blocks === "");
     const parts = isPlain ? [] : this.#resultParts(blocks, mark, path);
-    // A mark needs a part, but an empty result has none.
+    // A cache mark needs a part to stand on, but an empty result has none.
     if (mark && parts.length === 0) this.#onUnsent(`${path}.cache_control`, "the result is empty");
-    // Text without a mark stays text.
+    // A text without a cache mark stays a string.
     const output = isPlain ? toJsonString(blocks) : parts.length === 0 ? '""' : partsJson(parts);
     const status = block.is_error === true ? ',"status":"incomplete"' : "";
     const id = toJsonString(block.tool_use_id!);
@@ -206,7 +209,7 @@ export class Conversation {
     this.#addMessage("assistant", textParts, at);
   }
 
-  /** Citations of web pages stay with their text; document citations have no counterpart. */
+  /** A text part of the assistant. Its citations of web pages stay with it; citations of documents have no counterpart in a turn. */
   #saidPart(block: Block, path: string): InputPart {
     if (block.type !== "text")
       return toAnswerText({ type: "text", text: describeCall(block, this.#takeResult(block)) });
@@ -241,7 +244,10 @@ export class Conversation {
     }
   }
 
-  /** A result belongs to the first call with its id. Written for each of them, it made a body of 0.5 MB an input of 100 MB. */
+  /**
+   * The result of a call, which only the first call with its id gets. Repeating the result for every call with that id could turn a body of 0.5 MB
+   * into an input of 100 MB.
+   */
   #takeResult({ id }: Block): Block | undefined {
     const result = this.#results.get(id);
     this.#results.delete(id);
@@ -254,7 +260,7 @@ export class Conversation {
   }
 }
 
-/** The results of server tool calls, by call id; the first of several counts. */
+/** Results of server tool calls by call id; for a repeated id, the first result. */
 function serverResultsIn(blocks: readonly Block[]): Map<string | undefined, Block> {
   const results = new Map<string | undefined, Block>();
   for (const block of blocks) {

@@ -6,7 +6,7 @@ import { type CountTokensDeps, countTokens } from "../../edge/turns/count-tokens
 import { nameFaultFields } from "../../edge/turns/field-names.ts";
 import { parseMessages } from "./request.ts";
 
-/** @throws Fault */
+/** Answers with the number of tokens. @throws Fault */
 export async function countMessage(parts: CountTokensDeps, context: EdgeContext): Promise<void> {
   const read = { headers: context.req.headers, sessionId: undefined, serviceMetadata: false };
   const tokens = await countTokens(parts, context, (body, members) => {

@@ -1,10 +1,10 @@
-/** Failures in Anthropic's form: `{"type": "error", "error": {"type", "message"}, "request_id"}`. */
+/** Errors in Anthropic's form: `{"type": "error", "error": {"type", "message"}, "request_id"}`. */
 import { errorTypeOf } from "../../contract/messages/error.ts";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { AnswerIds, FaultForm } from "../../edge/http/errors.ts";
 import { serviceMetadataMembers } from "@sluice/proto/lib/responses/service-metadata.js";
 
-/** The members of a failure, in an answer and in a stream. */
+/** The members of an error, in an answer and in a stream. */
 export function failureJson(fault: Fault, { requestId, metadataAlias, usageJson }: AnswerIds = {}): string {
   const { status, metadata } = fault;
   const overflow = describeOverflow(fault);
@@ -20,7 +20,10 @@ export function failureJson(fault: Fault, { requestId, metadataAlias, usageJson 
   );
 }
 
-/** Anthropic's own error text for a prompt beyond the limit: Claude Code and other clients parse its figures, and then compact. */
+/**
+ * Matches Anthropic's own error text for a prompt beyond the limit. The text must not change: Claude Code and other clients parse its figures and
+ * then compact the conversation.
+ */
 const ownWords = /prompt is too long: \d+ tokens > \d+ maximum|exceed context limit: \d+ \+ \d+ > \d+/;
 
 function describeOverflow({ metadata, message }: Fault): string | undefined {

@@ -1,8 +1,6 @@
 /**
- * Converts turn events to the server-sent events of the Messages format.
- *
- * Blocks follow one another, since clients take the last block as the growing one. Events of an item that begins while another is open wait for the end of
- * the open item.
+ * Converts turn events to the server-sent events of the Messages format. Blocks are written one after another, since clients add each delta to the
+ * last block. While an item is open, the events of another item wait for its end.
  */
 import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
@@ -14,7 +12,7 @@ import { type MessageIdentity, MessageState } from "./message.ts";
 import { noteItem } from "./object.ts";
 import { type StreamedItem, streamItem } from "./streamed-item.ts";
 
-/** The output index of an event's item; undefined for events of the turn. */
+/** The output index in an event; undefined for events that belong to no item. */
 function indexOf(event: TurnEvent["event"]): number | undefined {
   const { value } = event;
   return value !== undefined && "index" in value ? value.index : undefined;

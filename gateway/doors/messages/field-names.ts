@@ -2,7 +2,7 @@
 import type { FieldNames } from "../../edge/turns/field-names.ts";
 import { parametersAt } from "../../edge/turns/parameters.ts";
 
-/** The place of an item, and those of its parts. */
+/** Path of an item in the request, and the paths of its parts. */
 export interface ItemPaths {
   readonly path: string;
   readonly parts?: readonly string[];
@@ -50,7 +50,7 @@ const fields = {
   anthropic_betas: "anthropic-beta",
 };
 
-/** @param tools paths of the tools of the turn */
+/** @param items for each input item, its path @param tools for each tool of the turn, its path */
 export const messageFieldNames = (items: readonly ItemPaths[], tools: readonly string[]): FieldNames => ({
   item: (index) => items[index]?.path,
   part: (item, part) => items[item]?.parts?.[part],

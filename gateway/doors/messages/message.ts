@@ -1,4 +1,4 @@
-/** The parts of a message outside of its blocks, whole or streamed: identity, model, end, usage. */
+/** The parts of a message other than its blocks: identity, model, end and usage, for a complete or streamed message. */
 import { type TurnEnd, type TurnEvent, TurnStatus, type Usage } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { serviceMetadataMembers } from "@sluice/proto/lib/responses/service-metadata.js";
@@ -7,11 +7,11 @@ import { failureJson } from "./errors.ts";
 import { messageUsageJson, startUsageJson } from "./usage.ts";
 
 export interface MessageIdentity {
-  /** msg_... */
+  /** Id of the message, `msg_...`. */
   readonly id: string;
-  /** The slug in the request. */
+  /** Slug of the model as requested. */
   readonly model: string;
-  /** Second name of `service_metadata`. */
+  /** Second name under which the answer contains `service_metadata`. */
   readonly metadataAlias: string | undefined;
   readonly names: FieldNames;
 }
@@ -19,11 +19,11 @@ export interface MessageIdentity {
 export class MessageState {
   readonly #identity: MessageIdentity;
   #model: string;
-  /** Prompt tokens, as far as known at the beginning. */
+  /** Number of prompt tokens known at the beginning, which may be an estimate. */
   #inputTokens = 0;
   #end: TurnEnd | undefined;
   #usage: Usage | undefined;
-  /** Whether the client has to run a tool. */
+  /** Whether the answer calls a tool that the client runs. */
   #calls = false;
   #refusal = "";
 
@@ -32,7 +32,7 @@ export class MessageState {
     this.#model = identity.model;
   }
 
-  /** Takes an event outside of items. */
+  /** Applies an event that belongs to no item. */
   apply(event: TurnEvent["event"]): void {
     if (event.case === "start") {
       this.#model = event.value.model;
@@ -41,7 +41,7 @@ export class MessageState {
     else if (event.case === "end") this.#end = event.value;
   }
 
-  /** Records a call for the client. */
+  /** Records that the answer calls a tool of the client. */
   called(): void {
     this.#calls = true;
   }
@@ -58,12 +58,12 @@ export class MessageState {
     return this.#usage && messageUsageJson(this.#usage);
   }
 
-  /** The message before its first block. */
+  /** The message as it begins, without blocks. */
   startJson(): string {
     return this.#json("", '"stop_reason":null,"stop_sequence":null', startUsageJson(this.#inputTokens));
   }
 
-  /** @param content blocks as JSON */
+  /** The complete message. @param content JSON of its blocks */
   wholeJson(content: string): string {
     return this.#json(content, this.#stopMembers(), this.#usageJson(), this.#receipt());
   }

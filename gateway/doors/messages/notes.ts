@@ -1,4 +1,4 @@
-/** Facts about already converted messages and tools, for the turn. */
+/** Facts about converted messages and tools that are needed when a later request contains them again, and for its turn. */
 import type { ElementNote } from "../../edge/turns/repeated-array.ts";
 import type { ItemPaths } from "./field-names.ts";
 import type { MessagesTool } from "./tools.ts";
@@ -12,15 +12,15 @@ export interface Unsent {
 }
 
 export class MessageNote implements ElementNote {
-  /** The block or message that each of its items was made from. */
+  /** For each item, the block or message of the request from which it was made. */
   readonly places: ItemPaths[] = [];
-  /** Ids of the calls of functions. */
+  /** Ids of the message's function calls. */
   readonly calls: (string | undefined)[] = [];
-  /** Names of tools found by a search. */
+  /** Names of tools that a search in the message has found. */
   readonly found: string[] = [];
-  /** Fields that reach no provider. */
+  /** Fields of the message that reach no provider. */
   readonly unsent: Unsent[] = [];
-  /** Paths of unknown fields. */
+  /** Paths of unknown fields in the message. */
   unread: readonly string[] = [];
 
   get standIn(): object {
@@ -34,13 +34,13 @@ export class MessageNote implements ElementNote {
   }
 }
 
-/** How a tool is offered: to the model, deferred for a search of the request or of the client, or not at all. */
+/** How a tool is offered to the model: shown, deferred until a search by the provider or the client finds it, or withheld. */
 export type ToolVisibility = "shown" | "deferred" | "withheld";
 
-/** A function: the only kind of tool that is remembered. */
+/** Facts about a function described by the client; other kinds of tools are converted again for each request. */
 export class ToolNote implements ElementNote {
   readonly standIn: MessagesTool;
-  /** Depends on the conversation, too. */
+  /** The offer of the tool in the earlier request; a longer conversation may change it. */
   readonly offer: ToolVisibility;
 
   constructor({ name, defer_loading }: MessagesTool, offer: ToolVisibility) {

@@ -10,7 +10,7 @@ import { type MessageIdentity, MessageState } from "./message.ts";
 /** Folds events into the message. */
 export class MessageObject implements WholeAnswer {
   readonly #state: MessageState;
-  /** Blocks as JSON, by output index. */
+  /** JSON of the blocks by output index. */
   readonly #blocks: (string | undefined)[] = [];
 
   constructor(identity: MessageIdentity) {
@@ -39,7 +39,7 @@ export class MessageObject implements WholeAnswer {
   }
 }
 
-/** Records the effect of a finished item on the end of the message. */
+/** Records what a finished item means for the end of the message: a call for the client, or a refusal. */
 export function noteItem(item: JsonObject, state: MessageState): void {
   const { type } = item;
   if (type === "function_call" || type === "custom_tool_call") state.called();

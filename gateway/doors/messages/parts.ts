@@ -1,4 +1,4 @@
-/** Converts content blocks of users and tool results to parts of the contract. */
+/** Converts content blocks of user messages and tool results to parts of input items. */
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import { toJsonString } from "../../edge/turns/json.ts";
@@ -12,7 +12,7 @@ export interface MediaSource {
   readonly content?: string | readonly Block[];
 }
 
-/** A block with a checked shape. */
+/** A content block after the check of its shape. */
 export interface Block {
   readonly type: string;
   readonly text?: string;
@@ -36,17 +36,17 @@ export interface Block {
 
 export type InputPart = { readonly type: string; readonly [field: string]: unknown };
 
-/** A part as JSON. Most parts are bare text. */
+/** A part as JSON. Bare text, the most frequent part, is written without JSON.stringify. */
 export function partJson(part: InputPart): string {
   const { type, text, cache_control: mark, tool_reference: found } = part;
   if (type !== "input_text" || mark !== undefined || found !== undefined) return JSON.stringify(part);
   return `{"type":"input_text","text":${toJsonString(text as string)}}`;
 }
 
-/** Records a field that reaches no provider, with the reason. */
+/** Called for a field that reaches no provider, with the reason. */
 export type OnFieldNotSent = (path: string, reason: string) => void;
 
-/** @param path of the block, for notes */
+/** @param path path of the block, for reports of fields that reach no provider */
 export function toParts(block: Block, path: string, onUnsent: OnFieldNotSent): readonly InputPart[] {
   const parts = unmarkedParts(block, path, onUnsent);
   const { cache_control: mark } = block;
@@ -125,13 +125,13 @@ function searchResult({ source, title, content }: Block, path: string, onUnsent:
   return [textPart(`Search result: ${title} (${source as string})`), ...blocks.map(({ text }) => textPart(text ?? ""))];
 }
 
-/** Answers cite only web pages, not documents of the request. */
+/** Reports a request for citations of a document: answers cite only web pages. */
 function noteCitations({ citations }: Block, path: string, onUnsent: OnFieldNotSent): void {
   if ((citations as { readonly enabled?: boolean } | null | undefined)?.enabled === true)
     onUnsent(`${path}.citations`, "answers cite only web pages");
 }
 
-/** Citations belong to texts of the model; a text of the user has no field for them in other formats. */
+/** Reports citations of a user's text: only texts of the model can have them. */
 function noteCited({ citations }: Block, path: string, onUnsent: OnFieldNotSent): void {
   if (Array.isArray(citations) && citations.length > 0)
     onUnsent(`${path}.citations`, "only texts of the model have citations");
@@ -140,7 +140,7 @@ function noteCited({ citations }: Block, path: string, onUnsent: OnFieldNotSent)
 export const isWebCitation = ({ type, url }: JsonObject): boolean =>
   type === "web_search_result_location" && typeof url === "string";
 
-/** A text of an earlier answer. */
+/** A text of the assistant from the history. */
 export function toAnswerText({ text = "", citations, cache_control: mark }: Block): InputPart {
   const cited = Array.isArray(citations) ? (citations as readonly JsonObject[]) : [];
   const annotations = cited.filter(isWebCitation).map(({ url, title }) => ({

@@ -1,4 +1,4 @@
-/** `thinking` and `output_config.effort` as settings of reasoning. */
+/** Converts `thinking` and `output_config.effort` to the reasoning settings of a turn. */
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 
 export interface RequestedReasoning {
@@ -13,11 +13,17 @@ export interface RequestedReasoning {
 /** The effort of a request that leaves the amount of reasoning to the model (https://platform.claude.com/docs/en/build-with-claude/effort). */
 const adaptiveEffort = "high";
 
-/** Undefined leaves it to the model: those with a budget show their thoughts, later ones do not. */
+/**
+ * The setting for visible reasoning; undefined leaves the choice to the model. Models with a thinking budget show their reasoning by default, later
+ * models do not.
+ */
 const summaryOf = (display: string | null | undefined): JsonObject | undefined =>
   display ? { summary: display === "summarized" ? "auto" : display } : undefined;
 
-/** An effort without `enabled` also applies to text and calls: it does not request reasoning. @returns undefined when nothing was requested */
+/**
+ * The reasoning settings of a request. An effort also applies to text and calls, so without `enabled` it does not request reasoning. @returns
+ * undefined if the request has no such setting
+ */
 export function toReasoning({ thinking, output_config: config }: RequestedReasoning): JsonObject | undefined {
   const effort = config?.effort ?? undefined;
   switch (thinking?.type) {

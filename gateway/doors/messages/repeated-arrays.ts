@@ -1,16 +1,16 @@
-/** The arrays of a body repeated by each request of a conversation. */
+/** The arrays that each request of a conversation sends again: messages and tools. */
 import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 import { RepeatedArray, parseUnread } from "../../edge/turns/repeated-array.ts";
 import { MessageNote, ToolNote } from "./notes.ts";
 
-/** Limits how many unknown fields of a hostile body are kept. */
+/** Maximum number of unknown fields recorded, since a hostile body may contain any number. */
 const maxUnread = 64;
 
 export class RepeatedArrays {
   readonly messages: RepeatedArray<MessageNote>;
   readonly tools: RepeatedArray<ToolNote>;
   readonly #body: Buffer;
-  /** Paths of unknown fields, those in messages first: messages are the first field with any. */
+  /** Paths of unknown fields, first the paths in messages, which are read first. */
   readonly #unread: string[] = [];
 
   constructor(body: Buffer, messages: JsonMember | undefined, tools: JsonMember | undefined) {
@@ -22,7 +22,7 @@ export class RepeatedArrays {
     }
   }
 
-  /** The parsed body. Elements remembered from an earlier request are not parsed again: a short value stands for each of them. */
+  /** Parses the body. Elements known from an earlier request are not parsed again; a short stand-in takes the place of each. */
   parse(): unknown {
     const { messages, tools } = this;
     const body = parseUnread(this.#body, [messages, tools]) as { messages?: unknown; tools?: unknown };
@@ -39,7 +39,7 @@ export class RepeatedArrays {
     if (this.#unread.length < maxUnread) this.#unread.push(path);
   }
 
-  /** The unknown fields of an element; undefined when there may be others. @param element its path */
+  /** @param element path of an element @returns paths of the unknown fields in the element; undefined when too many were found to know all */
   unreadIn(element: string): readonly string[] | undefined {
     if (this.#unread.length === 0) return this.#unread;
     return this.#unread.length === maxUnread

@@ -32,8 +32,8 @@ const none = new Uint8Array();
 const maxUserLength = 256;
 
 /**
- * @param shape the shape of the body: of a turn, or of a token count
- * @throws Fault INVALID_REQUEST with every problem detectable here
+ * @param shape shape of the body: of a turn, or of a token count  @throws Fault INVALID_REQUEST with every problem that can be found before the turn
+ * runs
  */
 export function parseMessages(
   body: Buffer,
@@ -67,7 +67,7 @@ class Spans {
     return this.#members.find(({ key }) => key === name);
   }
 
-  /** The text of a value below a top-level field; undefined when it is absent. */
+  /** The JSON of a value. @param name top-level field @param path keys below it @returns undefined for an absent value */
   text(name: string, ...path: readonly string[]): string | undefined {
     let span: ByteSpan | undefined = this.of(name);
     for (const key of path) span = span && memberOf(this.body, span.start, key);
@@ -116,7 +116,7 @@ function buildTurn(
   return { request, names: messageFieldNames(conversation.places, tools.paths) };
 }
 
-/** Limits the text a client can have repeated in headers and receipts. */
+/** Maximum number of unsent fields named in headers and receipts, since a client chooses how many there are. */
 const maxUnsent = 16;
 
 const jsonBytes = (value: unknown): Uint8Array => (value === undefined ? none : Buffer.from(JSON.stringify(value)));
@@ -162,7 +162,7 @@ function readTools(
   return new TurnTools(input, body, arrays, onUnsent);
 }
 
-/** The schema is named `answer`, because the format has no name for it. */
+/** The output format of a turn. Its schema is named `answer`, because the Messages format gives it no name. */
 function toTextFormat({ output_config: config, output_format: older }: MessagesBody, spans: Spans): Uint8Array {
   const schema = config?.format
     ? spans.text("output_config", "format", "schema")
@@ -175,7 +175,7 @@ function toTextFormat({ output_config: config, output_format: older }: MessagesB
 
 const codeOutputs = "code_interpreter_call.outputs";
 
-/** The parts always present in answers of this format. */
+/** Additional output that the turn must request, since answers in the Messages format always contain it. */
 function includes({ texts }: TurnTools): string[] {
   const include = ["reasoning.encrypted_content"];
   if (texts.some((tool) => tool.startsWith('{"type":"web_search"'))) include.push("web_search_call.action.sources");

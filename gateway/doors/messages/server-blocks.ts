@@ -1,4 +1,4 @@
-/** Converts items of tools not run by the client to a call and its result. */
+/** Converts items of tools that the client does not run to a call block and a result block. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { BlockJson } from "./block-json.ts";
 import { searchInput } from "@sluice/proto/contract/tools/tool-search.js";
@@ -7,7 +7,7 @@ import { toServerCallId } from "./server-history.ts";
 interface ServerCall {
   readonly name: string;
   readonly input: unknown;
-  /** Type of the result, without `_tool_result`; the name when absent. */
+  /** Type of the result block without `_tool_result`; by default, the name of the tool. */
   readonly kind?: string;
   readonly content: unknown;
 }
@@ -31,7 +31,7 @@ export function serverBlocks(item: JsonObject): readonly BlockJson[] {
   return [use, { json: JSON.stringify({ type: `${kind}_tool_result`, tool_use_id: id, content }) }];
 }
 
-/** A call during which the provider paused has no result yet. */
+/** Whether the provider paused during a call, so that the call has no result yet. */
 const isPaused = ({ type, status }: JsonObject): boolean =>
   status === "in_progress" || (type === "code_interpreter_call" && status === "incomplete");
 
@@ -67,7 +67,7 @@ function webFetch(url: unknown, item: JsonObject): ServerCall {
   return { name, input, content: { type: "web_fetch_result", url: input.url, content: document, retrieved_at: null } };
 }
 
-/** A search made by Anthropic has the name of its tool. */
+/** A tool search. Only a search by Anthropic names its tool; any other becomes a generic call. */
 function toolSearch(item: JsonObject): ServerCall {
   const { tool, query, tool_references: found, error } = item;
   if (typeof tool !== "string") return anyCall("service:tool_search", item);
@@ -111,7 +111,7 @@ function mcpBlocks(item: JsonObject, id: string): readonly BlockJson[] {
 
 const own: ReadonlySet<string> = new Set(["type", "id", "status"]);
 
-/** A tool without a counterpart in this format: the result is the item itself. */
+/** A call of a tool without a counterpart in the Messages format: its result is the item itself. */
 function anyCall(type: string, item: JsonObject): ServerCall {
   const name = type.replace(/^[a-z]+:/, "").replace(/_call$/, "");
   const content = Object.fromEntries(Object.entries(item).filter(([field]) => !own.has(field)));

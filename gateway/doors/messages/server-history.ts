@@ -1,4 +1,4 @@
-/** Converts calls of tools not run by clients, with their results, to items of the history. */
+/** Converts calls of tools that clients do not run, with their results, to input items. */
 import { wordId } from "@sluice/proto/lib/ids/foreign-id.js";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { isAnthropicSearch } from "@sluice/proto/contract/tools/tool-search.js";
@@ -6,16 +6,16 @@ import type { Block } from "./parts.ts";
 
 const callPrefix = "srvtoolu_";
 
-/** The call id in this format; `toItemId` restores the item's id from it. */
+/** The id of a call in the Messages format, from which `toItemId` restores the item's id. */
 export const toServerCallId = (itemId: string): string => `${callPrefix}${wordId(itemId)}`;
 
-/** Providers expect their own id prefix for items of this type. */
+/** The item's id for a call. @param prefix prefix that providers expect in ids of this type of item */
 function toItemId(callId: string, prefix: string): string {
   const id = callId.startsWith(callPrefix) ? callId.slice(callPrefix.length) : callId;
   return id.startsWith(prefix) ? id : `${prefix}${id}`;
 }
 
-/** Whether a block is the result of a call that the client did not run. */
+/** Whether a block is the result of a call that a client does not run. */
 export const isServerResult = ({ type }: Block): boolean => type.endsWith("_tool_result");
 
 export const isServerCall = ({ type }: Block): boolean => type === "server_tool_use" || type === "mcp_tool_use";
@@ -62,7 +62,7 @@ function webSearch(call: Block, result: Block | undefined): JsonObject {
   return {
     type: "web_search_call",
     id: toItemId(call.id ?? "", "ws_"),
-    // In a call without a result, the provider paused.
+    // A call without a result is one during which the provider paused.
     status: Array.isArray(found) ? "completed" : result === undefined ? "in_progress" : "failed",
     action: { type: "search", query, queries: [query], sources },
   };
@@ -91,7 +91,7 @@ function codeExecution(call: Block, result: Block | undefined): JsonObject {
   return {
     type: "code_interpreter_call",
     id: toItemId(call.id ?? "", "ci_"),
-    // In a call without a result, the provider paused.
+    // A call without a result is one during which the provider paused.
     status: result === undefined ? "incomplete" : "completed",
     code: text(input["code"]) || text(input["command"]),
     container_id: "",
@@ -117,7 +117,7 @@ function mcpCall(call: Block, result: Block | undefined): JsonObject {
   };
 }
 
-/** A call without a corresponding item type, as text. */
+/** Describes a call as text, for a call without a corresponding type of item. */
 export function describeCall(call: Block, result: Block | undefined): string {
   const found = result === undefined ? "" : ` ${JSON.stringify(result.content ?? null)}`;
   return `[${call.name}] ${JSON.stringify(inputOf(call))}${found}`;

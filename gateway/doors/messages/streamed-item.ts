@@ -1,4 +1,4 @@
-/** Streams an output item as blocks. A delta missing from the provider's stream is written at the end of the item. */
+/** Streams an output item as blocks. Text that the provider sent only in the complete item is written at its end. */
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { append } from "@sluice/proto/lib/text/append.js";
 import type { BlockWriter } from "./block-writer.ts";
@@ -11,11 +11,11 @@ export interface StreamedItem {
   text(kind: TextKind, part: number, delta: string): void;
   arguments(delta: string): void;
   annotation(annotation: unknown): void;
-  /** @param item the whole item */
+  /** Ends the item. @param item the complete item */
   end(item: JsonObject): void;
 }
 
-/** @param item as it begins */
+/** Begins an item. @param item the item at its beginning */
 export function streamItem(item: JsonObject, writer: BlockWriter): StreamedItem {
   switch (item["type"]) {
     case "message":
@@ -29,7 +29,7 @@ export function streamItem(item: JsonObject, writer: BlockWriter): StreamedItem 
   }
 }
 
-/** An item whose blocks are written whole, at its end. */
+/** An item whose blocks are written completely, at its end. */
 class WholeItem implements StreamedItem {
   protected readonly writer: BlockWriter;
 
@@ -49,9 +49,9 @@ class WholeItem implements StreamedItem {
 const textStart = '{"type":"text","text":""}';
 
 class OpenMessage extends WholeItem {
-  /** Number of the part of the open block. */
+  /** Number of the part written to the open block. */
   #part: number | undefined;
-  /** Text by part. */
+  /** Streamed text by part. */
   readonly #texts: string[] = [];
   /** Whether the open block has a citation: further text then needs another block. */
   #cited = false;

@@ -7,13 +7,13 @@
 import { createHash } from "node:crypto";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 
-/** The `format` of reasoning signed by Claude. */
+/** Value of `format` in reasoning signed by Claude. */
 const claudeFormat = "anthropic-claude-v1";
 
 /** Prefix of encrypted Claude reasoning, as sealed into `encrypted_content` by inference-svc. */
 const sealedByClaude = `sluice:${claudeFormat}:data:`;
 
-/** Prefix of a signature with a sealed item; Claude's signatures are bare base64. */
+/** Prefix of a signature that contains a sealed item. Signatures of Claude are bare base64 without a prefix. */
 const itemSeal = "sluice:item:";
 
 const separator = "\n\n";
@@ -28,7 +28,7 @@ export type ThinkingBlock =
 export function toThinkingBlock(item: JsonObject): ThinkingBlock | undefined {
   const summary = textsOf(item["summary"]);
   const content = textsOf(item["content"]);
-  // The order in which providers stream them.
+  // Providers stream summaries before raw reasoning.
   const thinking = joinThoughts([...summary, ...content]);
   const signature = signatureOf(item, content, summary, thinking);
   if (signature.startsWith(sealedByClaude)) {
@@ -38,10 +38,10 @@ export function toThinkingBlock(item: JsonObject): ThinkingBlock | undefined {
   return { type: "thinking", thinking, signature };
 }
 
-/** Puts a blank line between parts, as a stream does. */
+/** Joins parts with a blank line, like a stream. */
 export const joinThoughts = (texts: readonly string[]): string => texts.join(separator);
 
-/** The text before the first delta of a further part in a stream. */
+/** The text written before the first delta of each further part in a stream. */
 export const thoughtSeparator = separator;
 
 function signatureOf(
@@ -67,7 +67,7 @@ function signatureOf(
   return itemSeal + Buffer.from(JSON.stringify(held)).toString("base64url");
 }
 
-/** Detects a text changed by a client; a malicious client could as well send made-up reasoning. */
+/** Digest of a text, which detects a text changed by a client. It is no protection: a malicious client could as well send made-up reasoning. */
 const digestOf = (text: string): string => createHash("sha256").update(text).digest("base64url").slice(0, 16);
 
 const lengths = (texts: readonly string[]): readonly number[] => texts.map(({ length }) => length);
@@ -77,7 +77,7 @@ function textsOf(parts: unknown): readonly string[] {
   return parts.flatMap((part: unknown) => (isObject(part) && typeof part["text"] === "string" ? [part["text"]] : []));
 }
 
-/** A thinking block of the history as a reasoning item. */
+/** Converts a thinking block of the conversation to a reasoning item. */
 export function toReasoningItem(thinking: string, signature: string): JsonObject {
   const sealed = signature.startsWith(itemSeal) ? openItem(signature, thinking) : undefined;
   if (sealed) return sealed;
@@ -95,14 +95,14 @@ export const toRedactedItem = (data: string): JsonObject => ({
 });
 
 /**
- * The item, without its signature when a client has changed the text: its provider would reject it, or read text other than the visible one.
- * @returns undefined for a damaged seal
+ * The sealed item. If a client has changed the text, only this text is left: the provider would reject the signature, or read a text other than the
+ * visible one.  @returns undefined for a damaged seal
  */
 function openItem(seal: string, thinking: string): JsonObject | undefined {
   const held = parsed(Buffer.from(seal.slice(itemSeal.length), "base64url").toString());
   if (!isObject(held)) return undefined;
   const { id, format, signature, encrypted_content: encrypted, digest } = held;
-  // A client without texts has changed none. A seal of an earlier version has no digest.
+  // An absent text counts as unchanged. A seal of an earlier version has no digest to compare.
   if (thinking !== "" && typeof digest === "string" && digest !== digestOf(thinking))
     return { type: "reasoning", summary: [], content: [{ type: "reasoning_text", text: thinking }] };
   const [summary, content] = split(thinking, lengthsIn(held["summary"]), lengthsIn(held["content"]));
@@ -128,7 +128,7 @@ function parsed(json: string): unknown {
 const lengthsIn = (value: unknown): readonly number[] =>
   Array.isArray(value) ? value.filter((length): length is number => Number.isSafeInteger(length) && length >= 0) : [];
 
-/** Splits a text into the parts it was joined from. A text changed by a client stays in one part. */
+/** Splits a joined text into its original parts. A text changed by a client stays in one part. */
 function split(
   text: string,
   summary: readonly number[],

@@ -4,7 +4,7 @@ import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { type ByteSpan, memberOf, withMembers } from "@sluice/proto/lib/json/span.js";
 import { type ClientTool, clientTools } from "./client-tools.ts";
 
-/** A tool with a checked shape. */
+/** A tool after the check of its shape. */
 export interface MessagesTool {
   readonly type?: string | null;
   readonly name?: string | null;
@@ -42,7 +42,7 @@ export interface ToolChoice {
 const familyOf = ({ type }: MessagesTool): ToolFamily | undefined =>
   typeof type === "string" && type !== "custom" ? findToolFamily(type) : undefined;
 
-/** Whether the tool is a known type and run by the client. */
+/** Whether the tool has a type of Anthropic and is run by the client. */
 export function isClientTool(tool: MessagesTool): boolean {
   const family = familyOf(tool);
   return family !== undefined && clientTools[family] !== undefined;
@@ -51,14 +51,12 @@ export function isClientTool(tool: MessagesTool): boolean {
 /** Whether the tool is a function described by the client. */
 export const isFunction = (tool: MessagesTool): boolean => familyOf(tool) === undefined;
 
-/** Whether the tool is a known type and run elsewhere. */
+/** Whether the tool has a type of Anthropic and is not run by the client. */
 export const isHosted = (tool: MessagesTool): boolean => familyOf(tool) !== undefined && !isClientTool(tool);
 
 /**
- * A tool of the turn.
- * @param span its place in the body
- * @param container id of the code container
- * @returns undefined for an entry that only configures another tool
+ * Converts a tool for the turn.  @param span place of the tool in the body  @param container id of the code container  @returns undefined for an
+ * entry that only configures another tool
  */
 export function toTool(
   tool: MessagesTool,
@@ -78,7 +76,7 @@ function schemaJson(body: Buffer, tool: ByteSpan): string {
   return body.toString("utf8", start, end);
 }
 
-/** The tool in the client's text; its cache mark is stored separately. */
+/** The tool as the client wrote it, without its cache mark and deferral, which are stored separately. */
 function typedJson(body: Buffer, tool: ByteSpan): string {
   return withMembers(body.toString("utf8", tool.start, tool.end), {
     cache_control: undefined,
@@ -102,8 +100,8 @@ function toFunction(tool: MessagesTool, schema: string, deferred: boolean): stri
 }
 
 /**
- * Models not trained on the tool need its schema; the calls have the same form either way.
- * @param typed the tool in its own form
+ * The tool as a function, with its schema for models not trained on the tool. Calls have the same form either way.  @param typed JSON of the tool as
+ * the client wrote it
  */
 function toClientFunction(tool: MessagesTool, { name, description, parameters }: ClientTool, typed: string): string {
   const { display_width_px: width, display_height_px: height } = tool;
@@ -149,7 +147,7 @@ function toServerTool(family: ToolFamily, tool: MessagesTool, container: string 
   }
 }
 
-/** The version named by the client, for Anthropic itself: later versions can do more. */
+/** The tool's version as named by the client. It is sent to Anthropic, where later versions can do more. */
 const versionOf = ({ type }: MessagesTool): JsonObject => ({ anthropic_type: type });
 
 const filled = (domains: readonly string[] | null | undefined): readonly string[] | undefined =>
@@ -175,7 +173,7 @@ const types: Readonly<Partial<Record<ToolFamily, string>>> = {
   tool_search_tool_bm25: "service:tool_search",
 };
 
-/** @returns undefined for an absent choice */
+/** Converts the tool choice. @returns undefined for an absent choice */
 export function toToolChoice(
   choice: ToolChoice | null | undefined,
   tools: readonly MessagesTool[],

@@ -1,4 +1,4 @@
-/** Writes the tools of a turn, and remembers its functions. */
+/** Writes the tools of a turn, and remembers its functions for later requests. */
 import type { OnFieldNotSent } from "./parts.ts";
 import { type ToolVisibility, ToolNote } from "./notes.ts";
 import type { RepeatedArrays } from "./repeated-arrays.ts";
@@ -11,19 +11,19 @@ export interface ToolsInput {
   readonly chosen: string | undefined;
   /** Id of the code container. */
   readonly container: string | undefined;
-  /** Names of tools found by a search. */
+  /** Names of tools that a search has found. */
   readonly found: ReadonlySet<string>;
 }
 
 const none = new Uint8Array();
 
-/** The contract of the door: a deferred tool is shown once a search of the client has named it. */
+/** Reason for an unsent tool. The Messages format shows a deferred tool to the model only after the client's search has named it. */
 const withheld = "deferred, and no tool_reference or tool_choice names it yet";
 
 export class TurnTools {
-  /** Paths of the client's tools and servers that the turn's tools were made from. */
+  /** For each tool of the turn, the path of the client's tool or server from which it was made. */
   readonly paths: string[] = [];
-  /** The tools converted for this request; known tools of earlier requests are all functions. */
+  /** JSON of the tools converted for this request. Tools known from earlier requests are not among them; all of these are functions. */
   readonly texts: string[] = [];
   readonly #input: ToolsInput;
   readonly #body: Buffer;
@@ -39,7 +39,7 @@ export class TurnTools {
     this.#searches = input.tools.some(({ type }) => type?.startsWith("tool_search_tool") === true);
   }
 
-  /** @returns their JSON; empty when there are none */
+  /** @returns JSON of the tools; empty without tools */
   write(): Uint8Array {
     const tools = this.#readTools();
     const array = this.#arrays.tools;
@@ -54,7 +54,7 @@ export class TurnTools {
     return this.paths.length === 0 ? none : array.write("", servers);
   }
 
-  /** Reads all tools again if the conversation changes the offer of a known one. */
+  /** The tools to convert. If the conversation changes the offer of a known tool, all tools are read again. */
   #readTools(): readonly MessagesTool[] {
     const array = this.#arrays.tools;
     for (let index = 0; index < array.known; index++) {
@@ -65,14 +65,15 @@ export class TurnTools {
   }
 
   /**
-   * A deferred tool is held back if a search tool of the request can find it. If the client searches itself, the model must see a deferred tool only after
-   * a search has named it; it stays deferred for Anthropic, which shows it to the model at the place of the search.
+   * How a tool is offered. A deferred tool stays deferred while a search tool of the request can find it. If the client searches itself, the model
+   * sees a deferred tool only after a search has named it; for Anthropic it stays deferred, since Anthropic shows it at the place of the search.
    */
   #offerOf({ name, defer_loading: defers }: MessagesTool): ToolVisibility {
     const { found, chosen } = this.#input;
     if (defers !== true) return "shown";
     const isChosen = (name ?? "") === chosen;
-    // Search items name the tools found: the list of tools stays the same in all turns, and in the provider's cache.
+    // Search results in the conversation name the found tools. The list of tools therefore stays the same in all turns, and so does the provider's
+    // cache.
     if (this.#searches) return isChosen ? "shown" : "deferred";
     if (found.has(name ?? "")) return "deferred";
     return isChosen ? "shown" : "withheld";

@@ -1,18 +1,15 @@
-/** Writes `usage` of a message, with all figures of Anthropic's own answers known to Sluice. */
+/** Writes `usage` of a message, with every figure of Anthropic's own answers that Sluice knows. */
 import type { Cost, Usage } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { toDollars } from "@sluice/proto/lib/ledger/money.js";
 
-/** Tokens before the provider has counted. @param inputTokens an estimate */
+/** Usage at the beginning of a stream, before the provider has counted. @param inputTokens an estimate */
 export const startUsageJson = (inputTokens: number): string =>
   `{"input_tokens":${inputTokens},"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}`;
 
-/** Tiers of the contract, by their names in the format. */
+/** Names of service tiers in the Messages format, by their names in a turn. */
 const tierNames: Readonly<Record<string, string>> = { "": "standard", default: "standard" };
 
-/**
- * The format counts cached tokens separately from the input.
- * @param tier the serving tier, once known
- */
+/** `usage` as JSON. The Messages format counts cached tokens separately from the input.  @param tier the tier that served the request, once known */
 export function messageUsageJson(usage: Usage | undefined, tier?: string): string {
   if (!usage) return startUsageJson(0);
   const { inputTokens, cachedTokens, cacheWriteTokens, outputTokens, serverToolUse, cost } = usage;

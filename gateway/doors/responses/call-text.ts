@@ -1,6 +1,6 @@
-/** Names of the events for the text of a call, and the place of this text in the item. */
+/** Names of the events that stream the text of a call, and the member of the item that contains this text. */
 
-/** The members of an item in JSON needed for the stream. */
+/** The members of an item that the stream needs. */
 export interface ItemJson {
   readonly type: string;
   readonly id: string;
@@ -9,16 +9,16 @@ export interface ItemJson {
 }
 
 export interface CallText {
-  /** Type of the event with a piece of the text; `done` is the event with all of it. */
+  /** Type of the event with a piece of the text; `done` is the type of the event with the complete text. */
   readonly delta: string;
   readonly done: string;
-  /** Name of the text in the payload of `done`. */
+  /** Name of the complete text in the payload of the event `done`. */
   readonly member: string;
-  /** Whether the text has events only if it was streamed, and none for a complete call. */
+  /** Whether the text has events only if the provider streamed it. Otherwise a complete call gets them, too. */
   readonly onlyStreamed: boolean;
-  /** The text of an item; undefined without text. */
+  /** @returns the text of an item; undefined for an item without one */
   read(item: ItemJson): string | undefined;
-  /** The members of the item with the text in them. */
+  /** @returns the members of the item, with this text in place */
   write(item: ItemJson, text: string): Readonly<Record<string, unknown>>;
 }
 
@@ -37,7 +37,7 @@ interface Operation {
   readonly diff?: unknown;
 }
 
-/** Calls with a text, by the type of their item. */
+/** Types of calls with a streamed text. */
 export const callTexts: ReadonlyMap<string, CallText> = new Map([
   [
     "function_call",
@@ -65,7 +65,7 @@ export const callTexts: ReadonlyMap<string, CallText> = new Map([
   ],
 ]);
 
-/** Statuses of unfinished items, for types without the status `incomplete`. */
+/** Statuses for an unfinished item of a type that does not know the status `incomplete`. */
 export const unfinishedStatus: ReadonlyMap<string, string> = new Map([
   ["web_search_call", "failed"],
   ["file_search_call", "failed"],

@@ -33,7 +33,7 @@ export const compactDoor: Door = {
 
 const trigger = '{"type":"compaction_trigger"}';
 
-/** The equivalent body of POST /responses. */
+/** The body of POST /responses with the same effect. */
 function withTrigger(body: Buffer, members: readonly JsonMember[]): Buffer {
   const kept = members.filter(({ key }) => key !== "input");
   const written = kept.map(({ key, start, end }) => `${JSON.stringify(key)}:${body.toString("utf8", start, end)}`);

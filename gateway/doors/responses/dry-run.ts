@@ -1,4 +1,4 @@
-/** Serves POST /responses/dry-run: shows how POST /responses would decide about the same body. */
+/** Serves POST /responses/dry-run: shows how POST /responses would treat the same body. */
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import type { Client } from "@grpc/grpc-js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
@@ -17,14 +17,14 @@ export interface DryRunDeps {
   readonly access: Access;
   readonly limits: Limits;
   readonly pool: Pick<LanePool, "requireKnown">;
-  /** Connection to any inference process: all decide alike, except by their own measurements of endpoints. */
+  /** Connection to any inference process: all decide alike, except for their own measurements of endpoints. */
   readonly inference: Client;
   readonly token: ServiceToken;
 }
 
 /**
- * Returns the receipt as JSON.
- * @throws Fault as the turn would before the call of a provider; a block is reported in the receipt
+ * Returns the receipt as JSON.  @throws Fault for whatever refuses the turn before a provider is called, except that the receipt reports a block by a
+ * guardrail
  */
 export async function dryRun(
   { access, limits, pool, inference, token }: DryRunDeps,

@@ -1,4 +1,4 @@
-/** Reads the fields of the body of POST /responses from its bytes: only the gateway's own fields are parsed, each separately. */
+/** Reads the fields of a body of POST /responses from its bytes. Only fields that the gateway itself uses are parsed, each separately. */
 import { requestShape } from "@sluice/proto/contract/request/request.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { ByteSpan, JsonMember } from "@sluice/proto/lib/json/span.js";
@@ -12,10 +12,13 @@ type FieldName = keyof typeof requestShape.fields;
 const shapes: readonly (readonly [string, Shape])[] = Object.entries(requestShape.fields);
 const numbers: ReadonlyMap<string, number> = new Map(shapes.map(([name], number) => [name, number]));
 
-/** Place of each field among the members plus one; 0 for an absent field. Reused, because a body is read without a pause. */
+/**
+ * For each field, its position among the body's members plus one; 0 for an absent field. All requests share the array, because a body is read without
+ * a pause.
+ */
 const places = new Int16Array(shapes.length);
 
-/** Finds the bytes of each field in a request body. Valid until the next instance is created, because all share `places`. */
+/** Finds the bytes of each field in a body. An instance is valid until the next is created, because all share `places`. */
 export class FieldSpans {
   readonly #members: readonly JsonMember[];
 
@@ -38,11 +41,11 @@ export class FieldSpans {
   }
 }
 
-/** The checked fields of a request by their JSON names. Undefined means an absent field. */
+/** The checked fields of a request, by their JSON names. An absent field is undefined. */
 export class RequestFields extends TurnFields {
   readonly instructions: string | null | undefined = undefined;
   readonly text: { readonly verbosity?: string | null } | undefined = undefined;
-  /** Settings checked by inference-svc. */
+  /** Settings of reasoning, which inference-svc checks. */
   readonly reasoning: JsonObject | null | undefined = undefined;
   readonly include: string[] | null | undefined = undefined;
   readonly modalities: string[] | undefined = undefined;
@@ -51,17 +54,17 @@ export class RequestFields extends TurnFields {
   readonly prompt: JsonObject | null | undefined = undefined;
 }
 
-/** Copied for each request: a copy takes half of the time of a constructor that sets as many fields. */
+/** Instance with all fields unset. Copying it for each request takes half of the time of a constructor that sets as many fields. */
 const unset: Pick<RequestFields, keyof RequestFields> = new RequestFields();
 const kept: ReadonlySet<string> = new Set(Object.keys(unset));
-/** Subtrees passed on as bytes, and checked by inference-svc. */
+/** Fields that the gateway passes on as bytes; inference-svc checks them. */
 const passedOn: ReadonlySet<string> = new Set<FieldName>(["input", "tools", "tool_choice"]);
-/** The numbers of all other fields, in the order of problem reports. */
+/** Numbers of all fields parsed here, in the order in which problems are reported. */
 const readHere = shapes.flatMap(([name], number) => (passedOn.has(name) ? [] : [number]));
 
 /**
- * Parses and checks every field that is not passed on.
- * @param textFormat the member `format` of the field `text`, passed on
+ * Parses and checks every field that the gateway does not pass on as bytes.  @param textFormat place of `format` in the field `text`, which is passed
+ * on
  */
 export function readFields(
   body: Buffer,
@@ -84,7 +87,7 @@ export function readFields(
   return fields;
 }
 
-/** The field `text` with null as its format. */
+/** The field `text`, parsed with null in place of its format. */
 function readText(body: Buffer, { start, end }: ByteSpan, format: ByteSpan): unknown {
   return JSON.parse(`${body.toString("utf8", start, format.start)}null${body.toString("utf8", format.end, end)}`);
 }

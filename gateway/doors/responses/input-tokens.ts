@@ -4,7 +4,7 @@ import { writeJson } from "../../edge/http/errors.ts";
 import { type CountTokensDeps, countTokens } from "../../edge/turns/count-tokens.ts";
 import { parseRequest } from "./request.ts";
 
-/** @throws Fault */
+/** Answers with the number of tokens. @throws Fault */
 export async function countInput(parts: CountTokensDeps, context: EdgeContext): Promise<void> {
   const tokens = await countTokens(parts, context, (body, members) =>
     parseRequest(body, members, { serviceMetadata: false }),

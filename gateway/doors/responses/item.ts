@@ -1,7 +1,6 @@
 /**
- * Streams an output item: its parts open, grow and close, and the delivered text is kept in case of a failure.
- *
- * A late delta, for a closed part or text, is not written as an event; the final item contains it.
+ * Streams an output item: its parts open, grow and close. The delivered text is remembered in case the turn fails. A delta that comes after its part
+ * or text has closed is not written as an event; the final item contains it.
  */
 import type { Annotation, TextDelta } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { textOf } from "@sluice/proto/lib/json/text.js";
@@ -26,11 +25,11 @@ export class OpenItem {
   readonly #index: number;
   readonly #item: ItemJson;
   readonly #events: EventText;
-  /** `"item_id":...,"output_index":...`, the beginning of most payloads. */
+  /** `"item_id":...,"output_index":...`, the members at the beginning of most payloads. */
   readonly #address: string;
   readonly #parts: Part[] = [];
   #open: Part | undefined = undefined;
-  /** The text event names of calls of this type. */
+  /** Names of the events for the text of this call; undefined for items without such a text. */
   readonly #call: CallText | undefined;
   #callText = "";
   #callDone = false;
@@ -44,12 +43,15 @@ export class OpenItem {
     this.#events.add("response.output_item.added", `"output_index":${index},"item":${itemJson}`);
   }
 
-  /** Whether the item waits for functions of the client: the response then ends without its `done`. @param json the current item */
+  /**
+   * Whether a subagent's item waits for functions that the client runs: the response then ends without a `done` event of the item. @param json the
+   * item as it is now
+   */
   isSuspended(json: string): boolean {
     return this.#item.type.endsWith(":subagent") && (JSON.parse(json) as ItemJson).status === "in_progress";
   }
 
-  /** A delta of an output_text part. */
+  /** Writes a delta of an output_text part. */
   text({ part: index, delta, logprobsJson }: TextDelta): void {
     const part = this.#part("output_text", index);
     if (!part) return;
@@ -59,7 +61,7 @@ export class OpenItem {
     this.#grow(part, delta, `,"logprobs":${logprobs}`);
   }
 
-  /** A delta of any other kind of part. */
+  /** Writes a delta of any other kind of part. */
   delta(kind: PartKind, index: number, delta: string): void {
     const part = this.#part(kind, index);
     if (part) this.#grow(part, delta, "");
@@ -70,7 +72,7 @@ export class OpenItem {
     this.#events.addPrepared(deltaEventHeads[part.kind], `${part.beforeDelta}${toJsonString(delta)}${rest}`);
   }
 
-  /** A delta of a call's text. */
+  /** Writes a delta of a call's text. */
   callDelta(delta: string): void {
     if (!this.#call || this.#callDone || delta === "") return;
     this.#callText = append(this.#callText, delta);
@@ -88,14 +90,14 @@ export class OpenItem {
     );
   }
 
-  /** @param members of the payload beyond the address, without braces */
+  /** Writes an event of a type of the provider. @param members members of the payload besides the item's id and index, without braces */
   native(type: string, members: string): void {
-    // A provider runs a call after it has sent all of its text.
+    // The text of the call is closed before any further event, since a provider runs a call only after its whole text.
     if (this.#callText !== "" && !type.endsWith(".in_progress")) this.#closeCall();
     this.#events.add(type, members === "" ? this.#address : `${this.#address},${members}`);
   }
 
-  /** Completes the item: the rest of its text is written, then its end. */
+  /** Completes the item: writes the rest of its text and then its end. */
   done(json: string): void {
     const item = JSON.parse(json) as ItemJson;
     for (const [index, part] of partsOfItem(item, "summary").entries())
@@ -109,7 +111,7 @@ export class OpenItem {
     this.#events.add("response.output_item.done", `"output_index":${this.#index},"item":${json}`);
   }
 
-  /** The delivered part of an item that will not be completed. */
+  /** The item with the text delivered so far, for an item that will not be completed. */
   partialJson(): string {
     const parts = (summaries: boolean) =>
       this.#parts.filter(({ kind }) => (kind === "summary_text") === summaries).map(partValue);
@@ -146,7 +148,7 @@ export class OpenItem {
     if (part) this.#grow(part, delta, kind === "output_text" ? ',"logprobs":[]' : "");
   }
 
-  /** Writes a part of a kind without specific events. */
+  /** Writes a complete part, of a kind that has no events of its own. */
   #whole(index: number, json: string): void {
     if (index < this.#siblings("output_text")) return;
     this.#close();
@@ -160,13 +162,13 @@ export class OpenItem {
     return this.#parts.filter((part) => (part.kind === "summary_text") === (kind === "summary_text")).length;
   }
 
-  /** Finds or opens the part for a delta, and closes any other open part first. Undefined for a part already closed. */
+  /** The part for a delta, opened if necessary; any other open part is closed first. Undefined for a part already closed. */
   #part(kind: PartKind, index: number): Part | undefined {
     const open = this.#open;
     if (open && open.kind === kind && open.index === index) return open;
     const siblings = this.#siblings(kind);
     if (index < siblings) return undefined;
-    // Clients append a part at "added" and later find it by number: an omitted empty part has to exist.
+    // Clients append a part at "added" and later find it by its number, so a part that the provider left out as empty must be added, too.
     for (let number = siblings; number <= index; number++) {
       this.#close();
       const part = new Part(kind, number, this.#address);
@@ -186,5 +188,5 @@ export class OpenItem {
   }
 }
 
-/** The rest of a whole text after the streamed beginning; empty when the whole begins differently. */
+/** The part of a complete text that has not been streamed; empty if the text begins differently. */
 const rest = (shown: string, whole: string): string => (whole.startsWith(shown) ? whole.slice(shown.length) : "");

@@ -4,8 +4,8 @@ import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 
 /**
- * The items without brackets; an empty text without an input. A string becomes the equivalent message.
- * @throws Fault INVALID_REQUEST for an input of another type, which could be mistaken for an item
+ * The input's items, without brackets; empty if the body has no input. An input string becomes the equivalent message.  @throws Fault INVALID_REQUEST
+ * for an input of another type, which could be mistaken for an item
  */
 export function readInputItems(body: Buffer, members: readonly JsonMember[]): string {
   const input = members.find(({ key }) => key === "input");

@@ -1,7 +1,6 @@
 /**
- * Converts turn events to the server-sent events of the Responses format, in the order of the contract and numbered from 0.
- *
- * Every method returns text of whole events, because some clients drop an event that is cut between its data line and the blank line.
+ * Converts turn events to the server-sent events of the Responses format, in the order required by the contract and numbered from 0. Every method
+ * returns whole events, because some clients drop an event that arrives in two reads.
  */
 import type {
   ItemEnd,
@@ -19,7 +18,7 @@ import { OpenItem } from "./item.ts";
 
 const doneSentinel = "data: [DONE]\n\n";
 
-/** Types of a provider's own progress events. The gateway's own types do not match. */
+/** Types of the progress events of providers. Event types of the gateway itself do not match. */
 const nativeType = /^response\.(?!output_item\.|content_part\.)[a-z0-9_]+(?:\.[a-z0-9_]+)+$/;
 
 const disorder = (what: string): Fault =>
@@ -27,12 +26,12 @@ const disorder = (what: string): Fault =>
 
 export class Ladder implements StreamedAnswer {
   readonly #response: ResponseObject;
-  /** Items by output index; undefined after their end. */
+  /** Open items by output index; undefined after their end. */
   readonly #items: (OpenItem | undefined)[] = [];
   #open = 0;
   readonly #events = new EventText();
   #opened = false;
-  /** Whether the last event was written. */
+  /** Whether the last event of the stream was written. */
   over = false;
 
   constructor(response: ResponseObject) {
@@ -43,7 +42,7 @@ export class Ladder implements StreamedAnswer {
     return this.#response.withheldUsageJson;
   }
 
-  /** Returns created and in_progress once: before the first event, or when the stream must begin without an event. */
+  /** Returns the events `created` and `in_progress`, once: before the first other event, or earlier when the stream must begin. */
   open(): string {
     this.#begin();
     return this.#events.take();
@@ -55,7 +54,7 @@ export class Ladder implements StreamedAnswer {
     return this.#events.take();
   }
 
-  /** Returns response.failed with unfinished items in their current state, and then [DONE]. */
+  /** Returns the event `response.failed`, with unfinished items as they are now, and then [DONE]. */
   failed(fault: Fault): string {
     if (this.over) return "";
     this.over = true;
@@ -105,7 +104,9 @@ export class Ladder implements StreamedAnswer {
     }
   }
 
-  /** Rejects a gap in the indices: clients append an item at "added" and find it by index later, and would write into the wrong item. */
+  /**
+   * Begins an item, and rejects a gap in the indices: clients append an item at "added", find it by index later, and would write into the wrong item.
+   */
   #beginItem({ index, itemJson }: ItemStart): void {
     const begun = this.#items.length;
     if (index !== begun) throw disorder(`item ${index} begins after ${begun} items`);

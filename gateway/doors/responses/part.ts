@@ -8,15 +8,15 @@ export type PartKind = "output_text" | "refusal" | "reasoning_text" | "summary_t
 export class Part {
   readonly kind: PartKind;
   readonly index: number;
-  /** JSON members with the location of the part, at the start of all its payloads. */
+  /** JSON members with the position of the part, at the start of all its payloads. */
   readonly position: string;
-  /** The payload of a delta event up to the delta, with a leading comma. Joined in advance, because a joined text is one object. */
+  /** Payload of a delta event up to the delta itself, with a leading comma. It is joined once per part, since each delta contains it. */
   readonly beforeDelta: string;
   text = "";
   readonly annotations: unknown[] = [];
   readonly logprobs: unknown[] = [];
 
-  /** @param address JSON members with the location of the item */
+  /** @param address JSON members with the id and index of the item */
   constructor(kind: PartKind, index: number, address: string) {
     this.kind = kind;
     this.index = index;
@@ -25,7 +25,7 @@ export class Part {
   }
 }
 
-/** Stems of the event types `<stem>.delta` and `<stem>.done`. */
+/** First parts of the event types `<stem>.delta` and `<stem>.done`, by kind of part. */
 export const textEventStems: Readonly<Record<PartKind, string>> = {
   output_text: "response.output_text",
   refusal: "response.refusal",
@@ -33,7 +33,7 @@ export const textEventStems: Readonly<Record<PartKind, string>> = {
   summary_text: "response.reasoning_summary_text",
 };
 
-/** The beginning of the events `<stem>.delta`. */
+/** Beginning of the event `<stem>.delta`, by kind of part. */
 export const deltaEventHeads: Readonly<Record<PartKind, string>> = {
   output_text: eventHead(`${textEventStems.output_text}.delta`),
   refusal: eventHead(`${textEventStems.refusal}.delta`),
@@ -43,10 +43,12 @@ export const deltaEventHeads: Readonly<Record<PartKind, string>> = {
 
 export const isPartKind = (type: unknown): type is PartKind => Object.hasOwn(textEventStems, String(type));
 
-/** Types of items whose fields `content` and `summary` are lists of parts. In other items these may have any shape, such as the text of a page. */
+/**
+ * Types of items whose fields `content` and `summary` are lists of parts. In other items these fields may have any form, such as the text of a page.
+ */
 const withParts = { content: ["message", "reasoning"], summary: ["reasoning"] };
 
-/** The parts of a finished item. Members other than objects are left out, because no event can carry them. */
+/** The parts of a finished item. Entries that are not objects are left out, since no event can contain them. */
 export function partsOfItem(
   item: ItemJson,
   field: "content" | "summary",
@@ -61,18 +63,18 @@ export function textOfPart({ refusal, text }: Readonly<Record<string, unknown>>)
   return typeof text === "string" ? text : "";
 }
 
-/** Stem of the event types `<stem>.added` and `<stem>.done`. */
+/** First part of the event types `<stem>.added` and `<stem>.done`. */
 export const partEventStem = (kind: PartKind): string =>
   kind === "summary_text" ? "response.reasoning_summary_part" : "response.content_part";
 
-/** The part as its item contains it. */
+/** The part in the form in which its item contains it. */
 export function partValue(part: Part): Readonly<Record<string, unknown>> {
   if (part.kind === "refusal") return { type: "refusal", refusal: part.text };
   if (part.kind !== "output_text") return { type: part.kind, text: part.text };
   return { type: "output_text", text: part.text, annotations: part.annotations, logprobs: part.logprobs };
 }
 
-/** Payload of `<stem>.done`. */
+/** Payload of the event `<stem>.done`. */
 export function textDonePayload(part: Part): string {
   const text = JSON.stringify(part.text);
   if (part.kind === "output_text") return `${part.position},"text":${text},"logprobs":${JSON.stringify(part.logprobs)}`;

@@ -1,8 +1,6 @@
 /**
- * Converts the body of POST /responses to a turn: scalars are parsed and checked, open-ended subtrees are cut out as the client's bytes.
- *
- * inference-svc checks those subtrees; here they are neither parsed nor copied. This runs for every request, so it is written by hand instead of with a
- * schema library.
+ * Converts the body of POST /responses to a turn. Scalars are parsed and checked. Open-ended parts such as the input are copied as bytes without
+ * parsing, and inference-svc checks them. The code is written by hand, without a schema library, because it runs for every request.
  */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
@@ -22,7 +20,7 @@ import { KnownFields, toUnknownField } from "../../edge/turns/unknown-fields.ts"
 import { FieldSpans, type RequestFields, readFields } from "./fields.ts";
 
 export interface RequestHeaders {
-  /** Value of the header `x-session-id`, used when the body names no session. */
+  /** Session id from the header `x-session-id`, used when the body names no session. */
   readonly sessionId?: string | undefined;
   /** Whether `X-Service-Metadata` asks for the receipt. */
   readonly serviceMetadata: boolean;
@@ -36,9 +34,8 @@ export interface ParsedRequest {
 const known = new KnownFields(Object.keys(requestShape.fields));
 
 /**
- * @param members of the body
- * @param fillDefaults whether the echo shows defaults instead of null
- * @throws Fault INVALID_REQUEST with every problem of the scalar fields; NOT_FOUND for a stored prompt
+ * @param members top-level members of the body  @param fillDefaults whether the answer shows default settings instead of null  @throws Fault
+ * INVALID_REQUEST with every problem of the scalar fields; NOT_FOUND for a stored prompt
  */
 export function parseRequest(
   body: Buffer,
@@ -55,7 +52,7 @@ export function parseRequest(
   const fields = readFields(body, spans, textFormat, problems);
   const sessionId = readSession(fields.session_id, headers.sessionId, problems);
   problems.throwIfAny();
-  // The last check: it refuses an otherwise valid request.
+  // This check comes last: its error is for requests that are otherwise valid.
   if (isObject(fields.prompt)) throw promptNotFound(fields.prompt);
   const unknown = [...known.unknownAmong(members), ...nested.map((path) => toUnknownField(path))].slice(0, maxUnsent);
   const request = buildTurn(body, spans, textFormat, fields, unknown);
@@ -65,18 +62,18 @@ export function parseRequest(
   return { request, echo: buildEcho(request, fields, fillDefaults) };
 }
 
-/** Limits the text a client can have repeated in headers and receipts. */
+/** Maximum number of unsent fields named in headers and receipts, since a client chooses how many there are. */
 const maxUnsent = 16;
 
 const isObjectAt = (body: Buffer, { start }: ByteSpan): boolean => body[start] === openBrace;
 
-/** A body with `messages` is of another format. */
+/** Error text for a body without input; a body with `messages` is one of chat completions, and the text says so. */
 const missingInput = (members: readonly JsonMember[]): string =>
   members.some(({ key }) => key === "messages")
     ? "required here; a body with messages belongs to POST /api/v1/chat/completions (OpenAI's format) or POST /api/v1/messages (Anthropic's format)"
     : "required";
 
-/** Checks presence and type of the subtrees; inference-svc checks their content. */
+/** Checks presence and type of the parts passed on as bytes; inference-svc checks their content. */
 function checkSubtrees(
   body: Buffer,
   members: readonly JsonMember[],
@@ -90,7 +87,7 @@ function checkSubtrees(
   const reasoning = spans.of("reasoning");
   const first = input && body[input.start];
   if (input === undefined || isNullAt(body, input)) {
-    // A stored prompt may replace the input; the refusal of stored prompts is the more helpful error.
+    // A stored prompt could replace the input, and its own error is more helpful than one about a missing input.
     const prompt = members.find(({ key }) => key === "prompt");
     if (!prompt || !isObjectAt(body, prompt)) problems.add("input", missingInput(members));
   } else if (first !== quote && first !== openBracket) problems.add("input", "must be a string or an array of items");
@@ -152,7 +149,7 @@ function buildTurn(
   return request;
 }
 
-/** The refusal of a stored prompt, since Sluice stores none. */
+/** The error for a request with a stored prompt, since Sluice stores no prompts. */
 const promptNotFound = ({ id }: JsonObject): Fault =>
   new Fault(FaultReason.NOT_FOUND, `prompt ${String(id).slice(0, 256)} not found: no prompts are stored`, {
     origin: FaultOrigin.CLIENT,

@@ -1,6 +1,6 @@
 /**
- * The documentation at `/docs`: the site built from `docs/`, and the API reference below `/docs/api`. The site is read at its first request and kept
- * compressed: most gateways never show it.
+ * The documentation at `/docs`: the site built from `docs/`, and the API reference below `/docs/api`. The gateway reads the site at its first request
+ * and keeps it compressed, since most gateways never show it.
  */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -11,16 +11,16 @@ import { consoleSite, fileHeaders, pageHeaders } from "../http/site.ts";
 
 /** A file of the built site. */
 interface SiteFile {
-  /** Below `/docs/`. */
+  /** Path of the file below `/docs/`. */
   readonly path: string;
   readonly type: string;
   readonly etag: string;
-  /** Base64. */
+  /** Content, compressed by gzip, in base64. */
   readonly gzip: string;
 }
 
 interface BuiltSite {
-  /** Hashes of the scripts within its pages. */
+  /** Hashes of the scripts within the page, for its content security policy. */
   readonly scripts: readonly string[];
   readonly files: readonly SiteFile[];
 }
@@ -29,10 +29,13 @@ type Site = ReadonlyMap<string, Published>;
 
 const built = fileURLToPath(new URL("../../../../docs/dist/site.json", import.meta.url));
 
-/** Requests that arrive together wait for one reading: many at once would keep requests to models from the processor. */
+/**
+ * The running or finished load of the site. Requests that arrive together share it: several loads at once would take processor time from requests to
+ * models.
+ */
 let loading: Promise<Site | undefined> | undefined;
 
-/** @returns undefined until the site is built: a checkout builds it after its first start */
+/** Loads the built site. @returns undefined until it is built, since a checkout builds it only after its first start */
 async function load(): Promise<Site | undefined> {
   loading ??= readSite();
   const site = await loading.catch((error: unknown) => {
@@ -65,7 +68,7 @@ function publishFile({ path, type, etag, gzip }: SiteFile, ofPages: Readonly<Rec
       {
         coding: undefined,
         get bytes() {
-          // Kept, since clients without compression could make each request cost as much as several with a key.
+          // The decompressed text is kept: otherwise each request of a client without compression would cost more than several requests with a key.
           return (plain ??= gunzipSync(bytes));
         },
         etag: `"${etag}"`,
@@ -76,13 +79,13 @@ function publishFile({ path, type, etag, gzip }: SiteFile, ofPages: Readonly<Rec
 
 const root = "/docs";
 
-/** @param path below `/docs`: empty, or with a slash before it */
+/** Finds a page. @param path path below `/docs`: empty, or with a slash before it */
 export async function findInDocumentation(path: string): Promise<Published> {
   const address = path.slice(1);
   if (address === "api" || address.startsWith("api/")) return consoleSite.page ?? missing;
   const file = consoleSite.find(address);
   if (file && file !== consoleSite.page) return file;
-  // The reference was at `/docs` itself before the site was.
+  // The addresses of operations were directly below `/docs` before the site existed.
   if (Object.hasOwn(operations, address)) return redirect(`${root}/api/${address}`);
   const site = await load();
   if (!site) return unbuilt;
@@ -101,7 +104,7 @@ const redirect = (location: string): Published => ({
   headers: { location },
 });
 
-/** A text of the gateway itself. */
+/** A text written by the gateway itself. */
 function text(content: string, etag: string): Published {
   const bytes = Buffer.from(content);
   return {
@@ -115,7 +118,7 @@ const missing: Published = {
   status: 404,
 };
 
-/** The page of a checkout whose site is not built yet; browsers ask again by themselves. */
+/** The page for a checkout whose site is not built yet. It reloads itself. */
 const unbuilt: Published = {
   ...text(
     `<!doctype html>

@@ -1,6 +1,6 @@
 /**
- * Documents served without a key: the contract, the documentation, and the addresses people and browsers try first. The contract is compressed at
- * its first request, by other threads: at the start it took a tenth of the gateway's time to load.
+ * Documents served without a key: the contract, the documentation, and the addresses that people and browsers try first. The contract is compressed
+ * on other threads at its first request: at the start, compression took a tenth of the gateway's loading time.
  */
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -13,7 +13,7 @@ import { findInDocumentation } from "./documentation.ts";
 
 const digest = (body: Buffer): string => createHash("sha256").update(body).digest("base64");
 
-/** Quality 7 gives two thirds of the size of gzip's best; the maximum would take half a second. */
+/** Compression options. Quality 7 gives two thirds of the size of gzip's best; the maximum would take half a second. */
 const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 7 } };
 
 const compress = { br: promisify(brotliCompress), gzip: promisify(gzip) };
@@ -32,13 +32,13 @@ async function publish(content: object): Promise<Published> {
   };
 }
 
-/** A document made for its first request, and kept. */
+/** A document that is made for its first request and then kept. */
 function publishOnce(makeContent: () => object): () => Promise<Published> {
   let published: Promise<Published> | undefined;
   return () => (published ??= publish(makeContent()));
 }
 
-/** The answer of `/` and of the base URL, where people and programs look for signs of a service. */
+/** The answer of `/` and of the base URL, which people and programs open to see whether a service is there. */
 const greeting = publishOnce(() => ({
   name: "Sluice",
   version,
@@ -55,11 +55,11 @@ const published: ReadonlyMap<string, () => Promise<Published>> = new Map([
   ["/api/v1/", greeting],
 ]);
 
-/** Answers without a body: browsers request an icon, which does not exist, and Claude Code probes the service without a key. */
+/** Answers without a body, by path: browsers request an icon, although there is none, and Claude Code probes the service without a key. */
 const bodiless: ReadonlyMap<string, { readonly status: number; readonly headers: Readonly<Record<string, string>> }> =
   new Map([
     ["/api/hello", { status: 204, headers: {} }],
-    // The same below a base URL that ends in /api.
+    // The probe of Claude Code with a base URL that ends in /api.
     ["/api/api/hello", { status: 204, headers: {} }],
     ["/favicon.ico", { status: 204, headers: { "cache-control": "public, max-age=86400" } }],
   ]);
@@ -71,10 +71,10 @@ function find(path: string): (() => Promise<Published>) | undefined {
   return () => findInDocumentation(path.slice(documentation.length));
 }
 
-/** The path is compared undecoded. */
+/** The path of a request, without percent-decoding. */
 const pathOf = ({ url = "" }: IncomingMessage): string => url.split("?", 1)[0] as string;
 
-/** The route of a request for a document, for metrics. */
+/** The route of a document's request as a label of metrics. */
 export function documentRoute(request: IncomingMessage): string {
   const path = pathOf(request);
   return path.startsWith(`${documentation}/`) ? `${documentation}/*` : path;

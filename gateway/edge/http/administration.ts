@@ -10,12 +10,14 @@ import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import type { OperationCall } from "./context.ts";
 
-/** A change is answered when every process has acknowledged it, within 1 s, and a report waits at most 6 s for its place; the rest is for the database. */
+/**
+ * Timeout of a call to admin-svc in milliseconds. A change waits up to 1 s until every process has acknowledged it, and a report up to 6 s for its
+ * place; the rest is for the database.
+ */
 const timeoutMs = 10_000;
 
 /**
- * Calls admin-svc as the contract describes for the operation. A reported change takes effect with the next request to this process.
- * @throws Fault
+ * Forwards an operation to admin-svc as its contract describes. A confirmed change is in effect for the next request to this process.  @throws Fault
  */
 export async function forwardToAdmin(
   request: OperationCall,
@@ -31,13 +33,16 @@ export async function forwardToAdmin(
   return checkAnswer(toAnswer(message), operation);
 }
 
-/** An admin-svc of an earlier build ignores the header, and would act in the workspace of the key. @throws Fault INVALID_REQUEST */
+/**
+ * Refuses a workspace header if admin-svc is of an earlier build, which would ignore the header and act in the key's own workspace. @throws Fault
+ * INVALID_REQUEST
+ */
 function requireWorkspaces({ caller: { workspace }, parts: { access } }: OperationCall): void {
   if (workspace === undefined) return;
   access.requireKnown(DeleteWorkspaceRequestSchema, create(DeleteWorkspaceRequestSchema, { workspaceId: workspace }));
 }
 
-/** The first segments of administration paths: `keys`, `guardrails` and so on. */
+/** First segments of the paths of administration: `keys`, `guardrails` and so on. */
 const administrationNouns: ReadonlySet<string | undefined> = new Set(
   Object.values<Operation>(operations)
     .filter(({ tag }) => tag === "Administration")
@@ -46,7 +51,7 @@ const administrationNouns: ReadonlySet<string | undefined> = new Set(
 
 const absoluteForm = /^https?:\/\/[^/?#]*/i;
 
-/** Whether a URL belongs to the administration, even without a matching operation or a valid key. */
+/** Whether a URL is one of the administration, even without a matching operation or a valid key. */
 export function isAdministration(url: string): boolean {
   const path = url.replace(absoluteForm, "");
   return (
@@ -57,8 +62,8 @@ export function isAdministration(url: string): boolean {
 const retryAfterMs = 1_000;
 
 /**
- * The contract has no 408, 413 or 503 for the administration: a body too large or too slow is a bad request, and an outage is 500 with a retry header.
- * Every operation sets a state, so repeating it does no harm.
+ * The error in statuses of the contract, which has no 408, 413 or 503 for the administration. A body too large or too slow is a bad request. An
+ * outage is a 500 with a retry header; repeating is harmless, since every operation sets a state.
  */
 export function administrationFault(fault: Fault): Fault {
   const { message, origin, cause } = fault;
@@ -79,7 +84,7 @@ export function administrationFault(fault: Fault): Fault {
 }
 
 /**
- * Returns an answer of the published shape. Any other answer comes from a later build of admin-svc, and would be misread.
+ * Checks that admin-svc's answer has the published shape. An answer with another shape comes from a later build, and a client would misread it.
  * @throws Fault INTERNAL
  */
 function checkAnswer(answer: JsonObject | undefined, { answer: { content } }: Operation): JsonObject | undefined {

@@ -4,9 +4,9 @@ import type { Socket } from "node:net";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { parseBearer } from "@sluice/proto/lib/rpc/caller.js";
 
-/** A presented key. Its validity is decided again for each request. */
+/** A key as presented on a connection. Its validity is decided anew for each request. */
 class PresentedKey {
-  /** Values of the key headers. */
+  /** The values of the key headers, joined. */
   readonly headers: string;
   readonly keyHash: string;
 
@@ -16,7 +16,7 @@ class PresentedKey {
   }
 }
 
-/** Socket property with the last presented key: comparing it is cheaper than checking and hashing a key. */
+/** Property of a socket with the key presented last: comparing the headers is cheaper than checking and hashing a key again. */
 const presentedKey = Symbol("presented key");
 type KeyedSocket = Socket & { [presentedKey]?: PresentedKey };
 
@@ -46,7 +46,10 @@ function presentedHash(request: IncomingMessage): string {
   return keyHash;
 }
 
-/** @param other value of `x-api-key`, used by clients of the Messages format */
+/**
+ * The hash of a key in `x-api-key`. @param authorization value of the other key header, which must contain the same key @param other value of
+ * `x-api-key`, used by clients of the Messages format
+ */
 function otherHash(authorization: string | undefined, other: string): string {
   const { keyHash } = parseBearer(`Bearer ${other}`);
   if (authorization !== undefined && parseBearer(authorization).keyHash !== keyHash) {
@@ -56,7 +59,10 @@ function otherHash(authorization: string | undefined, other: string): string {
 }
 
 const maxHeaders = 100;
-/** Headers that may occur only once, each with a bit: of several, Node keeps the first and other servers the last, so a client could exploit the difference. */
+/**
+ * Headers that may occur only once, each with a bit. If one is repeated, Node keeps the first value and other servers the last, and a client could
+ * exploit the difference.
+ */
 const single: ReadonlyMap<string, number> = new Map([
   ["authorization", 1],
   ["host", 2],

@@ -1,4 +1,4 @@
-/** Decodes compressed request bodies, as sent by Codex. Output bytes are counted: a small body must not grow without limit. */
+/** Decodes compressed request bodies, as sent by Codex. The decoded bytes are counted, since a small body could expand to any size. */
 import { once } from "node:events";
 import type { Transform } from "node:stream";
 import zlib from "node:zlib";
@@ -18,7 +18,7 @@ const decoders: ReadonlyMap<string, CreateDecoder> = new Map<string, CreateDecod
   ...(createZstdDecompress ? [["zstd", createZstdDecompress] as const] : []),
 ]);
 
-/** The codings for the header Accept-Encoding of a refusal. */
+/** Supported codings, as the value of the header Accept-Encoding in a refusal. */
 export const bodyCodings = [...decoders.keys()].filter((name) => name !== "x-gzip").join(", ");
 
 /**
@@ -37,10 +37,8 @@ export function decoderOf(coding: string): CreateDecoder | undefined {
 }
 
 /**
- * Decodes a body.
- * @param receive reads the body and passes its chunks on; waits for the returned promise before reading more
- * @param keep takes the decoded chunks; may return a promise to wait for
- * @throws Fault INVALID_REQUEST for invalid bytes, and errors of `receive` and `keep`
+ * Decodes a body.  @param receive reads the body and passes each chunk on; it waits for the returned promise before reading more  @param keep takes a
+ * decoded chunk; may return a promise, for which decoding waits  @throws Fault INVALID_REQUEST for invalid bytes, and errors of `receive` and `keep`
  */
 export async function decodeBody(
   create: CreateDecoder,
@@ -48,7 +46,7 @@ export async function decodeBody(
   keep: (chunk: Buffer) => Promise<void> | void,
 ): Promise<void> {
   const decoder = create();
-  // A chunk after a failure would be written to a closed decoder.
+  // A chunk that arrives after a failure would be written to the closed decoder; its error is ignored.
   decoder.on("error", () => {});
   const received = receive((chunk) => {
     if (!decoder.destroyed && !decoder.write(chunk)) return once(decoder, "drain").then(() => {});

@@ -1,4 +1,4 @@
-/** Reads a JSON body within size and time limits. A body already excluded by its headers is not read. */
+/** Reads a JSON body within limits of size and time. A body that its headers already exclude is not read. */
 import type { Hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Reservation } from "@sluice/proto/lib/load/byte-budget.js";
@@ -7,31 +7,31 @@ import { timeLimits } from "@sluice/proto/lib/time/timer-wheel.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { type CreateDecoder, decodeBody, decoderOf } from "./body-coding.ts";
 
-/** A body of 32 MiB takes 27 s at 10 Mbit/s; slower is an attack more often than a client. */
+/** Timeout for a body: 32 MiB take 27 s at 10 Mbit/s. A slower sender is more likely an attacker than a client. */
 const bodyTimeoutMs = 30_000;
 
 /**
- * Form of Content-Type. JSON has no parameters (RFC 8259), so unknown ones are accepted; a charset other than UTF-8 is rejected, because the body may
- * really be encoded in it.
+ * Accepted values of Content-Type. JSON defines no parameters (RFC 8259), so unknown parameters are accepted. A charset other than UTF-8 is rejected,
+ * because the body may really be encoded in it.
  */
 const jsonType =
   /^application\/json[ \t]*(?:;[ \t]*(?:(?:charset="?utf-?8"?|(?!charset=)[\w.-]+=(?:[\w.-]+|"[^"]*"))[ \t]*)?)*$/i;
 
-/** Copies of a body in memory until it is sent to inference-svc: as read, in the message, and in the message's frame. */
+/** Number of copies of a body in memory until it is sent to inference-svc: the bytes read, the message, and the message's frame. */
 const copiesHeld = 3;
 
 const awaited = new WeakMap<IncomingMessage, () => void>();
 
-/** Marks a request whose whole body was taken before Node noticed its end. */
+/** Marks a request whose complete body was read before Node noticed the end of the body. */
 const isTaken = Symbol("body is taken");
 type TakenRequest = IncomingMessage & { [isTaken]?: true };
 
-/** Registers a client waiting for `100 Continue`; `send` is called when a handler reads the body. */
+/** Registers a client that waits for `100 Continue`. @param send called when a handler begins to read the body */
 export function deferContinue(request: IncomingMessage, send: () => void): void {
   awaited.set(request, send);
 }
 
-/** Whether the client may have sent body bytes not yet read by a handler. */
+/** Whether the client may have sent bytes of the body that no handler has read. */
 export function hasUnreadBody(request: TakenRequest): boolean {
   if (request.complete || request[isTaken] === true || awaited.has(request)) return false;
   const { "content-length": length, "transfer-encoding": coding } = request.headers;
@@ -39,11 +39,10 @@ export function hasUnreadBody(request: TakenRequest): boolean {
 }
 
 /**
- * Reads the whole body. Memory is reserved first: for all of it when the length is announced, otherwise as the body grows.
- * @param limitBytes maximum size; an announced larger body is refused unread
- * @param room memory of the request; the caller must release it when reading fails
- * @returns at once when the body arrived with its headers
- * @throws Fault INVALID_REQUEST for another type or encoding, PAYLOAD_TOO_LARGE, DEADLINE_EXCEEDED, UNAVAILABLE when no memory is free
+ * Reads the complete body. Memory is reserved first: for all of it if the length is announced, otherwise as the body grows.  @param limitBytes
+ * maximum size; a body announced as larger is refused unread  @param room memory of the request, which the caller must release if reading fails
+ * @returns the body without a promise if it arrived together with its headers  @throws Fault INVALID_REQUEST for another type or encoding,
+ * PAYLOAD_TOO_LARGE, DEADLINE_EXCEEDED, UNAVAILABLE if no memory is free
  */
 export function readBody(
   request: IncomingMessage,
@@ -55,7 +54,7 @@ export function readBody(
   const { "content-encoding": coding, "transfer-encoding": transferCoding, "content-length": length } = request.headers;
   const decoder = coding === undefined ? undefined : decoderOf(coding);
   if (decoder) return readCoded(request, decoder, limitBytes, room, timeoutMs);
-  // A chunked body announces no length.
+  // A body with a transfer coding announces no length.
   const announced = transferCoding === undefined ? Number(length ?? 0) : undefined;
   const waiting = room.grow(copiesHeld * (announced ?? 0));
   if (waiting) return waiting.then(() => readReserved(request, announced, limitBytes, room, timeoutMs));
@@ -76,18 +75,18 @@ function readReserved(
     : readAnnounced(request, announced, timeoutMs);
 }
 
-/** Takes a completely received body. */
+/** Takes a body that has been received completely. */
 function takeWhole(request: TakenRequest, limitBytes: number): Buffer {
   const body = (request.read() as Buffer | null) ?? Buffer.alloc(0);
   request[isTaken] = true;
-  // Resuming lets Node notice the request's end; otherwise it would keep the request until the connection's next one.
+  // Resuming lets Node notice the request's end; otherwise Node would keep the request until the next one on the connection.
   request.resume();
   if (body.length > limitBytes) throw bodyTooLargeFault(limitBytes);
   return body;
 }
 
 async function readAnnounced(request: IncomingMessage, length: number, timeoutMs: number): Promise<Buffer> {
-  // A buffer outside the pool, not zeroed, takes no memory until it is written, and every byte of it will be.
+  // The buffer is neither pooled nor zeroed: it takes no memory until it is written, and every byte of it will be written.
   const body = Buffer.allocUnsafeSlow(length);
   let filled = 0;
   await receive(request, length, timeoutMs, (chunk) => {
@@ -143,10 +142,7 @@ function receiveCoded(
   return decodeBody(decoder, (write) => receive(request, limitBytes, timeoutMs, write), take);
 }
 
-/**
- * Adds the whole body to a hash, without keeping it.
- * @throws as readBody
- */
+/** Adds the complete body to a hash, without keeping the body.  @throws as readBody */
 export async function digestBody(request: IncomingMessage, limitBytes: number, hash: Hash): Promise<void> {
   checkHeaders(request, limitBytes);
   const { "content-encoding": coding } = request.headers;
@@ -158,14 +154,14 @@ export async function digestBody(request: IncomingMessage, limitBytes: number, h
 }
 
 function begin(request: IncomingMessage): void {
-  // A destroyed request emits no further "close": waiting for it would never end.
+  // A destroyed request emits no further "close", so waiting for one would never end.
   if (request.destroyed) throw incompleteBodyFault();
   if (request.headers.expect === undefined) return;
   awaited.get(request)?.();
   awaited.delete(request);
 }
 
-/** @param keep takes a chunk; reading pauses until its promise settles */
+/** @param keep takes a chunk; reading pauses until its promise resolves */
 function receive(
   request: IncomingMessage,
   limitBytes: number,
@@ -192,12 +188,15 @@ function receive(
     const settleEarly = () => settle(incompleteBodyFault());
     const timer = timeLimits.start(timeoutMs, () => settle(tooSlow(timeoutMs)), undefined);
     request.on("data", take).on("end", settleWhole).on("close", settleEarly);
-    // A reset is also reported by "close"; without a listener it would be an uncaught error.
+    // A reset also emits "close", which is handled; an "error" without a listener would end the process.
     request.on("error", ignoreReset);
   });
 }
 
-/** A module-level function, because the listener stays with the request: a closure made while reading would keep the body in memory as long. */
+/**
+ * Listener for a reset. It is defined at module level because it stays with the request: a closure made while reading would keep the body in memory
+ * as long.
+ */
 const ignoreReset = (): void => {};
 
 function checkHeaders({ headers }: IncomingMessage, limitBytes: number): void {
@@ -208,7 +207,7 @@ function checkHeaders({ headers }: IncomingMessage, limitBytes: number): void {
   if (Number(headers["content-length"] ?? 0) > limitBytes) throw bodyTooLargeFault(limitBytes);
 }
 
-/** The fault of a request after its client left; the answer reaches no reader. */
+/** The fault of a request whose client left before the end of the body. Nobody reads its answer. */
 export const incompleteBodyFault = (): Fault => invalid("body", "the connection closed before its end");
 
 export const bodyTooLargeFault = (limitBytes: number): Fault =>

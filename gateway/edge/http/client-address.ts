@@ -1,16 +1,15 @@
-/** The address of a client, also behind proxies of the operator, which write it to a header. */
+/** The address of a client. Behind an operator's proxies, it is in a header that these write. */
 import { isIP } from "node:net";
 import { type Networks, plainAddress } from "@sluice/proto/lib/networks/networks.js";
 
-/** Proxies add to the header at its end, so more entries than these are a client's. */
+/** Maximum number of entries in the header. Proxies append their entries, so more than these must come from the client. */
 const maxForwarded = 32;
 
 /**
- * The address of the client of a request: of `X-Forwarded-For` the last entry that is no trusted proxy. The header counts only in requests of such a proxy,
- * since everybody else could write anything there. Entries before one that is no address are not believed.
- * @param peer address of the other end of the connection; undefined once it is closed
- * @param forwardedFor value of the header; of a repeated header, the values in their order
- * @returns a plain address; empty without a peer
+ * The address of a request's client: the last entry of `X-Forwarded-For` that is not a trusted proxy. The header counts only in requests from such a
+ * proxy, since anybody else could write anything into it. Entries before an invalid one are not believed.  @param peer address of the other end of
+ * the connection; undefined once it is closed  @param forwardedFor value of the header; of a repeated header, all values in order  @returns an
+ * address without a port; empty without a peer
  */
 export function clientAddress(
   peer: string | undefined,
@@ -28,7 +27,7 @@ export function clientAddress(
   return address;
 }
 
-/** The address of an entry, which some proxies write with a port: `192.0.2.1:443`, `[2001:db8::1]:443`. */
+/** The address in an entry. Some proxies write it with a port: `192.0.2.1:443`, `[2001:db8::1]:443`. */
 function addressIn(entry: string): string | undefined {
   const text = entry.trim();
   const address = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;

@@ -1,4 +1,4 @@
-/** Types for the gateway's data about a request before its handler runs, and for the handler's call. */
+/** Types of the data that the gateway keeps about a request, and of a call of an operation. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Client } from "@grpc/grpc-js";
 import type { CheckedRequest } from "@sluice/proto/contract/operations/forward.js";
@@ -18,33 +18,33 @@ import type { Observation } from "./observe.ts";
 export interface RequestCaller {
   readonly keyHash: string;
   readonly requestId: string;
-  /** E-mail address of the person in the console. */
+  /** E-mail address of the person, for a request from the console. */
   readonly person?: string | undefined;
-  /** Address of the client; undefined for turns. */
+  /** Address of the client; undefined for a turn. */
   readonly address?: string | undefined;
-  /** Id of the workspace named by a management key; its own when undefined. */
+  /** Id of the workspace named by a request with a management key; undefined for the key's own workspace. */
   readonly workspace?: string | undefined;
   readonly trace: TraceHeaders;
-  /** Memory of this request, released at the end of its answer at the latest. */
+  /** Memory reserved for this request, released at the end of its answer at the latest. */
   readonly room: Reservation;
 }
 
 export interface Edge extends Writable<RequestCaller> {
-  /** Form of its failures; undefined for the form of /responses. */
+  /** Form of error answers to this request; undefined for the form of /responses. */
   faults?: FaultForm | undefined;
-  /** performance.now() at the request line. */
+  /** Time of the request line, by performance.now() in milliseconds. */
   startedAt: number;
   clientRequestId: string | undefined;
-  /** Address of the client for the log; undefined when it is not logged. */
+  /** Address of the client for the log line; undefined if the configuration does not log it. */
   loggedAddress: string | undefined;
   observation: Observation;
   caller: Caller;
   path: string;
   /** Pattern of the route, for metrics. */
   route: string;
-  /** Rejects operations forbidden for the person in the console; absent for a key, which may call everything its kind permits. */
+  /** Rejects operations that the role of a person in the console forbids. Absent for a key, which may call everything its kind permits. */
   permit?: (operation: Operation) => Promise<void>;
-  /** The failure of the request, if it failed. */
+  /** The failure of the request; undefined for a successful one. */
   fault: Fault | undefined;
 }
 
@@ -58,7 +58,7 @@ export interface Exchange extends Edge {
 
 export type EdgeContext = Koa.ParameterizedContext<Koa.DefaultState, Edge>;
 
-/** Connections and settings for handlers. */
+/** Connections and settings that handlers use. */
 export interface HandlerDeps {
   /** Connection to admin-svc. */
   readonly admin: Client;
@@ -66,7 +66,7 @@ export interface HandlerDeps {
   readonly inference: Client;
   readonly token: ServiceToken;
   readonly access: Access;
-  /** Detectors of the configuration file, available to guardrails. */
+  /** Detectors in the configuration file, which guardrails can name. */
   readonly detectors: readonly NamedDetector[];
 }
 

@@ -1,9 +1,8 @@
 /**
- * Refuses turns as they arrive on a socket, at less than half the cost of parsing them with Node first. At five times the sustainable load, four of five
- * requests are refused, and time spent on refusals is missing for the rest.
- *
- * This happens only on connections with an earlier refusal, and only if the received bytes certainly begin a request. All other bytes go to Node's parser
- * unchanged. A second listener of 'data' switches the parser to reading the socket as a listener, for the life of the connection.
+ * Refuses turns as they arrive on a socket, at less than half the cost of parsing them with Node first. At five times the sustainable load, four of
+ * five requests are refused, and the time for refusals is missing for the rest. Turns are refused here only on connections with an earlier refusal,
+ * and only if the received bytes certainly begin a request. All other bytes go to Node's parser unchanged. Listening for 'data' makes Node's parser
+ * read the socket as a listener, too, for the life of the connection.
  */
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
@@ -13,7 +12,7 @@ import { maxSkippedBodyBytes, refusalText } from "./shed.ts";
 import { countTurnBytes } from "./turn-head.ts";
 
 export interface RefusalDecision extends Pick<Pressure, "overloaded"> {
-  /** Whether a turn with the same key is refused. */
+  /** Whether to refuse a turn, by the key of this earlier request on the connection. */
   refuses(request: IncomingMessage): boolean;
 }
 type Parse = (bytes: Buffer) => void;
@@ -21,7 +20,7 @@ type Parse = (bytes: Buffer) => void;
 const earlyRefusal = Symbol("early refusal");
 type RefusingSocket = Socket & { [earlyRefusal]?: EarlyRefusal };
 
-/** Prepares the connection of a request about to be refused: its next request can then be refused before parsing. */
+/** Prepares the connection of a request that is about to be refused, so that its next request can be refused without parsing. */
 export function refuseEarly(request: IncomingMessage, shedding: RefusalDecision): void {
   const socket: RefusingSocket = request.socket;
   const [parse, ...others] = socket.listeners("data") as Parse[];
@@ -40,11 +39,11 @@ class EarlyRefusal {
   readonly #socket: Socket;
   readonly #parse: Parse;
   readonly #shedding: RefusalDecision;
-  /** The last parsed request. */
+  /** The request that Node parsed last. */
   #request: IncomingMessage;
-  /** Bytes still missing from the current request: at 0 the next byte begins another. Undefined when unknown. */
+  /** Number of bytes still missing from the current request; at 0, the next byte begins another request. Undefined when unknown. */
   #left: number | undefined;
-  /** Whether the current request was refused here: the rest of its bytes is dropped. */
+  /** Whether the current request was refused here, so that the rest of its bytes is dropped. */
   #refused = false;
 
   constructor(socket: Socket, parse: Parse, shedding: RefusalDecision, request: IncomingMessage) {
@@ -68,7 +67,7 @@ class EarlyRefusal {
     else this.#handOnTurn(rest, turnBytes);
   };
 
-  /** @returns the bytes after the refused request */
+  /** Drops the rest of a refused request. @returns the bytes after it */
   #passOver(bytes: Buffer): Buffer {
     const left = this.#left ?? 0;
     this.#left = Math.max(0, left - bytes.length);
@@ -85,7 +84,7 @@ class EarlyRefusal {
 
   #mayRefuse({ length }: Buffer, turnBytes: number): boolean {
     if (this.#left !== 0 || length > turnBytes || turnBytes > maxSkippedBodyBytes) return false;
-    // Answers go out in order, and a client that does not read gets none.
+    // Answers must go out in order, and a client that does not read its answers gets no further one.
     return (
       !firstPendingResponse(this.#socket) && this.#socket.writableLength === 0 && this.#shedding.refuses(this.#request)
     );
@@ -103,8 +102,8 @@ class EarlyRefusal {
   }
 
   /**
-   * If the parser has finished its last request, its current request ends as the head in these bytes declares, even if it began before them: a second
-   * length, or chunks, would be an error.
+   * Passes a turn on to Node's parser. If the parser has finished its last request, the current request is as long as its head in these bytes says,
+   * even if it began earlier: the head allows neither a second length nor chunks.
    */
   #handOnTurn(bytes: Buffer, turnBytes: number): void {
     const known = this.#left === 0 || this.#request.complete;

@@ -1,4 +1,4 @@
-/** The HTTP server of the gateway. Errors answered by Node itself are answered in the contract's form instead. */
+/** The HTTP server of the gateway. Errors that Node would answer itself get an answer in the contract's form. */
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { Duplex } from "node:stream";
 import { hasOtherVersion, hasUnknownFraming } from "@sluice/proto/lib/http1/framing.js";
@@ -21,7 +21,7 @@ export type RequestHandler = (request: IncomingMessage, response: ServerResponse
 export function createEdgeServer(handle: RequestHandler): Server {
   const serve: RequestHandler = (request, response) => {
     const { socket } = request;
-    // Bytes after a request with a doubtful end are not read as a request.
+    // Bytes after a request whose end is doubtful must not be read as a further request.
     if (socket.writableEnded) return;
     const malformation = hasOtherVersion(request)
       ? otherVersion
@@ -36,14 +36,14 @@ export function createEdgeServer(handle: RequestHandler): Server {
     noteParsed(request);
     handle(request, response);
   };
-  // Node would answer a missing Host header without a body; http/auth.ts refuses it with one.
+  // For a missing Host header Node would answer without a body; http/auth.ts answers with one.
   const server = createServer({ requireHostHeader: false, connectionsCheckingInterval }, serve);
-  // "100 Continue" is sent when a handler reads the body: a bad key is refused before the client sends it.
+  // "100 Continue" is sent only when a handler reads the body, so a request with a bad key is refused before its body is sent.
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     deferContinue(request, () => response.writeContinue());
     serve(request, response);
   });
-  // Other expectations are ignored, as by most servers; Node would answer 417, which is not in the contract.
+  // Other expectations are ignored, as by most servers; Node would answer 417, a status that the contract does not have.
   server.on("checkExpectation", serve);
   server.on("clientError", answerMalformed);
   return server;
@@ -52,7 +52,7 @@ export function createEdgeServer(handle: RequestHandler): Server {
 function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
   const response = firstPendingResponse(socket);
   const begun = response?.headersSent === true && !response.writableFinished;
-  // A second answer within the first would be read as part of it.
+  // An answer written into one that has begun would be read as part of it.
   if (begun) socket.destroy();
   else answerClientError(error, socket);
 }

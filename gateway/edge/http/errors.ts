@@ -1,4 +1,4 @@
-/** Failures on the wire: the contract's body for every status, and headers with retry hints for clients. */
+/** Writes errors as HTTP answers: the contract's body for every status, and headers with retry hints for clients. */
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
@@ -23,22 +23,22 @@ export const answerHeaders = [
 export interface AnswerIds {
   readonly requestId?: string;
   readonly generationId?: string;
-  /** Second name of `service_metadata`. */
+  /** Second name under which the answer contains `service_metadata`. */
   readonly metadataAlias?: string | undefined;
-  /** JSON of the tokens consumed by withheld answers. */
+  /** JSON of the tokens consumed by an answer that was not delivered. */
   readonly usageJson?: string | undefined;
 }
 
 type Headers = Record<string, string | number>;
 
-/** The form of failures in a format. */
+/** The form of error answers in a request format. */
 export interface FaultForm {
-  /** Second name of the header `x-request-id`, in lower case; undefined where the format has none. */
+  /** Second name of the header `x-request-id` in lower case; undefined for a format without one. */
   readonly requestIdHeader: string | undefined;
   readonly body: (fault: Fault, ids: AnswerIds) => Buffer;
 }
 
-/** Answers with a failure. Once headers were sent, it can only close the connection. */
+/** Answers a request with an error. Once the headers were sent, it can only close the connection. */
 export function writeFault(
   response: ServerResponse,
   fault: Fault,
@@ -88,7 +88,7 @@ function headersOf(body: Uint8Array, { requestId, generationId }: AnswerIds): He
   };
 }
 
-/** The body of a failure: `error`, then `usage` and the receipt when there are any. */
+/** The body of an error answer: `error`, and then `usage` and the receipt if known. */
 export function faultBody(fault: Fault, { metadataAlias, usageJson }: AnswerIds = {}): Buffer {
   const { status, message, metadata = status === 401 ? undefined : { error_type: fault.errorType } } = fault;
   const error = JSON.stringify(errorMembers({ status, message, metadata }));
@@ -96,10 +96,10 @@ export function faultBody(fault: Fault, { metadataAlias, usageJson }: AnswerIds 
   return Buffer.from(`{"error":${error}${usage}${serviceMetadataMembers(fault.serviceMetadataJson, metadataAlias)}}`);
 }
 
-/** Failures of /responses, and of every operation but the other doors. */
+/** The form of error answers at /responses and at every operation outside of the other doors. */
 export const responseFaults: FaultForm = { requestIdHeader: undefined, body: faultBody };
 
-/** Retry headers in three spellings, because clients differ in the one they read. */
+/** Retry headers in three spellings, since each client reads only one of them. */
 function retryHeaders(fault: Fault): Headers {
   const retryAfterMs = Math.ceil(fault.retryAfterMs);
   return {
@@ -108,20 +108,20 @@ function retryHeaders(fault: Fault): Headers {
   };
 }
 
-/** Headers of the limit of models that refused the request. */
+/** Headers about the limit on requests or tokens of a model that refused the request; empty for any other failure. */
 function modelLimitHeaders({ metadata }: Fault): Headers {
   const { limit, maximum, reset_ms: resetMs } = (metadata?.["model_limit"] ?? {}) as Partial<ModelLimitRefusal>;
   if (limit === undefined || maximum === undefined || resetMs === undefined) return {};
   return refusalHeaders(limit.includes("tokens") ? "tokens" : "requests", maximum, resetMs);
 }
 
-/** Twice the maximum body: a client sending more does not read the answer. */
+/** Number of unread bytes after which the connection is closed at once: twice the maximum body. A client that sends more does not read the answer. */
 const lingerBytes = 67_108_864;
 const lingerMs = 5_000;
 
 /**
- * Sends the whole answer, and closes the connection when the client has received it. Closing with unread bytes resets the connection, and a reset can
- * overtake the answer: the client would see a network error instead of 413.
+ * Sends the complete answer, and closes the connection once the client has received it. Closing with unread bytes resets the connection, and the
+ * reset can overtake the answer, so that the client sees a network error instead of 413.
  */
 function linger(response: ServerResponse, body: Buffer): void {
   const request = response.req;
@@ -167,7 +167,7 @@ const versionBody = Buffer.from(
 
 const clientMade = { origin: FaultOrigin.CLIENT };
 const rawLingerMs = 1_000;
-/** Sockets already answered after a parse error. */
+/** Sockets that were already answered after a parse error. */
 const answered = new WeakSet<Duplex>();
 
 /** Formats headers for an answer written by hand. */
@@ -178,8 +178,8 @@ export function fieldLines(headers: Headers): string {
 }
 
 /**
- * Handles 'clientError', where no response object exists and the answer is written by hand. Bytes after the error fail again; they are ignored for a
- * moment, because the client may not have read the answer yet.
+ * Handles 'clientError', for which Node has no response object, so the answer is written to the socket. Bytes after the error cause further errors;
+ * these are ignored for a moment, because the client may not have read the answer yet.
  */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === "ECONNRESET") return void socket.destroy();
@@ -188,7 +188,7 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex):
   answered.add(socket);
   const fault = toClientFault(error);
   const isVersion = isVersionError(error);
-  // No fault has this status: it belongs to HTTP/1.1, not to the contract.
+  // The refusal of an HTTP version has status 505 of HTTP, which no fault of the contract has.
   const status = isVersion ? versionRefusal.status : fault.status;
   const body = isVersion ? versionBody : faultBody(fault);
   const lines = fieldLines({ ...headersOf(body, {}), ...retryHeaders(fault), connection: "close" });

@@ -18,7 +18,7 @@ import type { NetworkRefusals } from "@sluice/proto/lib/rpc/network-refusals.js"
 import type { Observer } from "./observe.ts";
 import { auditedCall, rawPath } from "./path.ts";
 
-/** Form of a client's X-Request-Id. It never replaces the gateway's id, because a client can repeat it. */
+/** Accepted form of a client's X-Request-Id. The gateway keeps its own id as well, since a client may repeat its ids. */
 const clientIdForm = /^[\w-]{1,64}$/;
 
 export interface ExchangeDeps {
@@ -27,9 +27,9 @@ export interface ExchangeDeps {
   readonly keylessLimiter: KeylessLimiter;
   readonly networkRefusals: NetworkRefusals;
   readonly observer: Observer;
-  /** Address of the client of a request. */
+  /** Finds the address of a request's client. */
   readonly addressOf: (request: IncomingMessage) => string;
-  /** Whether the line of a request in the log has the address of its client. */
+  /** Whether the log line of a request contains the address of its client. */
   readonly logsAddresses: boolean;
 }
 
@@ -68,13 +68,13 @@ export function closeExchange(exchange: Exchange): void {
     address: exchange.loggedAddress,
   });
   recordAnswer(request, response, fault);
-  // No memory was reserved for a request with a refused key, or from a network that its key does not allow.
+  // The reservation is absent for a request with a refused key, or from a network that its key does not allow.
   (exchange.room as Reservation | undefined)?.release();
 }
 
 /**
- * Looks up the key of a request, as the first step after the refusal of unknown paths, and waits until the key is next in the event loop.
- * @returns undefined when there is nothing to wait for
+ * Looks up the key of a request, after unknown paths were refused, and waits for the key's turn in the event loop.  @returns undefined if there is
+ * nothing to wait for
  */
 export function authenticate(parts: ExchangeDeps, exchange: Exchange): Promise<void> | undefined {
   const keyHash = readKeyHash(exchange.req);
@@ -85,9 +85,8 @@ export function authenticate(parts: ExchangeDeps, exchange: Exchange): Promise<v
 }
 
 /**
- * Continues as a caller, once its key is next in the event loop.
- * @param caller undefined for an unknown key
- * @throws Fault UNAUTHENTICATED, PERMISSION_DENIED
+ * Continues a request with its key's policy, once it is the key's turn in the event loop.  @param caller undefined for an unknown key  @throws Fault
+ * UNAUTHENTICATED, PERMISSION_DENIED
  */
 export function continueAsCaller(
   { budget, addressOf }: ExchangeDeps,

@@ -1,9 +1,8 @@
 /**
- * Delays and then closes connections of clients that keep sending requests while they are refused. A refusal costs little, but two hundred connections
- * repeating refused requests at once slow down everybody's turns: from 2.5 to 19 ms.
- *
- * A client that waits for the retry hint, or for a moment without one, is never delayed and never closed. Neither is another client on the same connection,
- * which an ingress shares among all its clients: a request with other credentials is not delayed.
+ * Delays requests of clients that keep sending them although they are refused, and finally closes the connection. A refusal costs little, but two
+ * hundred connections that repeat refused requests at once raise the latency of everybody's turns from 2.5 to 19 ms. A client that waits as long as
+ * the retry hint says, or a moment without a hint, is neither delayed nor disconnected. The same holds for other clients on a connection that an
+ * ingress shares among its clients: a request with other credentials is not delayed.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -11,13 +10,16 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { isNetworkRefusal } from "@sluice/proto/lib/policy/allowed-networks.js";
 
-/** Statuses for which an immediate retry is useless. A guardrail's 403 is about one prompt, and the next may pass; a 403 for the client's address is as useless. */
+/**
+ * Statuses after which an immediate retry is useless. A 403 is among them only if it refuses the client's address: a guardrail's 403 concerns one
+ * prompt, and the next may pass.
+ */
 const refusals: ReadonlySet<number> = new Set([401, 402, 429]);
-/** Expected pause after a refusal without a hint. */
+/** Expected pause in milliseconds after a refusal without a retry hint. */
 const pauseMs = 1_000;
-/** Required share of the hint: the client's clock starts when it has read the answer, and its timer may be early. */
+/** Share of the hinted pause that a client must wait: its clock starts only when it has read the answer, and its timer may be early. */
 const patience = 0.8;
-/** Number of hasty requests answered at once: a program that meets its limit with a few calls notices nothing. */
+/** Number of hasty requests answered without delay, so that a program that meets its limit with a few calls notices nothing. */
 export const maxHastyBeforeDelay = 3;
 /** Number of hasty requests after which the connection is closed. */
 export const maxHastyRequests = 16;
@@ -26,16 +28,16 @@ const maxDelayMs = 1_000;
 
 interface Refused {
   readonly credentials: string;
-  /** performance.now() of the earliest acceptable next request. */
+  /** Earliest time for the next request, by performance.now() in milliseconds. */
   mayAskAt: number;
-  /** Consecutive requests before that time. */
+  /** Number of consecutive requests before that time. */
   unheeded: number;
 }
 
-/** Connections with a refusal as their last answer. */
+/** Refusal state of the connections whose last answer was a refusal. */
 const refused = new WeakMap<Socket, Refused>();
 
-/** Records the answer to a request, once it is sent. */
+/** Records an answer once it is sent, so that a refusal can delay the next request. */
 export function recordAnswer(
   { socket, headers }: IncomingMessage,
   { statusCode }: ServerResponse,
@@ -53,7 +55,7 @@ export function recordAnswer(
 const credentialsIn = ({ authorization, "x-api-key": key }: IncomingHttpHeaders): string =>
   authorization ?? (typeof key === "string" ? key : "");
 
-/** Called for each request before any other work. @returns undefined when it need not wait */
+/** Called for each request before any other work. @returns undefined if the request need not wait */
 export function waitAfterRefusals(
   { socket, headers }: IncomingMessage,
   response: ServerResponse,

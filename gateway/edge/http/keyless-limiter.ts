@@ -1,6 +1,6 @@
 /**
- * Limits requests without a valid key, by address and, where a key was presented, by its first characters from all addresses. Beyond a number of requests
- * per minute the answers are delayed: a client in a loop waits for its answers, and takes no time from requests with a key.
+ * Limits requests without a valid key: per address and, for a presented key, per first characters of the key from all addresses. Beyond a number of
+ * requests per minute, answers are delayed: a client in a loop then waits for its answers, and takes no time from requests with a valid key.
  */
 import type { IncomingMessage } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
@@ -9,40 +9,43 @@ import type { FairShares } from "@sluice/proto/lib/load/fair-shares.js";
 import { Bucket, remainingUnits, waitForUnitMs } from "@sluice/proto/lib/limits/bucket.js";
 import { networkOf } from "@sluice/proto/lib/limits/client-network.js";
 
-/** Undelayed requests per minute and address, and per minute and beginning of a key: enough for several clients behind a proxy, where a page of documentation is one request. */
+/**
+ * Requests per minute without delay, for an address and for the first characters of a key: enough for several clients behind a proxy, since a page of
+ * documentation takes one request.
+ */
 const maxPerMinute = 600;
-/** Average delay of an answer beyond the limit, randomized from half to double, to spread delayed answers. */
+/** Average delay in milliseconds beyond the limit. Each delay is between half and double of it, so that answers do not come all at once. */
 const delayMs = 1_000;
-/** Maximum of delayed answers per address: enough for a client's connections, but not for everything it can pipeline. */
+/** Maximum of delayed answers per address: enough for all connections of a client, but not for everything it could pipeline. */
 const maxDelayed = 1_024;
-/** Number of remembered addresses and keys at which idle ones are removed: a name is idle a tenth of a second after a single request. */
+/** Number of remembered addresses and keys at which idle ones are removed. After a single request, an entry is idle within a tenth of a second. */
 const sweepFrom = 1_024;
 /** Characters of a key shown in lists: enough to distinguish keys, and not secret. */
 const prefixLength = 10;
 
-/** The requests of an address, or with keys of one beginning. */
+/** The recent requests of an address, or with keys of the same first characters. */
 interface Sender {
   readonly bucket: Bucket;
   delayed: number;
 }
 
-/** All requests without a valid key have one share, because a client could invent any number of keys or addresses. */
+/** All requests without a valid key share one place in the event loop, because a client could invent any number of keys or addresses. */
 const keylessShare = "";
 
 export class KeylessLimiter {
   readonly #shares: Pick<FairShares, "turnOf">;
   readonly #addressOf: (request: IncomingMessage) => string;
   readonly #now: () => number;
-  /** Counts by the network of an address, or by `key` and the beginning of a key. */
+  /** Senders by the network of an address, or by `key` and the first characters of a key. */
   readonly #senders = new Map<string, Sender>();
   #sweepAt = sweepFrom;
 
-  /** Number of remembered addresses and beginnings of keys. */
+  /** Number of remembered addresses and first characters of keys. */
   get size(): number {
     return this.#senders.size;
   }
 
-  /** @param addressOf address of the client of a request */
+  /** @param addressOf finds the address of a request's client */
   constructor(
     shares: Pick<FairShares, "turnOf">,
     addressOf: (request: IncomingMessage) => string,
@@ -54,8 +57,8 @@ export class KeylessLimiter {
   }
 
   /**
-   * Settles when a request without a valid key may be answered.
-   * @returns RATE_LIMITED for an address with too many requests; the caller decides whether to answer with it
+   * Delays a request without a valid key as necessary.  @returns RATE_LIMITED for an address with too many requests; the caller decides whether to
+   * answer with it
    */
   async admit(request: IncomingMessage): Promise<Fault | undefined> {
     const refusal = await this.note(request);
@@ -63,7 +66,7 @@ export class KeylessLimiter {
     return refusal;
   }
 
-  /** Counts a request, and delays it if its address has sent too many, or keys of its beginning were too many. Undefined within the limit. */
+  /** Counts a request, and delays it if its address, or keys with its first characters, had too many requests. Undefined within the limit. */
   note(request: IncomingMessage): Promise<Fault> | undefined {
     const now = this.#now();
     const address = this.#find(networkOf(this.#addressOf(request)), now);
@@ -105,7 +108,7 @@ export class KeylessLimiter {
   }
 }
 
-/** The beginning of the presented key, whatever its form; undefined without one. */
+/** The first characters of the presented key, whatever its form; undefined without a key. */
 function presentedPrefix({ headers: { authorization, "x-api-key": other } }: IncomingMessage): string | undefined {
   const presented = other === undefined ? authorization?.replace(/^bearer /i, "") : String(other);
   return presented?.slice(0, prefixLength);

@@ -25,12 +25,15 @@ export class LoadShedding implements RefusalDecision {
     this.#parts = parts;
   }
 
-  /** False while the gateway drains: Node must write its answers, to announce the end of the connection. */
+  /**
+   * Whether turns are refused by load. False while the gateway drains: Node must then write the answers, since they announce the end of the
+   * connection.
+   */
   get overloaded(): boolean {
     return this.#parts.pressure.overloaded && !this.#parts.lifecycle.draining;
   }
 
-  /** Whether the turn is refused. When the queue is full, a key is refused only if its share is used up; a client without a key has no share. */
+  /** Whether a turn is refused. When the queue is full, a key is refused only if its share is used up; a client without a key has no share. */
   refuses(request: IncomingMessage): boolean {
     const { pressure, pool } = this.#parts;
     if (!pressure.overloaded) return false;
@@ -38,7 +41,7 @@ export class LoadShedding implements RefusalDecision {
     return pressure.refuses(keyHash === undefined || pool.hasItsShareWaiting(keyHash));
   }
 
-  /** Answers a turn with its refusal, with CORS headers to make it readable for pages of other origins. */
+  /** Refuses a turn, with CORS headers so that pages of other origins can read the answer. */
   refuse(request: IncomingMessage, response: ServerResponse, form: FaultForm): void {
     if (request.headers.origin !== undefined) this.#parts.cors?.(request, response);
     refuseEarly(request, this);

@@ -1,4 +1,4 @@
-/** Writes a log line and a metric for every request. Values controlled by clients go into the log, never into a metric label. */
+/** Writes a log line and a metric for every request. Values that clients control go into the log, never into a metric label. */
 import type { IncomingMessage } from "node:http";
 import type { LineLog, Logger } from "@sluice/proto/lib/log/log.js";
 import { logMember } from "@sluice/proto/lib/log/text.js";
@@ -12,16 +12,16 @@ export interface RequestNote {
   readonly method: string;
   /** Id of the request's trace. */
   readonly traceId?: string;
-  /** Pattern of the route, out of a fixed set. */
+  /** Pattern of the route, one of a fixed set. */
   readonly route: string;
   /** HTTP status of the answer; 499 when the client left first. */
   readonly status: number;
   readonly ms: number;
-  /** Error type of a failed request. */
+  /** Error type of a failed request; undefined for a successful one. */
   readonly errorType: string | undefined;
-  /** The original error of the failure, only for the log. */
+  /** The error that caused the failure, for the log only. */
   readonly cause: unknown;
-  /** Address of the client; undefined when it is not logged. */
+  /** Address of the client; undefined if the configuration does not log it. */
   readonly address: string | undefined;
 }
 
@@ -33,7 +33,7 @@ export interface Observation {
 }
 
 export interface Observer {
-  /** Called at the request line; `note` follows once, at the end. */
+  /** Begins to observe a request when its request line arrives. `note` must follow once, at the end. */
   begin(request: IncomingMessage): Observation;
 }
 

@@ -5,7 +5,7 @@ import { invalid } from "@sluice/proto/lib/validation/problems.js";
 
 const absoluteForm = /^https?:\/\/([^/?#]*)([^?]*)/i;
 
-/** The path in a URL of either form up to its query, undecoded. */
+/** The path in a URL, absolute or not, up to its query and without percent-decoding. */
 export function pathIn(url: string): string {
   const absolute = url.startsWith("/") ? null : absoluteForm.exec(url);
   if (absolute) return absolute[2] || "/";
@@ -18,8 +18,8 @@ export const auditedCall = ({ method, url = "" }: Pick<IncomingMessage, "method"
   `${method} ${pathIn(url)}`;
 
 /**
- * The path of a request up to its query, undecoded.
- * @throws Fault INVALID_REQUEST when an absolute URL has another host than the Host header
+ * The path of a request up to its query, without percent-decoding.  @throws Fault INVALID_REQUEST if an absolute URL has another host than the Host
+ * header
  */
 export function rawPath({ url = "", headers }: IncomingMessage): string {
   const [, authority] = url.startsWith("/") ? [] : (absoluteForm.exec(url) ?? []);
@@ -29,17 +29,13 @@ export function rawPath({ url = "", headers }: IncomingMessage): string {
   return pathIn(url);
 }
 
-/** The path meant by a client with a base URL that lacks the base path, repeats it, or ends in a slash. */
+/** The path that a client means whose base URL lacks the base path, repeats it, or ends in a slash. */
 export const toPathUnderBase = (path: string): string =>
   basePath + path.replaceAll(/\/{2,}/g, "/").replace(/^(?:\/(?:api|v1)(?=\/))+|\/$/g, "");
 
 const encoded = /^(?:[!-$&-~]|%[0-9a-fA-F]{2})*$/;
 
-/**
- * Decodes a segment once.
- * @param name field name for problems
- * @throws Fault INVALID_REQUEST for text on which decoders disagree
- */
+/** Decodes a path segment once.  @param name field name for error messages  @throws Fault INVALID_REQUEST for text that decoders disagree about */
 export function decodeSegment(segment: string, name: string): string {
   if (!encoded.test(segment)) throw invalid(name, "malformed percent-encoding");
   try {

@@ -1,24 +1,24 @@
-/** Documents compressed once and served from memory, in the smallest form the client accepts. */
+/** Documents that are compressed once and served from memory, in the smallest form that the client accepts. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** A document in a content coding. */
+/** A document in one content coding. */
 export interface Representation {
-  /** Undefined for the plain text. */
+  /** Content coding; undefined for the uncompressed document. */
   readonly coding: "br" | "gzip" | undefined;
   readonly bytes: Buffer;
   readonly etag: string;
 }
 
 export interface Published {
-  /** 200 unless given. */
+  /** HTTP status of the answer; 200 by default. */
   readonly status?: number;
   /** Headers of the answer; without `cache-control`, a client revalidates its copy each time. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Sorted by size, smallest first. */
+  /** Forms of the document, smallest first. */
   readonly representations: readonly Representation[];
 }
 
-/** Answers GET and HEAD. */
+/** Answers GET and HEAD for a document. */
 export function writePublished(
   request: IncomingMessage,
   response: ServerResponse,
@@ -37,14 +37,14 @@ export function writePublished(
   response.end(request.method === "HEAD" ? undefined : bytes);
 }
 
-/** Picks the smallest representation accepted by the client; plain is always acceptable. */
+/** Picks the smallest form that the client accepts; uncompressed is always acceptable. */
 function negotiate(representations: readonly Representation[], accepted: string | string[] = ""): Representation {
   const codings = String(accepted).toLowerCase().split(",").map(parseCoding);
   const taken = representations.find(({ coding }) => coding === undefined || codings.includes(coding));
   return taken as Representation;
 }
 
-/** Parses an entry of Accept-Encoding; undefined for a quality of 0. */
+/** Parses an entry of Accept-Encoding; undefined for a quality of 0, which excludes the coding. */
 const parseCoding = (named: string): string | undefined =>
   /^\s*([\w-]+)\s*(?:;\s*q=(?!0(?:\.0{0,3})?\s*$)[\d.]+\s*)?$/.exec(named)?.[1];
 

@@ -1,4 +1,7 @@
-/** Answers turns refused under overload. No body is read, no key looked up and no line logged: a refusal must cost little. */
+/**
+ * Answers turns that are refused because of overload. Nothing else is done for them, neither reading the body nor looking up the key nor logging,
+ * since a refusal must cost little.
+ */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { keepAliveMs } from "@sluice/proto/lib/http1/server.js";
@@ -6,7 +9,7 @@ import { newId } from "@sluice/proto/lib/ids/id.js";
 import { drawRetryDelayMs } from "@sluice/proto/lib/load/pressure.js";
 import { type FaultForm, faultBody, fieldLines, responseFaults, writeFault } from "./errors.ts";
 
-/** Maximum unread body that Node skips to keep the connection; beyond it, closing the connection is cheaper. */
+/** Maximum unread body in bytes that Node skips to keep the connection; beyond it, a new connection is cheaper. */
 export const maxSkippedBodyBytes = 65_536;
 
 const overloaded = () =>
@@ -35,7 +38,7 @@ export function refuseOverload(
 ): void {
   const length = Number(request.headers["content-length"] ?? Number.NaN);
   const stays = response.shouldKeepAlive && !response.hasHeader("connection");
-  // Before a connection is closed, its request is read to the end.
+  // A connection that will be closed needs the slower way, which reads the request to its end first.
   if (!(stays && length <= maxSkippedBodyBytes && form === responseFaults)) {
     return writeFault(response, overloaded(), { requestId: newId("req_") }, form);
   }
@@ -50,8 +53,8 @@ const beginningOf = (connection: Readonly<Record<string, string>>) =>
 const beginning = beginningOf({ connection: "keep-alive", "keep-alive": `timeout=${keepAliveMs / 1_000}` });
 const closing = beginningOf({ connection: "close" });
 
-/** The refusal as text, for a socket written to by hand. */
+/** The refusal as text, for direct writing to a socket. */
 export const refusalText = (): string => `${beginning}${fieldLines(variableHeaders())}\r\n${body}`;
 
-/** The refusal as text, for a connection closed after it. */
+/** The refusal as text for direct writing to a socket, for a connection that is closed afterwards. */
 export const closingRefusalText = (): string => `${closing}${fieldLines(variableHeaders())}\r\n${body}`;

@@ -1,4 +1,4 @@
-/** The console and the API reference, held in memory: the path of a request is looked up among them and never reaches a disk. */
+/** The files of the console and the API reference, held in memory: the path of a request is looked up among them and never reaches a disk. */
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { brotliDecompressSync } from "node:zlib";
@@ -6,19 +6,19 @@ import type { Published } from "./published.ts";
 
 /** A file in the console build's output. */
 interface BuiltFile {
-  /** Below `/docs/`. */
+  /** Path of the file below `/docs/`. */
   readonly path: string;
   readonly type: string;
   readonly etag: string;
-  /** Base64. */
+  /** Content compressed by Brotli, in base64. */
   readonly br: string;
-  /** Base64. */
+  /** Content compressed by gzip, in base64. */
   readonly gzip: string;
 }
 
 const page = "index.html";
 
-/** Headers of a page that loads only files of the gateway. @param scripts hashes of the scripts within it, such as `sha256-…` */
+/** Headers of a page that may load only files of the gateway. @param scripts hashes of the scripts within the page, such as `sha256-…` */
 export const pageHeaders = (scripts: readonly string[] = []) => ({
   "content-security-policy": [
     "default-src 'none'",
@@ -36,7 +36,7 @@ export const pageHeaders = (scripts: readonly string[] = []) => ({
   "cross-origin-resource-policy": "same-origin",
 });
 
-/** File names contain a hash of their content. */
+/** Headers of built files, which clients may cache forever because the names contain a hash of the content. */
 export const fileHeaders = {
   "cache-control": "public, max-age=31536000, immutable",
   "cross-origin-resource-policy": "same-origin",
@@ -49,12 +49,12 @@ export class ConsoleSite {
     this.#files = new Map(files.map((file) => [file.path, publish(file)]));
   }
 
-  /** The document of the console and of the API reference; undefined when none was built. */
+  /** The HTML page of the console and of the API reference; undefined if it was not built. */
   get page(): Published | undefined {
     return this.#files.get(page);
   }
 
-  /** @param path below `/docs/` */
+  /** Finds a built file. @param path path below `/docs/` */
   find(path: string): Published | undefined {
     return this.#files.get(path);
   }
@@ -81,5 +81,5 @@ function load(): ConsoleSite {
   return new ConsoleSite((JSON.parse(readFileSync(built, "utf8")) as { readonly files: readonly BuiltFile[] }).files);
 }
 
-/** The built pages; without files when they were not built. */
+/** The built files; empty if the console was not built. */
 export const consoleSite = load();

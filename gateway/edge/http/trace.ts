@@ -4,7 +4,10 @@ import type { TraceHeaders } from "@sluice/proto/lib/tracing/context.js";
 import type { Span, Tracing } from "@sluice/proto/lib/tracing/span.js";
 import type { Observation, Observer, RequestNote } from "./observe.ts";
 
-/** Node joins repeated headers with commas: a repeated traceparent becomes invalid, and several tracestates a single list. */
+/**
+ * Trace headers of a request. Node joins repeated headers with commas: a repeated traceparent becomes invalid, and several tracestates become one
+ * list.
+ */
 const headersOf = ({ headers }: IncomingMessage): TraceHeaders => ({
   traceparent: textOf(headers["traceparent"]),
   tracestate: textOf(headers["tracestate"]),
@@ -39,7 +42,7 @@ export class TracedObserver implements Observer {
   }
 }
 
-/** The span does not contain the path itself, because it may contain an end user's id. */
+/** Ends the span of a request. The span does not contain the path, which may contain an end user's id. */
 function end(span: Span, { method, route, status, requestId, errorType }: RequestNote): void {
   span.rename(`${method} ${route}`);
   span.set({

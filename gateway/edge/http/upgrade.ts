@@ -1,4 +1,4 @@
-/** Serves requests with an Upgrade header: accepted ones leave HTTP, all others are served as if they had no such header. */
+/** Serves requests with an Upgrade header. An accepted upgrade leaves HTTP; all other requests are served as if they had no such header. */
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import { hasOtherVersion } from "@sluice/proto/lib/http1/framing.js";
@@ -6,23 +6,23 @@ import { firstPendingResponse } from "@sluice/proto/lib/http1/pending-responses.
 
 export interface UpgradeHandler {
   takes(request: IncomingMessage): boolean;
-  /** @param head bytes received after the request */
+  /** @param head first bytes received after the headers */
   upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void>;
 }
 
-/** Headers only for the upgrade. */
+/** Headers that belong to an upgrade only. */
 const upgradeHeaders: ReadonlySet<string> = new Set(["upgrade", "http2-settings"]);
 
 /**
- * Node passes a listener every request with an Upgrade header, and common clients send `h2c` in each of theirs. Requests without an accepted
- * upgrade therefore go back to Node's parser.
+ * Node calls a listener for every request with an Upgrade header, and common clients send `h2c` in each request. Requests without an accepted upgrade
+ * therefore go back to Node's parser.
  */
 export function serveUpgrades(server: Server, handler: UpgradeHandler): void {
   const serve = (request: IncomingMessage, socket: Socket, head: Buffer): void => {
-    // The answers to earlier requests of the connection go out first.
+    // The answers to earlier requests on the connection must be sent first.
     const pending = firstPendingResponse(socket);
     if (pending) return void pending.once("close", () => serve(request, socket, head));
-    // After an early refusal, the connection has a separate listener instead of the parser's.
+    // After an early refusal, a listener of this program reads the connection, not Node's parser.
     socket.removeAllListeners("data");
     if (!hasOtherVersion(request) && handler.takes(request)) return void handler.upgrade(request, socket, head);
     socket.unshift(Buffer.concat([headWithoutUpgrade(request), head]));
@@ -34,7 +34,7 @@ export function serveUpgrades(server: Server, handler: UpgradeHandler): void {
   });
 }
 
-/** The head of a request as sent, without the upgrade. */
+/** The head of a request as received, without the headers of the upgrade. */
 function headWithoutUpgrade({ method = "", url = "", httpVersion, rawHeaders }: IncomingMessage): Buffer {
   let head = `${method} ${url} HTTP/${httpVersion}\r\n`;
   for (let index = 0; index < rawHeaders.length; index += 2) {

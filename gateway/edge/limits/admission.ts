@@ -1,4 +1,4 @@
-/** Admits or refuses a request by the rate limits of its key. Headers of every answer contain the remaining amounts. */
+/** Admits or refuses a request by the rate limits of its key. The headers of every answer contain the remaining amounts. */
 import type { ServerResponse } from "node:http";
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
@@ -6,12 +6,12 @@ import { KeyKind } from "@sluice/proto/lib/ids/key.js";
 import { type LimitedUse, readOnlyUse } from "@sluice/proto/lib/limits/decision.js";
 import type { Admission, Limiter } from "@sluice/proto/lib/limits/limiter.js";
 
-/** Takes the rate limit headers of an answer. */
+/** The part of a response that takes rate limit headers. */
 export type LimitHeaders = Pick<ServerResponse, "headersSent" | "setHeader">;
 
 /**
- * Returns at once when this process counts the limits itself, and a promise when Redis does.
- * @throws Fault PERMISSION_DENIED, RATE_LIMITED
+ * Counts a turn towards the rate limits of its key. @returns a promise only if Redis counts the limits, not this process  @throws Fault
+ * PERMISSION_DENIED, RATE_LIMITED
  */
 export function admit(
   limiter: Limiter,
@@ -38,7 +38,7 @@ export async function countReadRequest(limiter: Limiter, caller: Caller, respons
   if (caller.kind === KeyKind.INFERENCE) announced(await limiter.enter(caller, readOnlyUse), response);
 }
 
-/** Sets the rate limit headers of the answer. @throws Fault RATE_LIMITED */
+/** Writes the rate limit headers of an answer, and throws if the limits refuse the request. @throws Fault RATE_LIMITED */
 function announced(admission: Admission, response: LimitHeaders): Admission {
   if (admission.headers && !response.headersSent) {
     for (const [name, value] of Object.entries(admission.headers)) response.setHeader(name, value);

@@ -1,21 +1,21 @@
-/** Writes a server-sent event stream to a client: one write per batch, backpressure, keep-alive comments, one end. */
+/** Writes a stream of server-sent events to a client, with one write per batch, backpressure, keep-alive comments and a single end. */
 import type { ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
 import { SlotArray } from "@sluice/proto/lib/load/slot-array.js";
 
 /**
- * A keep-alive comment: clients ignore it, and proxies see a live connection. Its single line feed makes it part of the next event: a second would end an
- * event without data, at which openai-go up to 3.41 ends the stream.
+ * A keep-alive comment, which clients ignore and proxies take as a sign of life. It ends in a single line feed, which makes it part of the next
+ * event: a second one would end an event without data, and openai-go up to 3.41 ends the stream at such an event.
  */
 const comment = ": PROCESSING\n";
-/** Time without progress after which a client is disconnected, because its stream holds memory. */
+/** Time in milliseconds without progress after which a client is disconnected, since its stream holds memory. */
 const stuckMs = 60_000;
 
-/** Makes the events of a stream. */
+/** The source of a stream's events, which can be paused. */
 export interface EventSource {
-  /** Called when the client has stopped reading: no more events may be made until it reads again. */
+  /** Called when the client no longer reads: the source must pause until it reads again. */
   pause(): void;
-  /** The client reads again. */
+  /** Called when the client reads again. */
   resume(): void;
 }
 
@@ -28,7 +28,7 @@ export class EventStream {
   /** Index of the stream in the list for keep-alive comments; undefined before the beginning and after the end. */
   #place: number | undefined;
   #full = false;
-  /** performance.now() of the last write accepted by the socket. */
+  /** Time of the last write that the socket accepted, by performance.now() in milliseconds. */
   #movedAt = 0;
 
   constructor(response: ServerResponse, keepAlive: KeepAlive, source: EventSource) {
@@ -37,14 +37,14 @@ export class EventStream {
     this.#source = source;
   }
 
-  /** Writes the first events after the headers. Later failures are events. */
+  /** Writes the headers and the first events. Later failures become events. */
   begin(text: string): void {
     this.begun = true;
     this.#place = this.#keepAlive.add(this);
     this.write(text, true);
   }
 
-  /** @param joins whether the text is joined with text written before or after it in the same turn of the event loop */
+  /** Writes a batch of events. @param joins whether the text may be joined with other text of the same turn of the event loop */
   write(text: string, joins = false): void {
     this.#movedAt = performance.now();
     const bytes = Buffer.byteLength(text);
@@ -63,13 +63,16 @@ export class EventStream {
     this.#response.end(text);
   }
 
-  /** Writes no more comments. */
+  /** Stops the keep-alive comments of this stream. */
   forget(): void {
     if (this.#place !== undefined) this.#keepAlive.delete(this.#place);
     this.#place = undefined;
   }
 
-  /** Called at intervals: writes a comment into a silent stream, and disconnects a stuck client. */
+  /**
+   * Called at intervals. Writes a comment into a silent stream, and disconnects a stuck client. @param now performance.now() @param silenceMs maximum
+   * silence in milliseconds
+   */
   tick(now: number, silenceMs: number): void {
     const silentMs = now - this.#movedAt;
     if (this.#full) {
@@ -78,8 +81,8 @@ export class EventStream {
   }
 
   /**
-   * The connection itself, for writing a chunk (RFC 9112, 7.1) in one piece instead of Node's four. The response when Node must write: while an earlier
-   * answer of the connection is not out, and for HTTP/1.0, which has no chunks.
+   * The socket itself, to write a chunk (RFC 9112, 7.1) in one piece instead of Node's four. The response, if Node must write: while an earlier
+   * answer on the connection is not sent, and for HTTP/1.0, which has no chunks.
    */
   get #taker(): Writable {
     const { socket, req: request } = this.#response;
@@ -93,21 +96,21 @@ export class EventStream {
   }
 }
 
-/** The encoding fastest for Node: a text with as many characters as bytes is ASCII, and can be copied. */
+/** The encoding that Node writes fastest: a text with as many characters as bytes is ASCII, and can be copied. */
 export const encodingOf = (text: string, bytes: number): "latin1" | "utf8" =>
   bytes === text.length ? "latin1" : "utf8";
 
-/** Serves all streams with one timer, because ten thousand timers would cost more than the comments. */
+/** Keep-alive comments for all streams with one timer, because ten thousand timers would cost more than the comments. */
 export class KeepAlive extends SlotArray<EventStream> {
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param silenceMs maximum silence on a stream */
+  /** @param silenceMs maximum silence of a stream in milliseconds */
   constructor(silenceMs: number) {
     super();
     this.change(silenceMs);
   }
 
-  /** Changes the interval, for open streams as well. */
+  /** Changes the maximum silence, also of open streams. */
   change(silenceMs: number): void {
     clearInterval(this.#timer);
     this.#timer = setInterval(

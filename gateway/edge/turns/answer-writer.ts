@@ -1,7 +1,6 @@
 /**
- * Writes the answer of a turn in the format of its door, from the opened turn to the last byte: a stream of events, or one object.
- *
- * A failure gets its own HTTP status until the first committing event, or until the status gate opens; afterwards it is an event.
+ * Writes the answer of a turn in the format of its door, as a stream of events or as one object. Until the first committing event, or until the
+ * status gate opens, a failure gets its own HTTP status; afterwards it is an event of the stream.
  */
 import type { ServerResponse } from "node:http";
 import type { RunTurnRequest, TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
@@ -18,29 +17,29 @@ import { removeWarnings, warnAboutAlteredFields } from "./unknown-fields.ts";
 import type { CapturedTurn } from "./captured-turn.ts";
 import type { Door, DoorTurn, StreamedAnswer, WholeAnswer } from "./door.ts";
 
-/** The call to answer. */
+/** The call whose answer is written. */
 export interface AnsweredCall {
   readonly res: ServerResponse;
   readonly keyHash: string;
   readonly requestId: string;
-  /** Takes the answer where the key captures content. */
+  /** Takes the answer if the key captures content. */
   readonly captured: CapturedTurn | undefined;
-  /** The turn, once it is prepared. */
+  /** The turn; undefined until it is prepared. */
   prepared: AnsweredTurn | undefined;
   /** The writer of the answer; the call notifies it when the response closes. */
   answer: AnswerWriter | undefined;
-  /** Called when the turn has begun in inference-svc. */
+  /** Called when inference-svc has begun the turn. */
   accepted(): void;
-  /** Called exactly once, at the end of the answer. @param fault undefined after an answer or when the client left */
+  /** Called exactly once, at the end of the answer. @param fault undefined after a success or when the client has left */
   settled(fault: Fault | undefined): void;
 }
 
-/** The parts of a prepared turn named in its answer. */
+/** The parts of a prepared turn that its answer contains. */
 export interface AnswerHead {
   readonly door: Door;
   readonly turn: Pick<DoorTurn, "explain" | "names">;
   readonly generationId: string;
-  /** Second name of `service_metadata`. */
+  /** Second name under which the answer contains `service_metadata`. */
   readonly metadataAlias: string | undefined;
 }
 
@@ -48,12 +47,15 @@ export interface AnsweredTurn extends AnswerHead {
   readonly request: RunTurnRequest;
 }
 
-/** Memory of an event in addition to its text, until its answer ends. */
+/** Bytes of memory for an event in addition to its text, until the answer ends. */
 const pieceBytes = 8;
-/** The texts of events are folded into one, with up to two bytes per character. */
+/** Bytes of memory per character in the folded text of the events: at most two. */
 const bytesPerCharacter = 2;
 
-/** Memory of events in the gateway until their answer is out. @param cost of the events on the lane */
+/**
+ * Bytes of memory that events take in the gateway until their answer is sent. @param count number of events @param cost bytes of the events on the
+ * lane
+ */
 export const measureEvents = (count: number, cost: number): number =>
   pieceBytes * count + bytesPerCharacter * Math.max(0, cost - eventCost * count);
 
@@ -64,7 +66,7 @@ export abstract class AnswerWriter implements TurnListener {
   protected readonly call: AnsweredCall;
   readonly #head: AnswerHead;
   #control: TurnControl | undefined = undefined;
-  /** Memory account of the answer, from the opened turn until the response closes. */
+  /** Memory account of the answer, from the opening of the turn until the response closes. */
   #held: Account | undefined = undefined;
   /** Whether the answer has ended. */
   protected over = false;
@@ -75,10 +77,10 @@ export abstract class AnswerWriter implements TurnListener {
     this.#head = head;
   }
 
-  /** @param open opens the turn for this listener; its errors are answered */
+  /** @param open opens the turn with this writer as its listener; its errors become the answer */
   start(open: (listener: TurnListener) => TurnControl): void {
     const { res: response } = this.call;
-    // The client may have closed the connection while its body was read.
+    // The client may have closed the connection while its body was being read.
     if (response.closed || response.destroyed) return this.settle();
     this.#held = heldBytes.open(this.call.keyHash, (fault) => this.#overflow(fault));
     try {
@@ -98,7 +100,7 @@ export abstract class AnswerWriter implements TurnListener {
     this.write(events);
   }
 
-  /** The start event is in the first batch, after the events about requests sent to providers. */
+  /** Handles the first batch. The turn's start event is in it, after events about requests to providers. */
   #begun(events: readonly TurnEvent[]): void {
     this.#hasEvents = true;
     for (const { event } of events) {
@@ -110,7 +112,7 @@ export abstract class AnswerWriter implements TurnListener {
     }
   }
 
-  /** Called when the response has closed. */
+  /** Called when the response has closed, to end the turn. */
   left(): void {
     this.#held?.release();
     if (this.over) return;
@@ -118,7 +120,10 @@ export abstract class AnswerWriter implements TurnListener {
     this.#control?.cancel();
   }
 
-  /** Ends the largest answer when all answers together hold too much memory. An answer already complete waits only for a client that does not read it. */
+  /**
+   * Ends this answer, which is the largest when all answers together hold too much memory. A complete answer is only waiting for a client that does
+   * not read it, so its connection is closed.
+   */
   #overflow(fault: Fault): void {
     if (this.over) return void this.call.res.destroy();
     this.#control?.cancel();
@@ -133,13 +138,13 @@ export abstract class AnswerWriter implements TurnListener {
     this.#control?.resume();
   }
 
-  /** Ends the answer; nothing is written later. */
+  /** Ends the answer; nothing is written afterwards. */
   protected settle(fault?: Fault): void {
     this.over = true;
     this.call.settled(fault);
   }
 
-  /** @param usageJson of tokens consumed by a withheld answer */
+  /** @param usageJson tokens consumed by an answer that was not delivered */
   protected refuse(fault: Fault, usageJson: string | undefined): void {
     const { door, generationId, metadataAlias } = this.#head;
     const { res: response, requestId } = this.call;
@@ -147,10 +152,7 @@ export abstract class AnswerWriter implements TurnListener {
     writeFault(response, fault, { requestId, generationId, metadataAlias, usageJson }, door.faults);
   }
 
-  /**
-   * Writes status 200 and the headers.
-   * @param own alternating names and values, the form Node writes without further checks
-   */
+  /** Writes status 200 and the headers.  @param own names and values in turn, the form that Node writes without further checks */
   protected begin(own: readonly string[]): void {
     const { door, generationId } = this.#head;
     const { res: response, requestId } = this.call;
@@ -160,7 +162,7 @@ export abstract class AnswerWriter implements TurnListener {
     response.writeHead(200, headers);
   }
 
-  /** The headers common to all answers, as lines. */
+  /** The headers of this answer that all answers have, as lines. */
   protected get headerLines(): string {
     const { door, generationId } = this.#head;
     const { requestId } = this.call;
@@ -175,14 +177,14 @@ export abstract class AnswerWriter implements TurnListener {
   }
 
   protected abstract write(events: readonly TurnEvent[]): void;
-  /** @param fault in the terms of the format */
+  /** @param fault failure with the field names of the client's format */
   protected abstract fail(fault: Fault): void;
   abstract ended(): void;
 }
 
 const jsonType = "application/json; charset=utf-8";
 
-/** Answers with `stream: false`: nothing is written before the whole answer is in hand. */
+/** Writes an answer for `stream: false`: nothing is sent before the whole answer is complete. */
 export class ObjectWriter extends AnswerWriter {
   readonly #answer: WholeAnswer;
 
@@ -203,7 +205,7 @@ export class ObjectWriter extends AnswerWriter {
     if (writeWholeAnswer(this.call.res, `content-type: ${jsonType}\r\n${this.headerLines}`, json)) return;
     const bytes = Buffer.byteLength(json);
     this.begin(["content-type", jsonType, "content-length", String(bytes)]);
-    // Two calls, because `end` with a text writes an empty second piece, and two pieces cost more.
+    // Two calls are cheaper: `end` with a text would write an empty second piece.
     this.call.res.write(json, encodingOf(json, bytes));
     this.call.res.end();
   }
@@ -222,13 +224,13 @@ const streamHeaders = [
   "no",
 ];
 
-/** Answers with `stream: true`. */
+/** Writes an answer for `stream: true`. */
 export class StreamWriter extends AnswerWriter {
   readonly #answer: StreamedAnswer;
   readonly #stream: EventStream;
   #gate: WheelTimer | undefined;
 
-  /** @param gateMs maximum wait of status 200 for the first event */
+  /** @param gateMs milliseconds after which status 200 is sent without a first event */
   constructor(call: AnsweredCall, head: AnswerHead, answer: StreamedAnswer, keepAlive: KeepAlive, gateMs: number) {
     super(call, head);
     this.#answer = answer;

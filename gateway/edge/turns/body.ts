@@ -11,29 +11,29 @@ import { incompleteBodyFault, readBody, bodyTooLargeFault } from "../http/body.t
 import type { Exchange } from "../http/context.ts";
 import type { Door } from "./door.ts";
 
-/** Conversations and tools of earlier requests. */
+/** Arrays of messages and tools in earlier requests. */
 const scannedArrays = createScannedArrays();
 
-/** A body and the members of its object. */
+/** A body, with the places of its top-level members. */
 export interface ScannedBody {
   readonly body: Buffer;
   readonly members: readonly JsonMember[];
 }
 
-/** A request with a body. */
+/** A request whose body is read. */
 interface BodyCall {
   readonly door: Pick<Door, "unparsed" | "repeats" | "bodyName">;
   readonly keyHash: string;
-  /** Memory of the body. */
+  /** Memory reserved for the body. */
   readonly bodyRoom: Reservation;
-  /** The request of the only waiting client; undefined when other clients may wait for the same body. */
+  /** The HTTP request of the only client that waits for this body; undefined if others may wait for it. */
   readonly client: IncomingMessage | undefined;
 }
 
 /**
- * Finds the members of a body, and reserves memory for parsing it. A long body is scanned in pieces, to let other requests run in between.
- * @returns at once when the body is short and memory is free
- * @throws Fault INVALID_REQUEST, also when the only client has left meanwhile; UNAVAILABLE when no memory is free
+ * Finds the top-level members of a body, and reserves memory for parsing it. A long body is scanned in pieces, with other requests served in between.
+ * @returns the body without a promise if it is short and memory is free  @throws Fault INVALID_REQUEST, also if the only client has left meanwhile;
+ * UNAVAILABLE if no memory is free
  */
 export function scanBody(body: Buffer, call: BodyCall): ScannedBody | Promise<ScannedBody> {
   const { door, keyHash } = call;
@@ -67,7 +67,7 @@ async function scanInPieces(body: Buffer, name: string, call: BodyCall): Promise
   return { body, members };
 }
 
-/** Bytes of memory per parsed byte: its text, its value and its echo in the answer, with up to two bytes per character. */
+/** Bytes of memory reserved per parsed byte: for its text, its value and its repetition in the answer, each with up to two bytes per character. */
 const parsedCopies = 6;
 
 function reserveForParsing(
@@ -80,20 +80,19 @@ function reserveForParsing(
   return bodyRoom.grow(parsedCopies * parsedBytes);
 }
 
-/** Items of earlier answers to a key. A format may refer to them instead of sending them again. */
+/** Memory of the items in answers to a key. Requests of some formats may refer to these items instead of containing them. */
 export interface ItemMemory {
   /** Whether items are remembered. */
   readonly isOn: boolean;
-  /** @returns the receiver of the answer's items; undefined when they are not remembered */
+  /** @returns the receiver of an answer's items; undefined if items are not remembered */
   taker(keyHash: string): ItemReceiver | undefined;
-  /** @returns the body with items instead of references to them; undefined when it stays unchanged */
+  /** @returns the body with items in place of references to them; undefined if it stays unchanged */
   restore(keyHash: string, body: Buffer, members: readonly JsonMember[]): Promise<Buffer | undefined> | undefined;
 }
 
 /**
- * Replaces references with the earlier items.
- * @returns undefined when the body stays unchanged
- * @throws Fault PAYLOAD_TOO_LARGE when it grows above the limit of bodies; UNAVAILABLE when no memory is free
+ * Replaces references to earlier items by these items.  @returns undefined if the body stays unchanged  @throws Fault PAYLOAD_TOO_LARGE if the body
+ * becomes larger than the limit; UNAVAILABLE if no memory is free
  */
 export function restoreItems(
   itemMemory: ItemMemory,

@@ -1,4 +1,4 @@
-/** A call for a turn over HTTP, from its head to the end of its answer. It has the role of Koa's context for other requests. */
+/** A call for a turn over HTTP, from its headers to the end of its answer. For other requests, Koa's context has this role. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
@@ -42,7 +42,7 @@ export class TurnCall implements Exchange, AnsweredCall, OpeningCall<PreparedTur
   route = "";
   fault: Fault | undefined = undefined;
   admission: Admission | undefined = undefined;
-  /** Takes the answer where the key captures content. */
+  /** Takes the answer if the key captures content. */
   captured: CapturedTurn | undefined = undefined;
   prepared: PreparedTurn | undefined = undefined;
   answer: AnswerWriter | undefined = undefined;
@@ -90,7 +90,7 @@ export class TurnCall implements Exchange, AnsweredCall, OpeningCall<PreparedTur
     return answerFailure(this.#parts, this, error);
   }
 
-  /** Releases the memory of the request, whose content the pool has dropped. */
+  /** Releases the memory of the request. The lane pool has already dropped the request's content. */
   accepted(): void {
     this.room.release();
   }
@@ -101,7 +101,10 @@ export class TurnCall implements Exchange, AnsweredCall, OpeningCall<PreparedTur
     this.fault = fault;
   }
 
-  /** Gives back the call's place in its rate limits. Only the first call has an effect. @param left whether the client left before the end */
+  /**
+   * Releases the call's place in its rate limits. Only the first call of this method has an effect. @param left whether the client left before the
+   * end
+   */
   protected leave(left: boolean): void {
     this.admission?.leave(left);
   }

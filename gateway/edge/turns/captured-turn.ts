@@ -3,30 +3,30 @@ import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb
 import type { TurnContent } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 
-/** The fields of a request that decide about its capture and describe it. */
+/** The fields of a request that decide about its capture, or that are stored with its content. */
 export type CapturedRequest = Pick<RunTurnRequest, "provider" | "user"> & PermittingRequest;
 
-/** A request whose content may be in its trace; requests for embeddings have no such field. */
+/** The permission of a request to keep its content; requests for embeddings have no such field. */
 export type PermittingRequest = Partial<Pick<RunTurnRequest, "mayKeepContent">>;
 
-/** Identity of a captured turn. */
+/** Data that identify a captured turn. */
 export interface CapturedIdentity {
   readonly caller: Caller;
   readonly requestId: string;
   readonly generationId: string;
-  /** performance.now() at its beginning. */
+  /** Start of the turn, by performance.now() in milliseconds. */
   readonly startedAt: number;
   readonly user: string | undefined;
 }
 
-/** Keeps captured content in memory, and hands it over. */
+/** Memory for captured content until it is sent to admin-svc. */
 export interface CaptureSink {
-  /** @returns false when there is no room for so many bytes */
+  /** Reserves memory. @returns false if there is no room for so many bytes */
   hold(bytes: number): boolean;
   release(bytes: number): void;
   /** Counts a turn whose content was dropped for lack of memory. */
   giveUp(): void;
-  /** Takes the content of an ended turn; its bytes are already held. */
+  /** Takes the content of an ended turn, whose bytes are already reserved. */
   push(content: TurnContent): void;
 }
 
@@ -41,7 +41,7 @@ export class CapturedTurn {
   #heldBytes = 0;
   #isOver = false;
 
-  /** @param maxBytes of the request, and as many of the answer */
+  /** @param maxBytes maximum bytes kept of the request, and of the answer */
   constructor(identity: CapturedIdentity, body: Buffer, maxBytes: number, holder: CaptureSink) {
     const { caller, requestId, generationId, startedAt, user } = identity;
     this.#holder = holder;
@@ -57,11 +57,11 @@ export class CapturedTurn {
       ...(user !== undefined && { user }),
     };
     const kept = Math.min(body.length, maxBytes);
-    // The body may be part of a larger buffer; a copy does not keep that in memory.
+    // The body may be part of a larger buffer; the copy lets that buffer be freed.
     this.#request = this.#hold(kept) ? Buffer.from(body.subarray(0, kept)) : Buffer.alloc(0);
   }
 
-  /** Takes a part of the answer. */
+  /** Adds a part of the answer. */
   add(text: string): void {
     if (this.#isOver) return;
     const room = Math.max(0, this.#maxBytes - this.#answerBytes);
@@ -70,7 +70,7 @@ export class CapturedTurn {
     if (kept.length > 0 && this.#hold(kept.length)) this.#answer.push(kept);
   }
 
-  /** Hands over what was captured. Only the first call has an effect. */
+  /** Hands over the captured content. Only the first call has an effect. */
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -86,7 +86,7 @@ export class CapturedTurn {
     });
   }
 
-  /** Drops the whole turn when there is no room. */
+  /** Reserves memory; without room, the whole turn is dropped. */
   #hold(bytes: number): boolean {
     if (this.#holder.hold(bytes)) {
       this.#heldBytes += bytes;

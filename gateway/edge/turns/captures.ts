@@ -1,6 +1,6 @@
 /**
- * Captures prompts and answers of keys that opt in, and sends them to admin-svc for encryption. Until then captured content is only in memory: it is
- * dropped and counted when there is no room or delivery fails, and no turn waits for it.
+ * Captures prompts and answers of keys that opt in, and sends them to admin-svc for encryption. Until then they are in memory only. Content is
+ * dropped and counted if there is no room or delivery fails; no turn waits for it.
  */
 import type { Client } from "@grpc/grpc-js";
 import { LedgerService, type TurnContent } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
@@ -12,13 +12,13 @@ import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import { type CapturedIdentity, type CapturedRequest, CapturedTurn, type CaptureSink } from "./captured-turn.ts";
 
-/** Memory of all captured content in this process, of running turns and of contents waiting for admin-svc. */
+/** Maximum memory for captured content in this process, in bytes: of running turns, and of ended ones that wait for admin-svc. */
 const maxHeldBytes = 64 * 1024 * 1024;
-/** A message may have 4 MiB, and the content of one turn 2 MiB. */
+/** Bytes at which no further content is added to a call. The content of one turn may have 2 MiB, and a message at most 4 MiB. */
 const maxBatchBytes = 1024 * 1024;
-/** Maximum contents per call of admin-svc. */
+/** Maximum number of contents in a call of admin-svc. */
 const maxBatch = 100;
-/** Time to collect contents for one call. */
+/** Milliseconds in which contents are collected for one call. */
 const lingerMs = 100;
 const retryMs = 1_000;
 const timeoutMs = 5_000;
@@ -32,7 +32,7 @@ export interface CapturesDeps {
   readonly settings: () => EdgeSettings["capture"];
 }
 
-/** Transient failures. */
+/** Reasons of failures that may pass, after which a batch is sent again. */
 const passing: ReadonlySet<FaultReason> = new Set([FaultReason.UNAVAILABLE, FaultReason.DEADLINE_EXCEEDED]);
 
 export class Captures implements CaptureSink {
@@ -63,8 +63,8 @@ export class Captures implements CaptureSink {
   }
 
   /**
-   * Begins to capture a turn of a key that opts in, and whose content may be kept, if the configuration file asks for it.
-   * @param generationId undefined when it arrives with the answer: the turn is captured then
+   * Begins to capture a turn, if its key opts in, its content may be kept, and the configuration file asks for it.  @param generationId undefined if
+   * the id arrives with the answer, with which the turn is captured then
    */
   begin(
     { caller, requestId, startedAt }: Omit<CapturedIdentity, "generationId" | "user">,
@@ -101,7 +101,7 @@ export class Captures implements CaptureSink {
     this.#sendAfter(lingerMs);
   }
 
-  /** Sends the remaining contents, once. */
+  /** Sends the remaining contents, without a further try after a failure. */
   async stop(): Promise<void> {
     await this.#sending;
     clearTimeout(this.#timer);
@@ -144,7 +144,10 @@ export class Captures implements CaptureSink {
     return this.#waiting.slice(0, end === -1 ? undefined : end);
   }
 
-  /** A batch is sent again when admin-svc was unreachable. Any other failure would repeat, and hold up the contents after it. */
+  /**
+   * Keeps a batch for another try if admin-svc could not be reached. After any other failure the batch is dropped: the failure would repeat, and hold
+   * up the contents behind it.
+   */
   #failed(contents: readonly TurnContent[], err: unknown): void {
     const isRefused = err instanceof Fault && !passing.has(err.reason);
     if (!this.#failing) this.#parts.log.warn({ err }, "captured content is not stored");

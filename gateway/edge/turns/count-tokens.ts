@@ -1,4 +1,4 @@
-/** Estimates how many tokens the prompt of a turn has. No turn is opened, and no provider is called. */
+/** Estimates the number of tokens in a turn's prompt, without opening the turn or calling a provider. */
 import type { Client } from "@grpc/grpc-js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
@@ -17,13 +17,10 @@ export interface CountTokensDeps {
   readonly token: ServiceToken;
 }
 
-/** All members of the body are parsed. */
+/** The kind of body in which every member is parsed. */
 const wholeParsed = { unparsed: undefined };
 
-/**
- * @param read converts the body into the turn whose prompt is counted
- * @throws Fault
- */
+/** @param read converts the body to the turn whose prompt is counted  @throws Fault */
 export async function countTokens(
   { limits, inference, token }: CountTokensDeps,
   exchange: Exchange,

@@ -1,27 +1,27 @@
-/** Translates field names of a turn to the client's format, in failures and receipts from inference-svc. */
+/** Translates field names of a turn to those of the client's format, in errors and receipts from inference-svc. */
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 
-/** The places in a client's body that the parts of a turn were made from. */
+/** Names in a client's body for the parts of a turn. */
 export interface FieldNames {
-  /** Path of the message or block that an input item was made from. */
+  /** Path of the message or block from which an input item was made. */
   item(index: number): string | undefined;
-  /** Path of the block that a part of an item was made from. */
+  /** Path of the block from which a part of an item was made. */
   part(item: number, part: number): string | undefined;
   tool(index: number): string | undefined;
-  /** Client names of item fields, by their names in the turn; missing fields have no counterpart. */
+  /** Client names of item fields by their names in the turn. A field that is missing here has no counterpart. */
   readonly itemFields: Readonly<Record<string, string>>;
   readonly toolFields: Readonly<Record<string, string>>;
-  /** Other fields with different names, by their paths in the turn. */
+  /** Client names of other fields that differ, by their paths in the turn. */
   readonly fields: Readonly<Record<string, string>>;
-  /** Path prefix of fields added by the door itself: receipts leave them out. */
+  /** Path prefix of fields that the door itself added; receipts leave them out. */
   readonly added?: string;
 }
 
 const placed = /^(input|tools)\.(\d+)(?:\.(.*))?$/;
 const inPart = /^(?:content|output)\.(\d+)(?:\.(cache_control.*))?/;
 
-/** The path in the client's body, as exactly as it is known. */
+/** The path in the client's body for a path in the turn, as exact as possible. */
 export function nameField(path: string, names: FieldNames): string {
   const [, list, index, rest = ""] = placed.exec(path) ?? [];
   if (list === "input") return nameInput(Number(index), rest, names) ?? path;
@@ -45,7 +45,7 @@ function joinField(
   return base === undefined || name === undefined ? base : `${base}.${name}`;
 }
 
-/** The longest path prefix among `fields` decides. */
+/** Translates the path of a setting by the longest prefix of it that has a name in `fields`. */
 function nameSetting(path: string, fields: Readonly<Record<string, string>>): string {
   for (let end = path.length; end > 0; end = path.lastIndexOf(".", end - 1)) {
     const name = fields[path.slice(0, end)];
@@ -54,7 +54,7 @@ function nameSetting(path: string, fields: Readonly<Record<string, string>>): st
   return path;
 }
 
-/** The fault with the client's names for its fields. */
+/** The fault with the client's names for the fields it mentions. */
 export function nameFaultFields(fault: Fault, names: FieldNames): Fault {
   const { metadata, serviceMetadataJson: receipt } = fault;
   const { param, issues } = metadata ?? {};
@@ -82,14 +82,14 @@ function nameIssue(issue: unknown, names: FieldNames): unknown {
 
 const mentioned = /(?<![\w.])(?:input|tools)\.\d+(?:\.\w+)*/g;
 
-/** @param path subject of the sentence, possibly at its start */
+/** A sentence with the client's names for the fields it mentions. @param path field that may begin the sentence as its subject */
 function nameIn(sentence: string, path: string, names: FieldNames): string {
   const isFirst = path !== "" && sentence.startsWith(path);
   const rest = isFirst ? sentence.slice(path.length) : sentence;
   return (isFirst ? nameField(path, names) : "") + rest.replaceAll(mentioned, (other) => nameField(other, names));
 }
 
-/** The receipt with the client's names for its unsent fields. */
+/** The receipt with the client's names for fields that were not sent. */
 export function nameReceiptFields(json: Uint8Array, names: FieldNames): Uint8Array {
   const text = Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString();
   if (!text.includes('"not_sent"')) return json;

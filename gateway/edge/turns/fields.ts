@@ -1,9 +1,9 @@
-/** Fields with the same name and shape in several formats. */
+/** Fields that have the same name and shape in several formats. */
 import type { PluginJson } from "@sluice/proto/contract/plugins/plugin-messages.js";
 import type { PreferencesJson } from "@sluice/proto/contract/request/preferences.js";
 import { UnsetParameters } from "./parameters.ts";
 
-/** Accepted values by their JSON names. Undefined means an absent field; null, where a format accepts it, means the same. */
+/** Accepted values of a request by their JSON names. An absent field is undefined; null, if a format accepts it, means the same. */
 export class TurnFields extends UnsetParameters {
   readonly model: string | null | undefined = undefined;
   readonly models: string[] | null | undefined = undefined;

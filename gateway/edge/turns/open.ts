@@ -29,54 +29,56 @@ export interface TurnOpeningDeps {
   readonly itemMemory: ItemMemory;
 }
 
-/** A turn as its door has read it. */
+/** A turn as read by its door. */
 export interface ReadTurn {
   readonly request: MeteredRequest & CapturedRequest;
-  /** Undefined where inference-svc assigns it. */
+  /** Generation id; undefined if inference-svc assigns it. */
   readonly generationId?: string;
 }
 
-/** The key, the request id and the start of a call, for the records of its turn. */
+/** The key, the request id and the start of a call, used in records of its turn. */
 export interface TurnCaller {
-  /** Undefined while the key is unknown. */
+  /** Policy of the key; undefined while the key is unknown. */
   readonly caller: Caller | undefined;
   readonly requestId: string;
   readonly trace: TraceHeaders;
-  /** performance.now() at its beginning. */
+  /** Start of the call, by performance.now() in milliseconds. */
   readonly startedAt: number;
 }
 
-/** A call for a turn: a request, or a frame of a WebSocket. */
+/** A call for a turn: an HTTP request, or a frame of a WebSocket. */
 export interface OpeningCall<Turn extends ReadTurn> extends TurnCaller {
   readonly caller: Caller;
   readonly keyHash: string;
-  /** Whether it continues a request that forbade to store its content; known once it is read. */
+  /** Whether the call continues a request whose content must not be stored; known once the call is read. */
   readonly isUnstored?: boolean;
   readonly door: Pick<Door, "path" | "unparsed" | "repeats" | "refersToItems" | "bodyName">;
-  /** Receives the rate limit headers. */
+  /** The response that takes the rate limit headers. */
   readonly res: LimitHeaders;
-  /** Memory of the body. */
+  /** Memory reserved for the body. */
   readonly bodyRoom: Reservation;
-  /** The request of the only client waiting for the turn; undefined when other clients may share it. */
+  /** The HTTP request of the only client that waits for the turn; undefined if others may share it. */
   readonly client: IncomingMessage | undefined;
   /** Pattern of the route, for metrics. */
   route: string;
   admission: Admission | undefined;
   captured: CapturedTurn | undefined;
-  /** The steps up to a known key; absent when they are done. Returns undefined when it need not wait. @throws Fault */
+  /** Takes the steps up to a known key; absent if they were taken before. @returns undefined if there is nothing to wait for @throws Fault */
   enter?(): Promise<void> | undefined;
-  /** Joins the running turn of an equal request; absent when the call opens its own. @returns whether it has joined @throws Fault */
+  /**
+   * Joins the running turn of an equal request; absent for calls that always open their own turn. @returns whether the call has joined @throws Fault
+   */
   join?(): Promise<boolean>;
   readBody(): Buffer | Promise<Buffer>;
-  /** @param remember receives the items of the answer @throws Fault of the door, for an invalid body */
+  /** Converts the body by the door. @param remember receives the items of the answer @throws Fault of the door, for an invalid body */
   read(source: ScannedBody, remember: ItemReceiver | undefined): Turn;
   /** Sends the turn to inference-svc. @param source the body as received */
   open(turn: Turn, source: ScannedBody): Promise<void> | void;
-  /** Answers with the failure of a step, or throws it. */
+  /** Handles the failure of a step: answers with it, or throws it. */
   refused(error: unknown): Promise<void> | void;
 }
 
-/** Settles once the turn is open; its answer continues by callbacks. */
+/** Opens the turn of a call. The promise resolves once the turn is open; its answer continues by callbacks. */
 export async function openTurn<Turn extends ReadTurn>(parts: TurnOpeningDeps, call: OpeningCall<Turn>): Promise<void> {
   try {
     const entering = call.enter?.();

@@ -1,12 +1,12 @@
-/** Reads the parameters of a body into the fields of a turn, by the contract's table. */
+/** Reads the parameters of a body into a turn, by the table in the contract. */
 import { type BodyParameters, type Parameter, parameterList } from "@sluice/proto/contract/request/parameters.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 
 interface DoorField {
   readonly row: Parameter;
-  /** Names in the body; the first with a value counts. */
+  /** Names of the parameter in the body; the first one with a value counts. */
   readonly names: readonly string[];
-  /** Value equivalent to an absent field. */
+  /** Value that means the same as an absent field. */
   readonly unset?: number | undefined;
 }
 
@@ -20,7 +20,7 @@ const fieldsAt = {
 /** The parameters of one door's requests. */
 class DoorParameters {
   readonly #fields: readonly DoorField[];
-  /** Names at the door by those of a turn, where they differ. */
+  /** Names of parameters at the door, by their different names in a turn. */
   readonly renamed: Readonly<Record<string, string>>;
 
   constructor(door: keyof typeof fieldsAt) {
@@ -30,7 +30,7 @@ class DoorParameters {
     );
   }
 
-  /** @param body fields of the body, after their check */
+  /** @param body fields of the body after the check of their shape */
   read(body: object, request: RunTurnRequest): void {
     const byName = body as Readonly<Record<string, unknown>>;
     const byField = request as unknown as Record<string, unknown>;
@@ -56,7 +56,7 @@ const absentNames = Object.fromEntries(
   parameterList.flatMap(({ name, chat }) => [name, ...chat]).map((name) => [name, undefined]),
 );
 
-/** A class whose objects have all parameters of bodies, unset. */
+/** Class whose instances have every parameter of a body, unset. */
 export const UnsetParameters = function setNone(this: object): void {
   Object.assign(this, absentNames);
 } as unknown as new () => BodyParameters;

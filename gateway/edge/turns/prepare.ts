@@ -28,19 +28,19 @@ export interface TurnDeps extends TurnOpeningDeps {
   readonly compat: Compat;
 }
 
-/** A turn ready to be opened. */
+/** A turn that is ready to be opened. */
 export interface PreparedTurn {
   readonly door: Door;
   readonly turn: DoorTurn;
   readonly request: RunTurnRequest;
   readonly generationId: string;
-  /** Second name of `service_metadata`. */
+  /** Second name under which the answer contains `service_metadata`. */
   readonly metadataAlias: string | undefined;
-  /** Timeout requested by the client. */
+  /** Timeout requested by the client, in milliseconds. */
   readonly timeoutMs: number | undefined;
 }
 
-/** `X-Service-Metadata`, or its legacy spelling; anything but `enabled`, in letters of either case, is disabled. */
+/** Whether `X-Service-Metadata`, or its older spelling, asks for the receipt: only the value `enabled`, in upper or lower case, does. */
 export function wantsServiceMetadata(
   headers: IncomingHttpHeaders,
   { emit_metadata_alias: alias }: Pick<Compat, "emit_metadata_alias">,
@@ -52,21 +52,21 @@ export function wantsServiceMetadata(
   return typeof value === "string" && value.toLowerCase() === "enabled";
 }
 
-/** A client aware of the alias `vendor_metadata` sends `X-Vendor-Metadata` or `X-Vendor-Experimental-Metadata`. */
+/** The header under its other name. Clients that know the alias `vendor_metadata` send `X-Vendor-Metadata` or `X-Vendor-Experimental-Metadata`. */
 function underAlias(headers: IncomingHttpHeaders, alias: string): string | string[] | undefined {
   const name = `x-${alias.replaceAll("_", "-")}`;
   return headers[name] ?? headers[name.replace(/metadata$/, "experimental-metadata")];
 }
 
-/** Reads `X-Session-Id`. */
+/** Session id from `X-Session-Id`. */
 export function readSessionId({ "x-session-id": id }: IncomingHttpHeaders): string | undefined {
   return typeof id === "string" ? id : undefined;
 }
 
-/** Reads `X-Sluice-Tags`; empty without the header. @throws Fault INVALID_REQUEST */
+/** Tags from `X-Sluice-Tags`; empty without the header. @throws Fault INVALID_REQUEST */
 export function readTags({ [tagsHeader]: header }: IncomingHttpHeaders): string {
   if (typeof header !== "string") return "";
-  // Header text arrives as one character per byte.
+  // Node gives the text of a header with one character per byte.
   const bytes = Buffer.from(header, "latin1");
   if (!isUtf8(bytes)) throw invalid(tagsHeader, "must be valid UTF-8");
   const text = bytes.toString("utf8").trim();
@@ -74,12 +74,12 @@ export function readTags({ [tagsHeader]: header }: IncomingHttpHeaders): string 
   return text;
 }
 
-/** Reads `X-Request-Timeout-Ms`: whole milliseconds from 1 on; any other value is ignored. */
+/** Timeout from `X-Request-Timeout-Ms`: a whole number of milliseconds from 1 on; any other value is ignored. */
 export function readTimeout({ "x-request-timeout-ms": text }: IncomingHttpHeaders): number | undefined {
   return typeof text === "string" && /^[1-9]\d{0,9}$/.test(text) ? Number(text) : undefined;
 }
 
-/** @param remember receives the items of the answer @throws Fault of the door, for an invalid body */
+/** Converts a body to a turn by its door. @param remember receives the items of the answer @throws Fault of the door, for an invalid body */
 export function prepareTurn(
   { compat }: Pick<TurnDeps, "compat">,
   door: Door,

@@ -1,6 +1,6 @@
 /**
- * Records turns refused or lost by this gateway itself: because of a limit, an invalid body, or no available process. Any inference process writes the
- * records into its spool, together with those of its own turns. All other turns are recorded where they run.
+ * Records turns that this gateway itself refuses or loses: by a limit, for an invalid body, or without an available process. Any inference process
+ * writes the records to its spool, together with those of its own turns. All other turns are recorded where they run.
  */
 import type { Client } from "@grpc/grpc-js";
 import { type Caller, FilterAction } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
@@ -17,9 +17,9 @@ import { recordedTags } from "@sluice/proto/lib/turns/tags.js";
 import { type TurnFacts, requestedModel, turnOperation } from "@sluice/proto/lib/turns/turn-facts.js";
 import type { TurnCaller } from "./open.ts";
 
-/** Maximum records waiting for an inference process; beyond it, refusals are only counted. */
+/** Maximum number of records that wait for an inference process; further refusals are only counted. */
 const maxWaiting = 1_000;
-/** Time to collect records for one call. */
+/** Milliseconds in which records are collected for one call. */
 const lingerMs = 100;
 const retryMs = 1_000;
 const timeoutMs = 5_000;
@@ -31,7 +31,7 @@ export interface RefusalsDeps {
   readonly log: Pick<Logger, "warn">;
 }
 
-/** A refused turn whose body was read. */
+/** The facts of a refused turn that are known if its body was read. */
 export interface RefusedTurn {
   readonly request: Pick<RunTurnRequest, "model" | "models" | "stream" | "user" | "sessionId" | "metadata" | "tags">;
   readonly generationId: string;
@@ -54,15 +54,15 @@ export class Refusals {
   }
 
   /**
-   * Records the refusal of a call. There is no record for an unknown key, and a failure from another process is already recorded there.
-   * @param turn undefined when the body was not read
+   * Records the refusal of a call. An unknown key gets no record, and a failure from another process is already recorded there.  @param turn
+   * undefined if the body was not read
    */
   note(call: TurnCaller, door: TurnFacts["door"], fault: Fault, turn: RefusedTurn | undefined): void {
     const { caller } = call;
     if (caller && !fault.isForwarded) this.#refused.note(describeRefusal(call, caller, door, fault, turn));
   }
 
-  /** Sends the remaining records, once. */
+  /** Sends the remaining records, without a further try after a failure. */
   async stop(): Promise<void> {
     this.#refused.flush();
     await this.#sending;
@@ -87,7 +87,7 @@ export class Refusals {
     }, ms).unref();
   }
 
-  /** Duplicate records are stored once: a batch without an answer can be sent again. */
+  /** Sends a batch, again if there was no answer: duplicate records are stored only once. */
   async #send(): Promise<void> {
     const sent = this.#waiting.slice();
     if (sent.length === 0) return;
@@ -134,7 +134,7 @@ function describeRefusal(
     guardrailAction: FilterAction.UNSPECIFIED,
     rule: "",
     streamed: request?.stream ?? false,
-    // The second part of a traceparent; empty without tracing.
+    // The trace id is the second part of a traceparent; it is empty without tracing.
     traceId: trace.traceparent.split("-")[1] ?? "",
     tags: request ? recordedTags(request, caller) : caller.tags,
     count: 1,

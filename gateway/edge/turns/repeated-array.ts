@@ -1,31 +1,30 @@
 /**
- * Converts an array of a body to another array, such as messages to items of an input. Leading elements already seen in an earlier array of the same key
- * are neither parsed nor checked nor converted again.
- *
- * An element's text may depend on the elements before it, because those are unchanged. It may depend on nothing else.
+ * Converts an array of a body to another array, such as messages to input items. Leading elements that an earlier array of the same key already had
+ * are neither parsed nor checked nor converted again. The text of an element may depend on the elements before it, because these are unchanged, but
+ * on nothing else.
  */
 import { closeBracket, comma } from "@sluice/proto/lib/json/bytes.js";
 import { type ByteSpan, type JsonMember, elementAt, elementsOf } from "@sluice/proto/lib/json/span.js";
 import type { ScannedElement } from "@sluice/proto/lib/json/scanned-array.js";
 import { readValue } from "./json.ts";
 
-/** Facts about an element, in addition to its text, for its next occurrence. */
+/** Facts about a converted element, besides its text, that are needed when a later array repeats it. */
 export interface ElementNote {
-  /** A value that passes all checks in the element's place. */
+  /** A value that passes all checks in place of the element. */
   readonly standIn: unknown;
-  /** Number of texts and paths in the note. */
+  /** Number of texts and paths in the note, by which its memory is estimated. */
   readonly size: number;
 }
 
-/** Bytes of an object with one text or path. */
+/** Estimated bytes of an object with one text or path. */
 const noteBytes = 64;
 
-/** An element converted earlier. */
+/** An element converted in an earlier request. */
 class Reading<Note> {
   readonly note: Note;
-  /** The array in which it was last written. */
+  /** The converted array that contains the element's text. */
   bytes: Buffer;
-  /** Place of its text there. The last byte is a comma or the array's closing bracket. */
+  /** Place of the element's text in `bytes`. Its last byte is a comma, or the closing bracket of the array. */
   start: number;
   end: number;
 
@@ -45,7 +44,7 @@ export class RepeatedArray<Note extends ElementNote> {
   readonly #body: Buffer;
   readonly #member: JsonMember;
   #known: readonly Reading<Note>[];
-  /** Notes and texts of the elements after the known ones, while each element has a note. */
+  /** Notes and texts of the elements after the known ones, collected as long as each element has a note. */
   readonly #notes: Note[] = [];
   readonly #texts: string[] = [];
   #remembers: boolean;
@@ -53,8 +52,8 @@ export class RepeatedArray<Note extends ElementNote> {
   #spans: readonly ByteSpan[] | undefined;
 
   /**
-   * @param member undefined if absent from the body
-   * @param kind class of the notes: notes of another format for the same bytes are useless
+   * @param member place of the array; undefined if the body has none  @param kind class of the notes: notes of another format for the same bytes are
+   * of no use
    */
   constructor(body: Buffer, member: JsonMember | undefined, kind: NoteKind<Note>) {
     this.#body = body;
@@ -68,12 +67,12 @@ export class RepeatedArray<Note extends ElementNote> {
     return this.#known.length;
   }
 
-  /** @param index of a known element */
+  /** @param index number of a known element */
   note(index: number): Note {
     return this.#known[index]!.note;
   }
 
-  /** Place after the known elements; the array's place when there are none. */
+  /** Position in the body after the known elements; the array's start if no element is known. */
   get unreadFrom(): number {
     const { start, array } = this.#member;
     return this.known === 0 ? start : start + array!.ends[this.known - 1]!;
@@ -83,19 +82,22 @@ export class RepeatedArray<Note extends ElementNote> {
     return this.#member.start;
   }
 
-  /** The parsed value of the member. Known elements are not parsed again: a short value stands for each of them. */
+  /** Parses the array. Known elements are not parsed again; a short value takes the place of each. */
   parse(): unknown {
     if (this.known === 0) return readValue(this.#body, this.#member);
     return this.fill(JSON.parse(zeroed + this.#body.toString("utf8", this.unreadFrom, this.#member.end)));
   }
 
-  /** The value of the member, with all elements treated as unknown from now on. */
+  /** Parses all elements, and treats none of them as known from now on. */
   parseAll(): unknown {
     this.#known = [];
     return readValue(this.#body, this.#member);
   }
 
-  /** @param value array in which one element stands for all known elements */
+  /**
+   * Puts the stand-ins of all known elements in place of the array's first value. @param value parsed array, in which one value takes the place of
+   * all known elements
+   */
   fill(value: unknown): unknown {
     if (this.known === 0) return value;
     const filled = this.#known.map(({ note }) => note.standIn);
@@ -113,9 +115,8 @@ export class RepeatedArray<Note extends ElementNote> {
   }
 
   /**
-   * Adds the conversion of the next element.
-   * @param text JSON values, each with a comma after it; empty for an omitted element
-   * @param note undefined when its text depends on anything but the elements so far
+   * Adds the conversion of the next element.  @param text JSON values, each followed by a comma; empty to leave the element out  @param note
+   * undefined if the text depends on anything but the elements up to this one
    */
   add(text: string, note: Note | undefined): void {
     this.#text += text;
@@ -126,9 +127,8 @@ export class RepeatedArray<Note extends ElementNote> {
   }
 
   /**
-   * The converted array, after all elements were added. They are then remembered.
-   * @param before values before those of the elements, each with a comma after it
-   * @param after values after them
+   * The converted array. Call it after all elements were added; they are then remembered.  @param before values before those of the elements, each
+   * followed by a comma  @param after values after those of the elements
    */
   write(before = "", after = ""): Buffer {
     const head = `[${before}`;
@@ -142,7 +142,7 @@ export class RepeatedArray<Note extends ElementNote> {
     return written;
   }
 
-  /** The whole converted array, if the same array was converted before. */
+  /** The complete converted array of an earlier request, if it had exactly these elements. */
   #writtenBefore(): Buffer | undefined {
     const [first] = this.#known;
     const last = this.#known.at(-1);
@@ -166,7 +166,7 @@ export class RepeatedArray<Note extends ElementNote> {
     return sum;
   }
 
-  /** Copies consecutive elements of one array together. */
+  /** Copies the texts of known elements; consecutive elements of one array are copied together. */
   #copyKnown(target: Buffer, place: number): void {
     const known = this.#known;
     let at = place;
@@ -181,7 +181,7 @@ export class RepeatedArray<Note extends ElementNote> {
     }
   }
 
-  /** @param from place of the first element in the converted array */
+  /** @param from position of the first element in the converted array */
   #remember(written: Buffer, from: number): void {
     const { elements, remember } = this.#member.array!;
     let notes = 0;
@@ -214,10 +214,10 @@ function knownAmong<Note>(elements: readonly ScannedElement[], kind: NoteKind<No
   return known;
 }
 
-/** Begins an array with one element. */
+/** Start of an array in which 0 takes the place of all known elements. */
 const zeroed = "[0";
 
-/** Parses a whole body, except for the known elements of these arrays. */
+/** Parses a complete body, except for the known elements of these arrays. */
 export function parseUnread(body: Buffer, arrays: readonly RepeatedArray<ElementNote>[]): unknown {
   const repeated = arrays.filter(({ known }) => known > 0).sort((one, other) => one.start - other.start);
   let text = "";

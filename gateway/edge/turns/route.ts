@@ -1,4 +1,6 @@
-/** Serves turns without Koa, whose context and middleware they do not need. The steps are those of every other request, in the same order. */
+/**
+ * Serves turns without Koa: they need neither its context nor its middleware. The steps are the same as for every other request, in the same order.
+ */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Cors } from "@sluice/proto/lib/http1/cors.js";
 import type { Lifecycle } from "@sluice/proto/lib/process/lifecycle.js";
@@ -28,10 +30,11 @@ export class TurnRoute {
     if (this.#shedding.refuses(request)) return this.#shedding.refuse(request, response, door.faults);
     const isShared = request.headers[idempotencyHeader] !== undefined;
     const call = new (isShared ? SharedCall : TurnCall)(this.#parts, request, response, door);
-    // Moves the client to a ready gateway for its next connection.
+    // An unready gateway closes the connection, so that the client's next one reaches a ready gateway.
     if (!this.#parts.lifecycle.ready) response.setHeader("connection", "close");
     this.#parts.cors?.(request, response);
-    // Node's parser has read only the head. One tick later it has read the other bytes received with it, which for most bodies is all of them.
+    // At this point Node's parser has read only the head. One tick later it has also read the other bytes received with it, which contain most bodies
+    // completely.
     process.nextTick(openTurn, this.#parts, call);
   }
 }

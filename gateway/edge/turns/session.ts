@@ -1,11 +1,11 @@
-/** Reads the session of a request, to keep its turns on one provider. */
+/** Reads the session id of a request; turns of one session stay at one provider. */
 import { isUtf8 } from "node:buffer";
 import type { Problems } from "@sluice/proto/lib/validation/problems.js";
 import { isLongerThan } from "@sluice/proto/lib/validation/text.js";
 
 /**
- * @param own value of the body's field, already checked, which takes precedence; undefined when absent
- * @param header value of `x-session-id`: header text arrives as one character per byte
+ * @param own checked value of the body's field, which takes precedence; undefined if absent  @param header value of `x-session-id`, in which Node
+ * gives one character per byte
  */
 export function readSession(own: unknown, header: string | undefined, problems: Problems): string | undefined {
   if (typeof own === "string") return own;

@@ -1,4 +1,4 @@
-/** A call with an Idempotency-Key: equal concurrent calls share one turn. */
+/** A call with an Idempotency-Key. Equal calls at the same time share one turn. */
 import { type Hash, createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
@@ -24,7 +24,7 @@ export const idempotencyHeader = "idempotency-key";
 
 export class SharedCall extends TurnCall {
   readonly #parts: SharedCallDeps;
-  /** The turn that this call prepares for all of its clients; undefined once it is open. */
+  /** The turn that this call opens for all of its clients; undefined once it is open. */
   #led: Generation<SharedTurn> | undefined = undefined;
   #member: JoinedRequest | undefined = undefined;
   #bodyRoom: Reservation | undefined = undefined;
@@ -34,7 +34,7 @@ export class SharedCall extends TurnCall {
     this.#parts = parts;
   }
 
-  /** Other clients need the body when this client has left. */
+  /** Undefined, since other clients may need the body after this client has left. */
   override get client(): undefined {
     return undefined;
   }
@@ -43,7 +43,10 @@ export class SharedCall extends TurnCall {
     return (this.#bodyRoom ??= this.#parts.budget.open(this.keyHash));
   }
 
-  /** Joins the running turn with this Idempotency-Key. Such a call counts towards the rate limit, and opens no turn. Its body is compared and not kept. */
+  /**
+   * Joins the running turn with this Idempotency-Key. A call that joins counts towards the rate limit, but opens no turn; its body is compared and
+   * then dropped.
+   */
   async join(): Promise<boolean> {
     const { inFlight, limiter, limits } = this.#parts;
     const key = readIdempotencyKey(this.req.headers[idempotencyHeader]) ?? "";
@@ -86,7 +89,7 @@ export class SharedCall extends TurnCall {
     return super.refused(error);
   }
 
-  /** The place in the rate limits belongs to the turn, which goes on for other clients. */
+  /** Leaves only this client's share of the turn. The place in the rate limits belongs to the turn, which goes on for other clients. */
   protected override leave(): void {
     this.#member?.leave();
   }
@@ -95,7 +98,7 @@ export class SharedCall extends TurnCall {
     createAnswer(this.#parts, this, turn).start((listener) => member.follow(listener, () => this.res.destroy()));
   }
 
-  /** Starts the hash of everything that affects the answer; the caller adds the body. */
+  /** Begins a hash of everything that affects the answer, to which the caller adds the body. */
   #beginFingerprint(): Hash {
     const { door, req } = this;
     const { headers } = req;

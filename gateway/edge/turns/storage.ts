@@ -1,11 +1,14 @@
-/** Whether Sluice may keep the prompt and the answer of a request. */
+/** Decides whether Sluice may keep the prompt and the answer of a request. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 import { guardrailsForbidKeeping } from "@sluice/proto/lib/policy/kept-content.js";
 import type { ScannedBody } from "./body.ts";
 
-/** Data policies for providers apply to Sluice, too, and so does `store: false`. @param members of the body */
+/**
+ * Whether a request forbids storing its content: by `store: false`, or by a data policy for providers, which then holds for Sluice, too. @param
+ * members top-level members of the body
+ */
 export function forbidsStorage(
   { provider }: Pick<RunTurnRequest, "provider">,
   body: Buffer,
@@ -16,14 +19,14 @@ export function forbidsStorage(
   return store !== undefined && body.toString("latin1", store.start, store.end) === "false";
 }
 
-/** A request for which content may be kept. */
+/** A request whose content may have to be kept. */
 export interface KeptCall {
   readonly caller: Caller;
-  /** Whether it continues a request that forbade to store its content. */
+  /** Whether the request continues one whose content must not be stored. */
   readonly isUnstored?: boolean;
 }
 
-/** Whether neither the request nor a guardrail forbids to keep the content of a call, for a key that asks to capture or trace it. */
+/** Whether the content of a call may be kept: its key asks to capture or trace it, and neither the request nor a guardrail forbids it. */
 export const mayKeepContent = (
   { caller, isUnstored = false }: KeptCall,
   request: Pick<RunTurnRequest, "provider">,

@@ -1,4 +1,4 @@
-/** Unknown and altered fields of a request. They are ignored or rewritten, as the contract promises, and reported in the receipt and in a header. */
+/** Unknown and altered fields of a request. As the contract promises, they are ignored or rewritten, and reported in the receipt and in a header. */
 import type { ServerResponse } from "node:http";
 import type { RunTurnRequest, TurnStart, UnknownField } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { nearestWord } from "@sluice/proto/lib/validation/edit-distance.js";
@@ -9,13 +9,13 @@ import { type FieldNames, nameField } from "./field-names.ts";
 export const warningHeader = "x-sluice-warning";
 
 const maxNameLength = 64;
-/** Maximum edit distance: two letters in a long name, one in a short name. */
+/** Maximum edit distance of a suggested name: two for a long name, one for a short name. */
 const maxDistance = (name: string): number => (name.length > 5 ? 2 : 1);
 const none: UnknownField[] = [];
 const noBytes = new Uint8Array(0);
 const closingBrace = Buffer.from("}");
 
-/** The possible fields of a door's body. */
+/** The field names that the body of a door may have. */
 export class KnownFields {
   readonly #names: readonly string[];
   readonly #known: ReadonlySet<string>;
@@ -25,7 +25,7 @@ export class KnownFields {
     this.#known = new Set(names);
   }
 
-  /** @param members of a body */
+  /** @param members top-level members of a body */
   unknownAmong(members: readonly JsonMember[]): UnknownField[] {
     let found = none;
     for (const { key } of members) {
@@ -36,10 +36,10 @@ export class KnownFields {
     return found;
   }
 
-  /** @returns a JSON object of the unknown fields in the client's bytes, within the limits of `extra_json`; empty when there are none */
+  /** @returns a JSON object of the unknown fields, as bytes of the client, within the limits of `extra_json`; empty without such fields */
   extraJson(body: Buffer, members: readonly JsonMember[]): Uint8Array {
     const parts: Buffer[] = [];
-    // Each member is preceded by a brace or a comma, and a brace ends the object.
+    // Counts the closing brace; every member brings the brace or comma before it.
     let size = 1;
     for (const { key, start, end } of members) {
       if (this.#known.has(key) || key.length > maxNameLength) continue;
@@ -57,16 +57,13 @@ export class KnownFields {
   }
 }
 
-/** Node rejects heads of more than 16 KiB: 16 paths together must be shorter. */
+/** Maximum length of a path in a header. Node rejects heads of more than 16 KiB, and 16 paths must fit in together. */
 const maxPathLength = 256;
 
 /** A path limited to the characters and length of a header. */
 export const headerPath = (path: string): string => path.slice(0, maxPathLength).replaceAll(/[^\x20-\x7e]/g, "?");
 
-/**
- * A field, by its path, that reaches no provider. Names stand in a header.
- * @param reason empty for an unknown field
- */
+/** A field that reaches no provider. Its path is shortened for use in a header.  @param reason empty for an unknown field */
 export const toUnknownField = (path: string, reason = ""): UnknownField => ({
   $typeName: "sluice.inference.v1.UnknownField",
   name: headerPath(path),
@@ -74,7 +71,7 @@ export const toUnknownField = (path: string, reason = ""): UnknownField => ({
   reason,
 });
 
-/** Names the fields in a header of the answer. */
+/** Lists the unknown fields of a request in a header of the answer. */
 export function warnAboutUnknownFields(
   response: ServerResponse,
   { unknownFields }: Pick<RunTurnRequest, "unknownFields">,
@@ -82,28 +79,28 @@ export function warnAboutUnknownFields(
   if (unknownFields.length > 0) response.setHeader(warningHeader, unknownFields.map(warningOf).join(", "));
 }
 
-/** Removes the warnings about fields that the provider received after all. */
+/** Removes warnings about fields that the provider received after all, from the header of the answer. */
 export function removeWarnings(
   response: ServerResponse,
   { unknownFields }: Pick<RunTurnRequest, "unknownFields">,
   passed: readonly string[],
 ): void {
-  // The head of a stream goes out before its first event if the event is late.
+  // If the first event is late, the head of a stream has already been sent.
   if (response.headersSent) return;
   response.removeHeader(warningHeader);
   warnAboutUnknownFields(response, { unknownFields: unknownFields.filter(({ name }) => !passed.includes(name)) });
 }
 
 /**
- * Names in the same header the fields that affect the answer but were sent to the model in another form, and unknown fields noticed only by inference-svc.
- * @param names undefined when the format has the turn's field names
+ * Adds to the header the fields that affect the answer but reached the model in another form, and unknown fields that only inference-svc noticed.
+ * @param names undefined if the format has the field names of a turn
  */
 export function warnAboutAlteredFields(
   response: ServerResponse,
   alteredFields: TurnStart["alteredFields"],
   names: FieldNames | undefined,
 ): void {
-  // The head of a stream goes out before its first event if the event is late.
+  // If the first event is late, the head of a stream has already been sent.
   if (response.headersSent) return;
   const warnings = alteredFields.map(({ path, reason }) =>
     fieldWarning(headerPath(names ? nameField(path, names) : path), reason),
@@ -115,7 +112,7 @@ export function warnAboutAlteredFields(
 const warningOf = ({ name, didYouMean, reason }: UnknownField): string =>
   `${fieldWarning(name, reason)}${didYouMean === "" ? "" : `; did you mean ${didYouMean}?`}`;
 
-/** @param reason empty for an unknown field */
+/** A warning about one field. @param reason empty for an unknown field */
 export const fieldWarning = (name: string, reason: string): string =>
   reason === "" ? `unknown field ${name}` : `${name}: ${reason.replaceAll(/[^\x20-\x7e]/g, "?")}`;
 

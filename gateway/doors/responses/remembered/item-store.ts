@@ -1,8 +1,8 @@
 /** The store of remembered items. */
 export interface ItemStore {
-  /** @param owner hash of the API key; @param name of the item, unique among all owners */
+  /** Stores an item. @param owner hash of the API key @param name name of the item, unique among all owners @param ttlMs lifetime in milliseconds */
   put(owner: string, name: string, sealed: Buffer, ttlMs: number): void;
-  /** @returns an item for each name; undefined for an unknown name, or when the store is too slow */
+  /** @returns an item for each name; undefined for an unknown name, or if the store does not answer in time */
   get(names: readonly string[]): Promise<readonly (Buffer | undefined)[]>;
   stop(): void;
 }

@@ -1,10 +1,10 @@
-/** Keeps items in the memory of this process: the oldest are dropped first, either of an owner above its limit, or of all. */
+/** Keeps items in the memory of this process. Beyond a limit the oldest items are dropped: those of the owner, or of all owners. */
 import type { ItemStore } from "./item-store.ts";
 
 const maxBytes = 64 * 1024 * 1024;
-/** Limit per owner: no owner can drive out the items of all others. */
+/** Maximum for one owner, in bytes: a single owner cannot displace the items of all others. */
 const maxOwnerBytes = maxBytes / 8;
-/** Memory of an entry in addition to its item. */
+/** Estimated memory of an entry in bytes, in addition to its item. */
 const entryBytes = 200;
 
 interface Entry {
@@ -14,13 +14,13 @@ interface Entry {
 }
 
 export class MemoryItems implements ItemStore {
-  /** In order of arrival. */
+  /** Entries by name, in the order in which they were stored. */
   readonly #entries = new Map<string, Entry>();
   readonly #ownerBytes = new Map<string, number>();
   readonly #now: () => number;
   #bytes = 0;
 
-  /** @param now milliseconds of a monotonic clock */
+  /** @param now clock in milliseconds that never goes backwards */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
@@ -52,7 +52,7 @@ export class MemoryItems implements ItemStore {
     this.#entries.clear();
   }
 
-  /** Items with a shorter lifetime may be among longer-lived ones; they go when they are the oldest. */
+  /** Drops expired items from the oldest on. An expired item behind one that is still valid stays until it is among the oldest. */
   #dropExpired(): void {
     const now = this.#now();
     for (const [name, { expiresAt }] of this.#entries) {

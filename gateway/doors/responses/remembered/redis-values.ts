@@ -1,4 +1,4 @@
-/** Optional values in Redis, shared by all processes: a request waits for them only a moment. */
+/** Optional values in Redis, shared by all processes. A request waits for them only briefly, and continues without them. */
 import { Redis } from "ioredis";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { type RedisClient, closeRedis, openRedis } from "@sluice/proto/lib/redis/client.js";
@@ -12,7 +12,7 @@ export class RedisValues {
 
   readonly #loss: string;
 
-  /** @param loss log message when Redis stops answering */
+  /** @param loss log message for the moment when Redis stops answering */
   constructor(url: string, log: Pick<Logger, "warn">, loss: string) {
     this.#log = log;
     this.#loss = loss;
@@ -25,7 +25,7 @@ export class RedisValues {
     this.#client.set(name, value, "PX", ttlMs).catch((error: unknown) => this.#failed(error));
   }
 
-  /** @returns a value for each name; undefined for a missing value, and for all when Redis does not answer in time */
+  /** @returns a value for each name; undefined for a missing value, and for all names if Redis does not answer in time */
   async get(names: readonly string[]): Promise<readonly (Buffer | undefined)[]> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
@@ -42,7 +42,7 @@ export class RedisValues {
     }
   }
 
-  /** Names lie in different slots of a Redis Cluster, so each has a command there. */
+  /** Reads several names. In a Redis Cluster they are in different slots, so each name takes a command of its own. */
   #read(names: readonly string[]): Promise<(Buffer | null)[]> {
     const client = this.#client;
     if (client instanceof Redis) return client.mgetBuffer(...names);
@@ -53,7 +53,7 @@ export class RedisValues {
     closeRedis(this.#client);
   }
 
-  /** Logs a loss once, even when several commands fail. */
+  /** Logs an outage once, even when several commands fail. */
   #failed(error: unknown): void {
     if (this.#isFailing) return;
     this.#isFailing = true;

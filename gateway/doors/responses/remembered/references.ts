@@ -1,4 +1,4 @@
-/** Finds references to earlier items in the input of a body, and replaces them with the items. */
+/** Finds references to earlier items in a body's input, and replaces them by the items. */
 import { openBracket } from "@sluice/proto/lib/json/bytes.js";
 import { type ByteSpan, type JsonMember, elementsOf } from "@sluice/proto/lib/json/span.js";
 
@@ -8,7 +8,7 @@ interface Reference extends ByteSpan {
   readonly id: string;
 }
 
-/** References to items that do not precede them in the input; an empty list for most bodies. */
+/** References to items that do not precede them in the input. Most bodies have none. */
 export function findReferences(body: Buffer, members: readonly JsonMember[]): readonly Reference[] {
   const input = members.find(({ key }) => key === "input");
   if (input === undefined || body[input.start] !== openBracket) return [];
@@ -22,14 +22,14 @@ export function findReferences(body: Buffer, members: readonly JsonMember[]): re
   });
 }
 
-/** @param items JSON by id @returns the body with these items instead of their references */
+/** @param items JSON of the items by id @returns the body, with these items in place of their references */
 export function withItems(body: Buffer, references: readonly Reference[], items: ReadonlyMap<string, string>): Buffer {
   const parts: Buffer[] = [];
   let at = 0;
   const placed = new Set<string>();
   for (const { id, start, end } of references) {
     const item = items.get(id);
-    // A second reference then points to an item of the input.
+    // The item is inserted once: a second reference to it then points to an item of the input.
     if (item === undefined || placed.has(id)) continue;
     placed.add(id);
     parts.push(body.subarray(at, start), Buffer.from(item));

@@ -1,6 +1,6 @@
 /**
- * Remembers the items of answers to a key: a client may refer to them by `item_reference` instead of sending them again, as OpenAI's clients do by default.
- * Off unless the configuration sets a duration; encrypted, and bounded in memory.
+ * Remembers the output items of answers, by key. A client may then send an `item_reference` instead of an item, as OpenAI's clients do by default.
+ * The feature is off unless the configuration sets a duration; items are encrypted and bounded in memory.
  */
 import type { EdgeSettings } from "@sluice/proto/config/config-file.js";
 import type { ItemReceiver } from "@sluice/proto/lib/responses/object.js";
@@ -13,7 +13,7 @@ import { seal, unseal } from "./sealed-item.ts";
 export interface RememberedItemsDeps {
   readonly settings: () => EdgeSettings["responses"];
   readonly token: ServiceToken;
-  /** Opens the store on first use: without the setting there is no connection. */
+  /** Opens the store when it is first used, so that there is no connection while the feature is off. */
   readonly openStore: () => ItemStore;
 }
 
@@ -42,18 +42,18 @@ export class RememberedItems {
     return time === undefined ? 0 : Number(time.slice(0, -1)) * (unitMs[time.slice(-1)] as number);
   }
 
-  /** Remembers the items of one answer. @returns undefined when the feature is off */
+  /** @returns the receiver of one answer's items; undefined when the feature is off */
   taker(keyHash: string): ItemReceiver | undefined {
     const ttlMs = this.#ttlMs;
     if (ttlMs === 0) return undefined;
-    // Connects while the answer is made.
+    // Begins to connect to the store while the model still answers.
     void this.#store;
     return (items) => {
       for (const item of items) if (item !== undefined) this.#keep(keyHash, item, ttlMs);
     };
   }
 
-  /** Replaces references with remembered items. @returns undefined when the body stays unchanged */
+  /** Replaces references by remembered items. @returns undefined if the body stays unchanged */
   restore(keyHash: string, body: Buffer, members: readonly JsonMember[]): Promise<Buffer | undefined> | undefined {
     if (this.#ttlMs === 0) return undefined;
     const references = findReferences(body, members);
@@ -97,5 +97,5 @@ export class RememberedItems {
   }
 }
 
-/** An id of one key finds nothing of another key. */
+/** Name of an item in the store. It contains the hash of the key, so a key cannot find items of other keys. */
 const nameOf = (keyHash: string, id: string): string => `${keyHash}:${id}`;

@@ -1,4 +1,4 @@
-/** Encrypts remembered items with a separate encryption key per API key: a dump of Redis reveals nothing. */
+/** Encrypts remembered items with an encryption key for each API key: a dump of Redis reveals no content. */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 
 const algorithm = "aes-256-gcm";
@@ -9,14 +9,14 @@ const tagBytes = 16;
 const sealingKey = (secret: string, keyHash: string): Buffer =>
   Buffer.from(hkdfSync("sha256", secret, keyHash, "remembered items", keyBytes));
 
-/** @param secret shared by all gateways @param name storage name, the only one under which it opens */
+/** Encrypts an item. @param secret secret shared by all gateways @param name name of the item in the store, required again to decrypt it */
 export function seal(json: string, secret: string, keyHash: string, name: string): Buffer {
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv(algorithm, sealingKey(secret, keyHash), nonce).setAAD(Buffer.from(name));
   return Buffer.concat([nonce, cipher.update(json, "utf8"), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** @returns undefined for bytes sealed with another secret, key or name */
+/** Decrypts an item. @returns undefined for bytes encrypted with another secret, key or name */
 export function unseal(sealed: Buffer, secret: string, keyHash: string, name: string): string | undefined {
   try {
     const end = sealed.length - tagBytes;

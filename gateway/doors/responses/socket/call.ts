@@ -1,4 +1,4 @@
-/** A response under way on a connection: its place in the limits, its memory, its log line. */
+/** A running response on a WebSocket: its place in the limits, its memory and its log line. */
 import type { IncomingMessage } from "node:http";
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
@@ -22,20 +22,20 @@ import { type ReadResponse, readResponse, responsesDoor } from "../door.ts";
 import { type CreateFrame, bodyOf } from "./frame.ts";
 import { type EventReceiver, SocketTurn } from "./turn.ts";
 
-/** The connection of a call. */
+/** The WebSocket connection, as far as its responses need it. */
 export interface CallConnection {
   readonly parts: TurnRouteDeps;
   readonly shedding: LoadShedding;
-  /** The upgrade request of the connection. */
+  /** The HTTP request that opened the connection. */
   readonly request: IncomingMessage;
   readonly keyHash: string;
 }
 
-/** The connection as its call uses it. */
+/** The connection, as far as a running response needs it. */
 export interface FrameReceiver extends EventReceiver {
-  /** JSON of the items of the whole input. @throws Fault INVALID_REQUEST */
+  /** JSON of the items of the complete input, including items that the connection remembers. @throws Fault INVALID_REQUEST */
   readonly wholeInput: () => string;
-  /** Whether the response that the frame continues forbade to store its content. */
+  /** Whether the frame continues a response whose content must not be stored. */
   readonly continuesUnstored: boolean;
 }
 
@@ -45,9 +45,9 @@ interface SocketResponse extends ReadResponse {
 
 const overloaded = () => new Fault(FaultReason.UNAVAILABLE, "", { origin: FaultOrigin.GATEWAY });
 const draining = () => new Fault(FaultReason.UNAVAILABLE, "The gateway is stopping", { origin: FaultOrigin.GATEWAY });
-/** Frames have no headers, so the rate limit headers of an answer go nowhere. */
+/** Stands in for the HTTP answer: frames have no headers, so rate limit headers are dropped. */
 const noHeaders = { headersSent: true, setHeader: () => noHeaders as never };
-/** A connection has a memory of its own for earlier items. */
+/** The door for frames. References to stored items are not resolved, since a connection remembers earlier items itself. */
 const frameDoor = { ...responsesDoor, refersToItems: false, bodyName: "frame" };
 
 export class SocketCall implements OpeningCall<SocketResponse> {
@@ -64,7 +64,7 @@ export class SocketCall implements OpeningCall<SocketResponse> {
   route: string = frameDoor.path;
   admission: Admission | undefined = undefined;
   captured: CapturedTurn | undefined = undefined;
-  /** JSON of the items of the whole input; empty before it is read. */
+  /** JSON of the items of the complete input; empty until it is read. */
   input = "";
   isUnstored = false;
   turn: SocketTurn | undefined = undefined;
@@ -88,12 +88,12 @@ export class SocketCall implements OpeningCall<SocketResponse> {
     this.bodyRoom = parts.budget.open(keyHash);
   }
 
-  /** Settles once the turn is open. @throws Fault */
+  /** Opens the turn. The promise resolves once the turn is open. @throws Fault */
   answer(): Promise<void> {
     return this.#frame.generates ? openTurn(this.#connected.parts, this) : this.#prepare();
   }
 
-  /** Answers a frame without generation: it is checked like a turn, but takes no place in the limits. */
+  /** Answers a frame that requests no generation. The frame is checked like a turn, but takes no place in the limits. */
   async #prepare(): Promise<void> {
     await this.enter();
     const { identity } = this.read(await scanBody(await this.readBody(), this));
@@ -168,7 +168,7 @@ export class SocketCall implements OpeningCall<SocketResponse> {
       cause: fault?.cause,
       address: this.#loggedAddress,
     });
-    // A frame without generation is not a turn.
+    // Refusals are counted for turns only; a frame that requests no generation is no turn.
     if (fault && this.#frame.generates) this.#connected.parts.refusals.note(this, this.door.name, fault, this.#read);
   }
 }

@@ -1,8 +1,6 @@
 /**
- * A WebSocket for consecutive responses, with the events of each as frames.
- *
- * The connection remembers its last response: the next frame needs only the new items. This memory is reserved like that of a request, and released with
- * the connection.
+ * A WebSocket connection for responses, one after another; the events of each are sent as frames. The connection remembers its last response, so that
+ * the next frame needs only the new items. The memory for it is reserved like a request's, and released when the connection closes.
  */
 import type { Socket } from "node:net";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
@@ -16,20 +14,20 @@ import type { SocketTurn } from "./turn.ts";
 import { readInputItems } from "../items.ts";
 import { type CreateFrame, errorFrame, readFrame, unknownPreviousResponse } from "./frame.ts";
 
-/** Maximum of waiting frames during a response. */
+/** Maximum number of frames that wait while a response runs. */
 const maxWaiting = 16;
-/** Interval of pings. A client silent between two pings is gone, or reads nothing. */
+/** Interval of pings in milliseconds. A client that sends nothing between two pings, not even an answer, is taken for gone. */
 const pingMs = 30_000;
 
-/** Close codes of RFC 6455 and of the registry of IANA. */
+/** WebSocket close codes of RFC 6455 and of IANA's registry. */
 const closing = { goingAway: 1_001, policy: 1_008, tryAgainLater: 1_013 } as const;
 
-/** The response a client can continue from. */
+/** The response from which the next frame can continue. */
 interface Remembered {
   readonly id: string;
-  /** JSON of its input and output items, joined by commas. */
+  /** JSON of the response's input and output items, joined by commas. */
   readonly items: string;
-  /** Whether their content must not be stored. */
+  /** Whether the items must not be stored. */
   readonly isUnstored: boolean;
 }
 
@@ -45,9 +43,9 @@ export class ResponseSocket {
   readonly #connected: CallConnection;
   readonly #socket: WebSocket;
   readonly #stream: Socket;
-  /** Memory of incomplete and waiting frames. */
+  /** Memory reserved for incomplete and waiting frames. */
   readonly #receiving: Reservation;
-  /** Memory of the remembered response. */
+  /** Memory reserved for the remembered response. */
   readonly #memory: Reservation;
   readonly #waiting: CreateFrame[] = [];
   readonly #pings: NodeJS.Timeout;
@@ -67,7 +65,7 @@ export class ResponseSocket {
     this.#listen();
   }
 
-  /** Closes the connection, or lets it close at the end of its response. */
+  /** Closes the connection, after the end of a running response. */
   drain(): void {
     if (!this.#running) this.#socket.close(closing.goingAway, "The gateway is stopping");
   }
@@ -79,7 +77,7 @@ export class ResponseSocket {
     this.#socket.on("pong", () => {
       this.#isAlive = true;
     });
-    // The library closes the connection after an error of its protocol.
+    // An error of the WebSocket protocol needs no handling here: the library closes the connection.
     this.#socket.on("error", () => {});
     this.#socket.on("close", () => this.#closed());
   }
@@ -102,7 +100,7 @@ export class ResponseSocket {
     }
   }
 
-  /** Begins the response of the first waiting frame. */
+  /** Begins the response to the first waiting frame. */
   #next(): void {
     const frame = this.#waiting.shift();
     if (this.#waiting.length === 0) this.#receiving.shrink(this.#receiving.bytes);
@@ -125,7 +123,7 @@ export class ResponseSocket {
     });
   }
 
-  /** JSON of a frame's items, after the items of the response it continues. @throws Fault INVALID_REQUEST */
+  /** JSON of a frame's items, preceded by the items of the response that it continues. @throws Fault INVALID_REQUEST */
   #wholeInput(frame: CreateFrame): string {
     const { bytes, members, previousId } = frame;
     if (previousId === undefined) return readInputItems(bytes, members);
@@ -133,7 +131,7 @@ export class ResponseSocket {
     return joinNonEmpty(this.#remembered.items, readInputItems(bytes, members));
   }
 
-  /** A response is not remembered when no memory is free: its client then sends all items again. */
+  /** Remembers a response if memory is free. If not, the client has to send all items again. */
   #remember({ input, isUnstored }: SocketCall, turn: SocketTurn): void {
     const items = joinNonEmpty(input, turn.items);
     this.#memory.shrink(this.#memory.bytes);
@@ -141,7 +139,7 @@ export class ResponseSocket {
     this.#remembered = hasRoom ? { id: turn.id, items, isUnstored } : undefined;
   }
 
-  /** Forgets the response a failed frame continued from: clients then expect to send all items again. */
+  /** Forgets the response that a failed frame continued: clients expect to send all items again after a failure. */
   #forget({ previousId }: CreateFrame): void {
     if (previousId === undefined || previousId !== this.#remembered?.id) return;
     this.#memory.shrink(this.#memory.bytes);
@@ -161,7 +159,7 @@ export class ResponseSocket {
     this.#running?.turn?.resume();
   }
 
-  /** @param refused whether the client has seen nothing of the response */
+  /** Ends a response. @param refused whether the client has received no event of it */
   #finish(call: SocketCall, fault: Fault | undefined, refused: boolean): void {
     if (this.#running !== call) return;
     this.#running = undefined;

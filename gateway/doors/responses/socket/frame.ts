@@ -1,26 +1,23 @@
-/** Reads the frames of a client, and writes answers outside of responses. */
+/** Reads frames of a client, and writes frames that belong to no response. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { scanObject } from "@sluice/proto/lib/json/scan.js";
 import type { ByteSpan, JsonMember } from "@sluice/proto/lib/json/span.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 
-/** A frame with a request for a response. */
+/** A frame that requests a response. */
 export interface CreateFrame {
   readonly bytes: Buffer;
   readonly members: readonly JsonMember[];
-  /** False for a frame that only prepares later frames: no model is called. */
+  /** False for a frame that only prepares later ones, without calling a model. */
   readonly generates: boolean;
-  /** The response whose items precede the input. */
+  /** Id of the response whose items precede the input. */
   readonly previousId: string | undefined;
 }
 
-/** Members of a frame that are missing from the body of POST /responses, or have another meaning there. */
+/** Members of a frame that the body of POST /responses does not have, or that have another meaning there. */
 const ownMembers: ReadonlySet<string> = new Set(["type", "generate", "previous_response_id", "stream", "input"]);
 
-/**
- * @returns undefined for a frame that cancels the running response
- * @throws Fault INVALID_REQUEST
- */
+/** @returns undefined for a frame that cancels the running response  @throws Fault INVALID_REQUEST for an invalid frame */
 export function readFrame(bytes: Buffer): CreateFrame | undefined {
   const members = scanObject(bytes, "frame");
   const value = (key: string): unknown => {
@@ -41,7 +38,7 @@ export function readFrame(bytes: Buffer): CreateFrame | undefined {
   return { bytes, members, generates: generate !== false, previousId };
 }
 
-/** The equivalent body of POST /responses. @param items of the whole input */
+/** The body of POST /responses with the same effect. @param items JSON of the complete input's items */
 export function bodyOf({ bytes, members }: CreateFrame, items: string): Buffer {
   const kept = members.filter(({ key }) => !ownMembers.has(key));
   const written = kept.map((member) => `${JSON.stringify(member.key)}:${textOf(bytes, member)}`);
@@ -50,7 +47,7 @@ export function bodyOf({ bytes, members }: CreateFrame, items: string): Buffer {
 
 const textOf = (bytes: Buffer, { start, end }: ByteSpan): string => bytes.toString("utf8", start, end);
 
-/** The fault of a frame that continues from a response unknown to this connection. */
+/** The error for a frame that continues a response unknown to this connection. */
 export const unknownPreviousResponse = (id: string): Fault =>
   new Fault(
     FaultReason.INVALID_REQUEST,
@@ -58,7 +55,7 @@ export const unknownPreviousResponse = (id: string): Fault =>
     { origin: FaultOrigin.CLIENT, metadata: { code: "previous_response_not_found", param: "previous_response_id" } },
   );
 
-/** The frame that refuses a response before its beginning. */
+/** The frame with the error of a response that was refused before its first event. */
 export function errorFrame(fault: Fault, requestId: string): string {
   const { code = fault.errorType, param = null } = fault.metadata ?? {};
   return JSON.stringify({

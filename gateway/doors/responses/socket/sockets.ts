@@ -18,7 +18,7 @@ import type { TurnRouteDeps } from "../../../edge/turns/route.ts";
 import { ResponseSocket } from "./connection.ts";
 
 export interface SocketDeps extends TurnRouteDeps {
-  /** Pages whose scripts may connect. */
+  /** Whether scripts of pages with this origin may connect. */
   readonly allowsOrigin: (origin: string) => boolean;
 }
 
@@ -35,12 +35,12 @@ export class ResponseSockets {
     gauge(registry, "sluice_websockets", "Open WebSockets.", () => this.#open.size);
   }
 
-  /** Whether a request asks for a WebSocket at the path of responses. Every other request with an Upgrade header is served without an upgrade. */
+  /** Whether a request asks for a WebSocket at the path of /responses. Any other request with an Upgrade header is served as plain HTTP. */
   takes({ method, url = "", headers }: IncomingMessage): boolean {
     return method === "GET" && headers.upgrade?.toLowerCase() === "websocket" && pathIn(url) === responsesPath;
   }
 
-  /** Opens a WebSocket, or refuses it with an HTTP answer. @param head bytes received after the request */
+  /** Opens a WebSocket, or refuses it with an HTTP answer. @param head first bytes received after the headers */
   async upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     try {
       const keyHash = await this.#admit(request);
@@ -59,12 +59,12 @@ export class ResponseSockets {
     }
   }
 
-  /** Closes idle connections; the others close after their response. */
+  /** Closes idle connections at once, and others after their response. */
   drain(): void {
     for (const connection of this.#open) connection.drain();
   }
 
-  /** @returns the hash of the key. @throws Fault */
+  /** Checks the origin and the key of a request. @returns the hash of the key @throws Fault */
   async #admit(request: IncomingMessage): Promise<string> {
     const { origin } = request.headers;
     if (origin !== undefined && !this.#parts.allowsOrigin(origin)) {
@@ -96,7 +96,7 @@ export class ResponseSockets {
     exchange.fault = fault;
     const { res: response, requestId } = exchange;
     if (isKeyRefusal(fault)) await this.#parts.keylessLimiter.admit(request);
-    // The client has left during the delay, and no event follows.
+    // If the client left during the delay, the socket emits no further event.
     if (socket.destroyed) return closeExchange(exchange);
     response.shouldKeepAlive = false;
     response.assignSocket(socket);

@@ -1,4 +1,4 @@
-/** A response on a connection: from its frame to its last event. */
+/** A response on a WebSocket: from its frame to its last event. */
 import { create } from "@bufbuild/protobuf";
 import {
   TurnEndSchema,
@@ -15,10 +15,10 @@ import { measureEvents } from "../../../edge/turns/answer-writer.ts";
 import type { CapturedTurn } from "../../../edge/turns/captured-turn.ts";
 import { Ladder } from "../ladder.ts";
 
-/** The connection as its response uses it. */
+/** The connection, as far as a response needs it to send events. */
 export interface EventReceiver {
   send(frames: readonly string[]): void;
-  /** Called once, at the end. @param fault undefined after an answer @param refused whether no event was sent */
+  /** Called once, at the end of the response. @param fault undefined for a successful response @param refused whether no event was sent */
   finished(fault: Fault | undefined, refused: boolean): void;
 }
 
@@ -29,7 +29,7 @@ const endless = () =>
 
 const dataField = "data: ";
 
-/** The data of each event in the text of a stream. The stream's end marker is not an event. */
+/** The data of each event in the text of a stream. The marker at the stream's end is not an event. */
 function dataOf(text: string): string[] {
   const frames: string[] = [];
   for (const block of text.split("\n\n")) {
@@ -49,7 +49,7 @@ export class SocketTurn implements TurnListener {
   #begun = false;
   #over = false;
 
-  /** @param captured receives the answer if the key captures content */
+  /** @param captured receives the answer if the key allows captured content */
   constructor(receiver: EventReceiver, identity: ResponseIdentity, captured: CapturedTurn | undefined) {
     this.#receiver = receiver;
     this.#captured = captured;
@@ -66,7 +66,7 @@ export class SocketTurn implements TurnListener {
     return this.#object.output.join(",");
   }
 
-  /** @param keyHash of the answered key */
+  /** @param keyHash hash of the key that requested the response @param open opens the turn */
   start(keyHash: string, open: (listener: TurnListener) => TurnControl): void {
     this.#held = heldBytes.open(keyHash, (fault) => {
       this.#control?.cancel();
@@ -90,21 +90,21 @@ export class SocketTurn implements TurnListener {
     this.#finish(fault);
   }
 
-  /** Answers without a model, with an empty output. */
+  /** Answers without calling a model, with an empty output. */
   prepare(): void {
     const value = create(TurnEndSchema, { status: TurnStatus.COMPLETED, serviceTier: "default" });
     this.#send(this.#ladder.events([create(TurnEventSchema, { event: { case: "end", value } })]));
     this.ended();
   }
 
-  /** Ends the turn silently, because its client has left. */
+  /** Cancels the turn without further events, because the client has left. */
   abandon(): void {
     this.#over = true;
     this.#held?.release();
     this.#control?.cancel();
   }
 
-  /** Ends the response as failed. */
+  /** Cancels the turn, and ends the response as failed. */
   cancel(): void {
     this.#control?.cancel();
     if (!this.#over) this.failed(cancelled());

@@ -4,11 +4,12 @@ import { candidatesFeature } from "./features/routers/router-slugs.ts";
 import type { Feature } from "./features/kit.ts";
 
 export const embeddingFeatures: readonly Feature[] = [
-  // Before guardrails: their refusals list the candidate endpoints, and a wrong slug costs nothing.
+  // Candidates are chosen before guardrails run: a guardrail's refusal lists the candidate endpoints, and a wrong slug
+  // costs nothing.
   candidatesFeature,
-  // Token ids cannot be scanned.
+  // Refuses input given as token ids, which cannot be scanned, where guardrails apply.
   tokenInputs,
-  // Refuses and redacts before anything leaves the process or costs money.
+  // Refuses or redacts before anything leaves the process or costs money.
   inputPatterns,
   // Detectors are external services: they get only text already redacted by the patterns.
   inputDetectors,

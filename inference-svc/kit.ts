@@ -1,4 +1,4 @@
-/** Builds the kit of a configuration: what the layers of the stack are made of. */
+/** Builds the kit of a configuration, with which the features of the stack make their layers. */
 import type { AlignmentSettings } from "@sluice/proto/config/alignment.js";
 import type { TracingContent } from "@sluice/proto/config/tracing.js";
 import type { FusionPresets } from "@sluice/proto/config/routers.js";
@@ -37,20 +37,20 @@ import { fusionRuns, fusionSettings } from "./features/fusion/catalogue-settings
 import type { DryKit, Kit } from "./features/kit.ts";
 import { joinedTextGuardrails } from "./features/guardrails/output/layer.ts";
 
-/** Parts of the kit, from the configuration file, the process and the endpoints. */
+/** Dependencies of the kit: values from the configuration file, the process and the endpoints. */
 export interface KitDeps extends Omit<ModelCallerDeps, "router" | "endpointFeatures"> {
   readonly budgets: Pick<Budgets, "reserve" | "begin">;
-  /** Shared by all replicas, to route a session to the same endpoint from each of them. */
+  /** Secret of the installation, shared by all replicas, so that each of them routes a session to the same endpoint. */
   readonly secret: string;
-  /** The configuration file's `tools.unavailable`. */
+  /** Value of `tools.unavailable` in the configuration file. */
   readonly unavailableTools: "drop" | "refuse";
   readonly internalModels: InternalModels;
   readonly detectors: DetectorMap;
-  /** The service of the role `moderation`, if the role names a provider instead of a model. */
+  /** Service with the role `moderation`, if the role names a provider instead of a model. */
   readonly moderation: ModerationDetectors | undefined;
   readonly web: Web;
   readonly addresses: PassedAddresses;
-  /** Undefined without one in the configuration file. */
+  /** Client of the sandbox; undefined when the configuration file has none. */
   readonly sandbox: Sandbox | undefined;
   readonly mcp: McpServers;
   readonly vectorStores: VectorStores;
@@ -59,7 +59,7 @@ export interface KitDeps extends Omit<ModelCallerDeps, "router" | "endpointFeatu
   readonly fusionPresets: FusionPresets;
 }
 
-/** The parts of the stack's lists that the kit itself uses. */
+/** Features and layers of the stack that the kit itself uses. */
 export interface KitFeatures {
   readonly endpointFeatures: readonly EndpointFeature[];
   readonly pluginTexts: readonly PluginTexts[];
@@ -104,7 +104,7 @@ export function buildKits(given: KitDeps, features: KitFeatures): { readonly kit
     inputCost: cost,
     log: parts.log,
   };
-  // Models called by a server tool get only plain tools, so such calls never nest.
+  // A model called by a server tool gets only tools that call no models, so that such calls never nest.
   const models = buildCalledModels({ catalog, loop: plainLoop, callModel });
   const fusion = fusionRuns(local.fusionSettings, models);
   const subagentSeal = new StateSeal(parts.secret, "subagent");
@@ -155,8 +155,9 @@ function buildRouter({ catalog, upstreams, secret, records }: KitDeps, dryRun?: 
 }
 
 /**
- * Whether an endpoint of the request's models is sent the first of these tools; a provider with native support keeps it.
- * @param tools the tool, then the tools sent together with it
+ * Whether a provider with support for a tool must run it, because an endpoint of the request's models is sent the tool
+ * unchanged.
+ * @param tools the tool, then the tools that are sent together with it
  */
 function runsNatively(
   { catalog, upstreams }: KitDeps,
@@ -170,12 +171,12 @@ function runsNatively(
   return isAnyCandidate(catalog, bareRequest({ models, tools, provider, ...tier }), upstreams);
 }
 
-/** Whether the request's provider preferences leave an endpoint that supports the request unchanged. */
+/** Whether any endpoint that the request's provider preferences allow supports the request unchanged. */
 function isAnyCandidate(...args: Parameters<typeof findCandidates>): boolean {
   try {
     return findCandidates(...args).length > 0;
   } catch {
-    // The turn itself reports the reason.
+    // The turn itself reports why no endpoint can serve.
     return false;
   }
 }

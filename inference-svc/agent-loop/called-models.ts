@@ -7,21 +7,21 @@ import { type Turn, compose } from "../turn/turn.ts";
 import { type LoopDeps, serverTools } from "./loop/loop.ts";
 import { canOfferTool } from "./opened-tools.ts";
 
-/** UTF-16 units per token, a low estimate: a text cut to a window then fits it. */
+/** UTF-16 units assumed per token. A low estimate, so that a text cut to a model's window fits it. */
 const unitsPerToken = 3;
 
-/** Models that answer part of a request, for tools and plugins. */
+/** Models called by tools and plugins to answer part of a request. */
 export interface CalledModels {
-  /** Calls a model through the key's guardrails, and with plain tools. */
+  /** Calls a model through the key's guardrails. Server tools are not run. */
   readonly callModel: Turn;
-  /** The same in the agent loop, which keeps the conversation when it stops for functions of the client. */
+  /** Calls a model in the agent loop; the loop keeps the conversation when it stops for functions of the client. */
   readonly callWorker: Turn;
   readonly hasModel: (slug: string) => boolean;
-  /** The models that the key may use. @throws Fault PERMISSION_DENIED when there is none */
+  /** Filters models by the permissions of the key. @throws Fault PERMISSION_DENIED when the key may use none of them */
   readonly permitted: (slugs: readonly string[], scope: Scope) => readonly string[];
-  /** Whether each of the models can use the tool. */
+  /** Whether every one of the models can use the tool. */
   readonly hasTool: (tool: HostedTool, models: readonly string[], scope: Scope) => boolean;
-  /** The wanted number of output tokens, or the model's maximum if lower. */
+  /** Limits a number of output tokens to the model's maximum. */
   readonly room: (slug: string, wanted: number) => number;
   /** Approximate maximum input of the model in UTF-16 units. */
   readonly window: (slug: string) => number;

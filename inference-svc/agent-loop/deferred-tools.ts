@@ -7,7 +7,7 @@ import { isToolsItem } from "../turn/item-kinds.ts";
 export interface DeferredTool {
   readonly tool: CallableTool;
   readonly namespace?: NamespaceTool;
-  /** Marks a tool from an `additional_tools` item, which already shows it to the model. */
+  /** The tool comes from an `additional_tools` item, which already shows it to the model. */
   readonly brought?: true;
 }
 
@@ -24,11 +24,11 @@ export function findDeferredTools({ tools, input }: TurnRequest): readonly Defer
 const namesOf = (tools: unknown): unknown[] =>
   Array.isArray(tools) ? tools.filter(isObject).map((tool) => tool["name"]) : [];
 
-/** Searched as text before it is parsed: hardly any tool has the field. */
+/** Searches the tool's JSON text before parsing it: hardly any tool has the field. */
 const isHeldBack = ({ json }: CallableTool): boolean =>
   json.includes('"defer_loading"') && (JSON.parse(json) as JsonObject)["defer_loading"] === true;
 
-/** Deferred tools already called in the conversation. */
+/** The deferred tools already called in the conversation. */
 export const findEarlierCalledTools = (
   held: readonly DeferredTool[],
   input: readonly InputItem[],
@@ -42,7 +42,7 @@ export const findEarlierCalledTools = (
 const isCall = ({ type }: InputItem): boolean => type === "function_call" || type === "custom_tool_call";
 const keyOf = (name: unknown, namespace: unknown): string => JSON.stringify([name, namespace ?? null]);
 
-/** The tools without those still deferred. Found tools come last, to keep the prefix in a provider's prompt cache. */
+/** The tools without those still deferred. Found tools come last, to keep the beginning of the request in a provider's prompt cache. */
 export function loadedTools(
   tools: readonly Tool[],
   held: readonly DeferredTool[],
@@ -60,7 +60,10 @@ export function loadedTools(
   return [...first, ...found.map(withoutDeferral)];
 }
 
-/** The tools a tool choice may name at this step: providers reject a choice of tools missing from the request. @param tools the tools sent */
+/**
+ * The tools that a tool choice may name in this request: providers reject a choice of tools missing from the request.
+ * @param tools the tools sent
+ */
 export const choosableTools = (
   references: readonly ToolReference[],
   held: readonly DeferredTool[],
@@ -79,7 +82,7 @@ function isAmong({ type, name, namespace }: ToolReference, tools: readonly Tool[
   });
 }
 
-/** The tool without its deferral. */
+/** Removes the field `defer_loading` from a tool. */
 export function withoutDeferral<T extends CallableTool>(tool: T): T {
   if (!isHeldBack(tool)) return tool;
   const { deferLoading: _, ...rest } = tool as T & { readonly deferLoading?: boolean };

@@ -4,7 +4,7 @@ import { hasUnknownItem } from "../turn/parse/beginnings.ts";
 import type { HostedTool, InputItem, TurnRequest } from "../turn/request.ts";
 import { bringsHostedTools, isHostedType } from "../turn/item-kinds.ts";
 
-/** @param joins whether a tool joins those of the request; the others stay in their item */
+/** @param joins whether a tool is added to the request's tools; the others stay in their item */
 export function withItemTools(request: TurnRequest, joins: (tool: HostedTool) => boolean): TurnRequest {
   if (!hasUnknownItem(request.input, bringsHostedTools)) return request;
   const addedTools: HostedTool[] = [];
@@ -22,7 +22,7 @@ export function withItemTools(request: TurnRequest, joins: (tool: HostedTool) =>
   return addedTools.length === 0 ? request : { ...request, tools: [...request.tools, ...addedTools], input };
 }
 
-/** Undefined for tools of the client. */
+/** @returns undefined for tools of the client */
 function readHostedTool(tool: unknown, path: string): HostedTool | undefined {
   if (!isObject(tool) || typeof tool["type"] !== "string") return undefined;
   const { type } = tool;

@@ -11,7 +11,7 @@ import { withProviderSearch } from "./provider-search.ts";
 import { type Offer, type OpenTool, type ServerTool, type ToolDeps, freeName } from "./tool.ts";
 import type { ToolSourceDeps } from "./tool-source.ts";
 
-/** Offers by request entry. */
+/** Offers by the request's entry for their tool. */
 export type Offers = ReadonlyMap<HostedTool, readonly Offer[]>;
 
 interface OwnTools {
@@ -19,7 +19,7 @@ interface OwnTools {
   readonly request: TurnRequest;
   readonly kinds: ReadonlyMap<string, ServerTool>;
   readonly offers: Offers;
-  /** A tool of Sluice was converted to a tool of the provider. */
+  /** Whether a tool of Sluice was converted to a tool of the provider. */
   readonly isConverted: boolean;
   /** Names of functions already in use. */
   readonly taken: Set<string>;
@@ -93,7 +93,7 @@ function isOurs(entry: HostedTool, request: TurnRequest, scope: Scope, { tools }
     const fields = JSON.parse(entry.json) as JsonObject;
     return tool?.open({ parameters: parametersIn(fields), entry: fields, path: "tools", request, scope }) !== undefined;
   } catch {
-    // The tool needs a setting missing from the configuration.
+    // The tool is unavailable: a setting it needs is missing from the configuration.
     return false;
   }
 }

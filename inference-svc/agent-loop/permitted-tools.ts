@@ -13,7 +13,8 @@ import type { ToolDeps } from "./tool.ts";
 const runsCode: ReadonlySet<string> = new Set(["bash", "shell", "code_interpreter"]);
 
 /**
- * Checks everything that the entries of a request name. Tools of the client and searches among tools pass.
+ * Checks all tools, engines, servers and models named by the entries of a request. Tools of the client and searches
+ * among tools are always allowed.
  * @throws Fault PERMISSION_DENIED naming the permission and the value
  */
 export function requirePermittedTools(request: TurnRequest, permissions: Permissions): void {
@@ -68,7 +69,7 @@ function requireName(name: string, permissions: Permissions): void {
   if (runsCode.has(name)) permissions.require("sandbox", name);
 }
 
-/** Types of Anthropic's tools that the client runs, and of searches among tools. */
+/** Matches the types of Anthropic's tools run by the client, and of searches among tools. */
 const clientTypes =
   /^(?:custom|(?:bash|text_editor|computer|memory)_\d{8}|tool_search_tool_(?:regex|bm25)(?:_\d{8})?)$/;
 
@@ -77,13 +78,13 @@ const anthropicNames: ReadonlyMap<string, string> = new Map([
   ["mcp_toolset", "mcp"],
 ]);
 
-/** The name in permissions of a type of Anthropic's, which ends in the date of its version. */
+/** The name in permissions for a type of Anthropic's tools: the type without the date of its version. */
 function anthropicName(type: string): string {
   const withoutDate = type.replace(/_\d{8}$/, "");
   return anthropicNames.get(withoutDate) ?? withoutDate;
 }
 
-/** Checks a tool in a form of Anthropic's own: endpoints that take the form run the tool of its type. */
+/** Checks a tool in Anthropic's own form: endpoints that take the form run the tool of its type. */
 function requireTyped({ type, mcp_server_name: server = "" }: JsonObject, permissions: Permissions): void {
   if (typeof type !== "string" || clientTypes.test(type)) return;
   const name = anthropicName(type);
@@ -107,7 +108,7 @@ function settingsIn(kind: string, entry: JsonObject): JsonObject {
   return isObject(parameters) ? parameters : {};
 }
 
-/** The engine that an entry names; `auto` when it leaves the choice. */
+/** The engine named by an entry; `auto` when it names none. */
 function engineIn(kind: string, entry: JsonObject): string {
   const { engine } = settingsIn(kind, entry);
   return typeof engine === "string" && engine !== "" ? engine : "auto";
@@ -129,8 +130,8 @@ function requireServer(entry: JsonObject, permissions: Permissions): void {
 }
 
 /**
- * Leaves no tool to a provider that could not hold it to the permissions: a search without a named engine, where the provider's own is not allowed, and MCP
- * servers of which only some tools are.
+ * Withholds tools from providers that could not enforce the permissions: a search without a named engine if the
+ * provider's own engine is not allowed, and MCP servers of which only some tools are allowed.
  */
 export const permittedDeps = <Deps extends Pick<ToolDeps, "isNative">>(deps: Deps, permissions: Permissions): Deps => ({
   ...deps,
@@ -145,7 +146,7 @@ function mayBeNative({ kind, json }: HostedTool, permissions: Permissions): bool
   return namedTools(entry) !== undefined || permissions.allowsWholeServer(permittedServerName(entry));
 }
 
-/** @throws Fault PERMISSION_DENIED for a search, or a model that makes images, left to a provider against the permissions */
+/** @throws Fault PERMISSION_DENIED for a search or an image model that is left to a provider against the permissions */
 export function requireLeftTools(tools: readonly HostedTool[], permissions: Permissions): void {
   for (const { kind, json, isOfPlugin } of tools) {
     const name = permittedToolName(kind);

@@ -1,4 +1,7 @@
-/** `engine: native` requests the provider's own search. Sluice's tool is converted to the search tool known to providers, which the plugin `web` also adds. */
+/**
+ * `engine: native` requests the provider's own search. Sluice's tool is then replaced by the search tool that providers
+ * know; the plugin `web` adds the same tool.
+ */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { HostedTool, ToolChoice, ToolReference, TurnRequest } from "../turn/request.ts";
 

@@ -11,10 +11,10 @@ export interface OpenedSource {
   readonly open: OpenSource;
 }
 
-/** The sources of a request, with their tools once listed. */
+/** The tool sources of a request, with their tools once listed. */
 export interface RequestSources {
   readonly entries: readonly OpenedSource[];
-  /** Absent before the lists were requested. */
+  /** Absent until the tool lists were requested. */
   readonly tools?: ReadonlyMap<HostedTool, readonly SourceTool[]>;
 }
 
@@ -31,7 +31,7 @@ export function openSources(request: TurnRequest, scope: Scope, { sources, isNat
   return { entries };
 }
 
-/** @param taken names of other tools; the offers' names are added */
+/** @param taken names already in use by other tools; the names of the offers are added */
 export function sourceOffers(
   { entries, tools }: RequestSources,
   taken: Set<string>,

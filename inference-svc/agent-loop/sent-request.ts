@@ -1,9 +1,9 @@
-/** Converts the tools of a request to the provider's view. */
+/** Converts the tools of a request to the form sent to providers. */
 import type { Tool, ToolChoice, ToolReference, TurnRequest } from "../turn/request.ts";
 import type { Offers } from "./opened-tools.ts";
 import { describeAsFunction } from "./tool.ts";
 
-/** The request for providers: functions instead of server tools, without settings only Sluice honors. */
+/** The request for providers: functions instead of server tools, without settings that only Sluice supports. */
 export function toProviderRequest(request: TurnRequest, offers: Offers): TurnRequest {
   const adapted = withFunctions(request, offers);
   return [...offers.values()].flat().reduce((sofar, { open }) => open.adaptRequest?.(sofar) ?? sofar, adapted);
@@ -18,7 +18,7 @@ function withFunctions(request: TurnRequest, offers: Offers): TurnRequest {
   const { maxToolCalls: _, stopServerToolsWhen: __, toolChoice, ...rest } = request;
   // The limit for tools run by the provider itself stays in the request.
   const limited = request.maxToolCalls !== undefined && tools.some(({ type }) => type === "hosted");
-  // Providers reject a tool choice without tools, which can be left over from a source after its list failed.
+  // Providers reject a tool choice in a request without tools, as is left over when the list of a tool source fails.
   const isAny = tools.length > 0 || request.input.some(({ type }) => type === "additional_tools");
   const choice = toolChoice === undefined || !isAny ? undefined : toProviderToolChoice(toolChoice, offers);
   return {
@@ -29,7 +29,7 @@ function withFunctions(request: TurnRequest, offers: Offers): TurnRequest {
   };
 }
 
-/** Undefined when nothing is left to choose. */
+/** @returns undefined when no tool is left to choose */
 function toProviderToolChoice(choice: ToolChoice, offers: Offers): ToolChoice | undefined {
   if (typeof choice === "string") return choice;
   const toProviderName = (reference: ToolReference): ToolReference[] => {

@@ -7,7 +7,7 @@ import type { Stage } from "../turn/trace.ts";
 import type { Offer, OpenTool, ServerTool, ToolItemForm, ToolDeps, ToolSettings } from "./tool.ts";
 
 export interface ToolSource extends Pick<ServerTool, "kinds" | "hasEffect"> {
-  /** Form of the items of calls. */
+  /** Item types and id prefixes of the source's calls. */
   readonly items: ToolItemForm;
   /** Whether Sluice lists the service's tools. Any other entry stays unchanged, for a provider or to be reported as unsupported. */
   readonly takes: (entry: JsonObject, isNative: () => boolean) => boolean;
@@ -25,13 +25,13 @@ export interface ToolSourceDeps extends ToolDeps {
 export interface OpenSource {
   /** Name of the source in items and tool choices. */
   readonly label: string;
-  /** Stands in for the tools while they are unknown: in a dry run, and during endpoint selection. */
+  /** Stands for the tools of the source before they are listed: in a dry run, and while an endpoint is selected. */
   readonly placeholder: SourceTool;
   /** The client's item for the list; absent when the history contains it. */
   readonly listing?: ListingItem;
   /** Requests the tool list. A failure is part of the result. @throws Fault when the turn is over */
   list(signal: TurnSignal): Promise<SourceList>;
-  /** The list of a source that failed for this reason. */
+  /** The result for a source whose list failed, with the reason. */
   failed(reason: string): SourceList;
   /** Closes the connection to the service. */
   close(): void;
@@ -40,7 +40,7 @@ export interface OpenSource {
 export interface ListingItem {
   readonly type: string;
   readonly idPrefix: string;
-  /** Fields of the item before the list has come. */
+  /** Fields of the item before the list has arrived. */
   readonly begun: JsonObject;
   /** The client's events at the start of the item, and at its end. */
   readonly begin: readonly ItemEvent[];
@@ -49,23 +49,23 @@ export interface ListingItem {
 
 export interface SourceList {
   readonly tools: readonly SourceTool[];
-  /** Fields of the item. */
+  /** Fields of the item with the list. */
   readonly item: JsonObject;
   readonly hasFailed: boolean;
   readonly stage?: Stage;
 }
 
 export interface SourceTool {
-  /** Name of the tool at its service. */
+  /** The tool's name at the service. */
   readonly ownName: string;
-  /** Preferred name for the model; a suffix is added if it is taken. */
+  /** Preferred function name for the model; a suffix is added if it is taken. */
   readonly name: string;
   readonly open: OpenTool;
-  /** Whether a tool choice refers to this tool. */
+  /** Whether a tool choice with this reference means the tool. */
   readonly isMeant: (reference: ToolReference) => boolean;
 }
 
-/** A source with the tools offered to the model, by their names at the service. */
+/** A source with its tools as offered to the model, by their names at the service. */
 export interface ListedSource {
   readonly label: string;
   readonly offers: ReadonlyMap<string, Offer>;

@@ -20,11 +20,11 @@ import type { OutputItem } from "../turn/turn.ts";
 import type { DeferredTool } from "./deferred-tools.ts";
 
 export interface ServerTool {
-  /** Types of its entries in requests. The first, prefixed with `service:`, is the type of its items. */
+  /** Types of the tool's entries in requests. The first, prefixed with `service:`, is the type of its items. */
   readonly kinds: readonly [string, ...string[]];
   /** Whether a call costs or changes something: after it, a failed answer is not retried. */
   readonly hasEffect: boolean;
-  /** Form of the items of its calls; absent when their type is the tool's type. */
+  /** Form of the call items; absent when their type is the tool's type. */
   readonly items?: ToolItemForm;
   /**
    * Whether Sluice runs the entry of a request. Any other entry stays unchanged, for a provider or to be reported as unsupported.
@@ -32,7 +32,8 @@ export interface ServerTool {
    */
   readonly takes?: (entry: JsonObject, isNative: () => boolean, request: TurnRequest) => boolean;
   /**
-   * Opens the tool for one turn, including its counters. Undefined when it has nothing to do: the model then does not see it.
+   * Opens the tool for one turn, with its counters. Undefined when the tool has nothing to do: the model then does not
+   * see it.
    * @throws Fault INVALID_REQUEST for settings the tool cannot honor
    */
   open(settings: ToolSettings): OpenTool | undefined;
@@ -42,20 +43,20 @@ export interface ToolItemForm {
   /** Item type. */
   readonly type: string;
   readonly idPrefix: string;
-  /** Status of a failed call. */
+  /** Item status of a failed call. */
   readonly failedStatus: string;
-  /** A second item for the call's result, with the call's id in `call_id`. */
+  /** Form of a second item for the call's result, with the call's id in `call_id`. */
   readonly output?: Pick<ToolItemForm, "type" | "idPrefix">;
 }
 
 export interface ToolSettings {
-  /** Parameters of the tool's entry in the request, checked; empty when it has none. */
+  /** Checked parameters of the tool's entry in the request; empty when it has none. */
   readonly parameters: JsonObject;
-  /** The whole entry, checked; empty when the tool is opened only for the history. */
+  /** The whole entry of the tool in the request, checked; empty when the tool is opened only to restore earlier calls. */
   readonly entry: JsonObject;
   /** Path of the entry in the request, such as `tools.1`. */
   readonly path: string;
-  /** The client's own request. */
+  /** The request as the client sent it. */
   readonly request: TurnRequest;
   readonly scope: Scope;
 }
@@ -63,7 +64,7 @@ export interface ToolSettings {
 export interface OpenTool {
   /** For the model: the tool's purpose, and when to use it. */
   readonly description: string;
-  /** A call with other arguments is not run; the model gets an error text. */
+  /** Shape of the arguments. A call with other arguments is not run; the model gets an error text. */
   readonly arguments: ObjectShape;
   /** Fields present in every item of the tool, as clients rely on them; fields made from the arguments are present from the item's start. */
   readonly blank?: JsonObject | ((argumentsJson: string) => JsonObject);
@@ -79,14 +80,17 @@ export interface OpenTool {
   readonly limitMs?: number;
   /** For tools that stream progress: the last events of the call's item. `item` is the client's version of it. */
   readonly ending?: (item: OutputItem) => readonly ItemEvent[];
-  /** The approval request for a call that needs approval. The call does not run: the response ends, and a later request contains the decision. */
+  /**
+   * The approval request for a call that needs approval. The response then ends without running the call, and the
+   * client's next request contains the decision.
+   */
   readonly toApprovalRequest?: (argumentsJson: string) => ItemAwaitingCaller;
-  /** Runs the call. An exception is a bug, and reported to the model as a failure of the tool. */
+  /** Runs the call. An exception counts as a bug of the tool; the model only reads that the tool failed. */
   run(args: JsonObject, call: ToolCall): Promise<ToolResult>;
   /**
-   * For tools with suspendable calls: restores a call from its state, ready to go on.
-   * @param outputs of the function calls it waited for
-   * @returns undefined for a state not created by this entry of this caller
+   * For tools with suspendable calls: restores a call from its state, ready to continue.
+   * @param outputs outputs of the function calls for which the call was suspended
+   * @returns undefined for a state not created by this entry for this caller
    */
   readonly resume?: (state: JsonObject, outputs: readonly InputItem[]) => ResumedCall | undefined;
   /** Restores the call from an item of an earlier response, for the model. */
@@ -109,7 +113,7 @@ export interface ToolCall {
   /** Call id assigned by the model. */
   readonly callId: string;
   readonly scope: Scope;
-  /** The arguments in the model's JSON; an empty object if it wrote nothing. */
+  /** The arguments as JSON text of the model; an empty object if the model wrote none. */
   readonly argumentsJson: string;
   /** Aborted when the result is no longer needed. */
   readonly signal: TurnSignal;
@@ -120,13 +124,13 @@ export interface ToolCall {
 }
 
 export interface ToolResult {
-  /** The output for the model. */
+  /** The output that the model reads. */
   readonly output: string;
   /** Fields of the client's item in addition to type, id and status. */
   readonly item: JsonObject;
   /** Fields of the second item, for tools with two items per call. */
   readonly outputItem?: JsonObject;
-  /** The call failed; `output` contains the reason. */
+  /** Set when the call failed; `output` contains the reason. */
   readonly failed?: true;
   /** Deferred tools found by the call: from now on the model may call them. */
   readonly loads?: readonly CallableTool[];
@@ -139,9 +143,9 @@ export interface ToolResult {
 }
 
 export interface RestoredCall extends Pick<ToolResult, "loads"> {
-  /** Absent for an item with only a result. */
+  /** Arguments of the call; absent for an item with only a result. */
   readonly args?: JsonObject;
-  /** Absent for an item with a separate output item. */
+  /** Output of the call; absent for an item with a separate output item. */
   readonly output?: string;
 }
 
@@ -150,7 +154,7 @@ export interface ToolDeps {
   readonly tools: readonly ServerTool[];
   /**
    * Whether a provider of the request's models runs the tool.
-   * @param beside the functions sent to the provider together with it
+   * @param beside the functions sent to the provider together with the tool
    */
   readonly isNative: (request: TurnRequest, tool: HostedTool, beside?: readonly Tool[]) => boolean;
 }
@@ -192,8 +196,8 @@ export function freeName(wanted: string, taken: Set<string>): string {
 }
 
 /**
- * Whether an unavailable tool is offered nevertheless and each call of it fails. Clients of the Messages format read the error in the result block;
- * rejecting the request would cost them the turn.
+ * Whether an unavailable tool is offered nevertheless and each call of it fails. Clients of the Messages format read
+ * the error in the result block; rejecting the request would cost them the turn.
  */
 export const failsOnCall = ({ door }: Pick<TurnRequest, "door">): boolean => door === "messages";
 
@@ -207,10 +211,10 @@ export const initialItemFields = ({ blank }: OpenTool, argumentsJson: string): J
 /** The output of a failed call. */
 export const errorOutput = (error: string): string => JSON.stringify({ error });
 
-/** Limit against hostile histories with thousands of searches; one takes up to some 30 milliseconds. */
+/** Maximum searches repeated for one request, against hostile histories with thousands of them; one search takes up to some 30 milliseconds. */
 const maxRepeated = 10;
 
-/** Repeats searches of earlier responses whose items do not contain the results: each query once, and at most ten. */
+/** Repeats searches of earlier responses with items that lack the results: each query once, and at most ten queries. */
 export function repeatedSearches<Result>(search: (query: string) => Result): (query: string) => Result | undefined {
   const made = new Map<string, Result>();
   return (query) => {
@@ -222,5 +226,5 @@ export function repeatedSearches<Result>(search: (query: string) => Result): (qu
   };
 }
 
-/** Output of a restored search past the limit. */
+/** Output of an earlier search that was not repeated because of the limit. */
 export const resultNotStored = JSON.stringify({ note: "What this gave is not kept. Call it again if it is needed." });

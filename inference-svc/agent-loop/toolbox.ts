@@ -40,7 +40,7 @@ export class Toolbox {
   readonly #held: readonly DeferredTool[];
   /** All tools of the request, including deferred tools. */
   readonly #tools: readonly Tool[];
-  /** All tools named in the client's tool choice. */
+  /** The tools named by the client's tool choice. */
   readonly #allowed: readonly ToolReference[];
 
   private constructor(
@@ -66,9 +66,10 @@ export class Toolbox {
   }
 
   /**
-   * Undefined when the request has no tool or item of Sluice, and no client tool.
    * @param listed sources with listed tools; absent before listing
-   * @throws Fault INVALID_REQUEST for settings a tool cannot honor, PERMISSION_DENIED for a tool left to a provider against the permissions
+   * @returns undefined when the request has no tool or item of Sluice, and no client tool
+   * @throws Fault INVALID_REQUEST for settings a tool cannot honor, PERMISSION_DENIED for a tool left to a provider
+   * against the permissions
    */
   static of(given: TurnRequest, scope: Scope, all: ToolSourceDeps, listed?: RequestSources): Toolbox | undefined {
     if (!mayUseTools(given)) return undefined;

@@ -17,7 +17,7 @@ export const environment = z.object({
   SLUICE_INFERENCE_HEALTH_PORT: port(9081),
   SLUICE_ADMIN_ADDRESS: addresses,
   SLUICE_CONFIG: z.string(),
-  /** Folder for AI SDK packages, installed by the operator: the prefix of `npm install`. */
+  /** Folder with the AI SDK packages that the operator installed there by `npm install --prefix`. */
   SLUICE_PACKAGES_DIR: z.string().optional(),
   SLUICE_WARM_UP_MS: warmUpMs,
   REDIS_URL: redisUrl,
@@ -25,9 +25,9 @@ export const environment = z.object({
   SLUICE_REGION: z.string().default("local"),
   /** Folder for usage records until their delivery to admin-svc; each process needs its own folder. */
   SLUICE_SPOOL_DIR: z.string(),
-  /** Hours for which delivered usage records are kept in this folder; 0 removes them at once. */
+  /** Hours for which delivered usage records are kept in the spool folder; 0 removes them at once. */
   SLUICE_SPOOL_KEEP_HOURS: z.coerce.number().int().min(0).max(720).default(24),
-  /** Maximum size of the kept records in MiB. */
+  /** Maximum size of the kept usage records in MiB. */
   SLUICE_SPOOL_KEEP_MIB: z.coerce.number().int().min(1).max(1_048_576).default(512),
 });
 

@@ -1,7 +1,8 @@
 /**
- * Checks for a free file descriptor, and keeps a spare one for Node. A process without descriptors ends new connections at once by means of one that Node
- * holds for this. A thread, for example a name lookup, can take it while Node uses it; from then on each new connection would wait in silence and keep a
- * processor busy until descriptors are free again.
+ * Checks for a free file descriptor, and keeps a spare one for Node. Without free descriptors, Node uses its spare one
+ * to accept and close new connections at once. A thread, for example a name lookup, can take the spare one while Node
+ * uses it; from then on each new connection would wait in silence and keep a processor busy until descriptors are free
+ * again.
  */
 import { closeSync, openSync } from "node:fs";
 import { Socket } from "node:net";
@@ -10,7 +11,7 @@ import type { HindranceFinding } from "@sluice/proto/lib/process/hindrances.js";
 const anyFile = "/dev/null";
 let spare: number | undefined;
 
-/** Opens a file itself instead of in a thread: threads may all be busy, and take the descriptor that Node needs. */
+/** Checks by opening a file synchronously, not in a thread: threads may all be busy, and may take the descriptor that Node needs. */
 export function checkDescriptors(): HindranceFinding | undefined {
   try {
     closeSync(openSync(anyFile, "r"));
@@ -24,7 +25,7 @@ export function checkDescriptors(): HindranceFinding | undefined {
   }
 }
 
-/** Node opens its lost descriptor again with each new socket. A socket destroyed at once opens no connection. */
+/** Lets Node open its spare descriptor again, as it does with each new socket. A socket destroyed at once opens no connection. */
 function offerSpare(): void {
   if (spare === undefined) return;
   closeSync(spare);
@@ -36,6 +37,6 @@ function offerSpare(): void {
   try {
     spare = openSync(anyFile, "r");
   } catch {
-    // Node has taken the descriptor, and needs it more.
+    // No descriptor is left for this socket: Node has taken the last one as its spare, and needs it more.
   }
 }

@@ -59,7 +59,7 @@ const lastDeliveryMs = 10_000;
 
 export interface InferenceOptions extends ProcessDeps {
   readonly settings: Settings;
-  /** Configuration file without the unusable providers. */
+  /** The configuration file without its unusable providers. */
   readonly file: ConfigFile;
   /** The configuration file as it was read. */
   readonly read: ReadConfig;
@@ -80,11 +80,11 @@ export interface Inference {
   readonly runtime: Runtime;
   readonly pressure: Pressure;
   readonly learned: LearnedSpending;
-  /** Read once its `read` is called, which the policy watch does. */
+  /** The stored providers, which are known once the policy watch has called `read`. */
   readonly stored: StoredProviders;
 }
 
-/** Listens until the end of the lifecycle. Serves once its policy watch runs. */
+/** Listens until the end of the lifecycle. Requests are served once the policy watch runs. */
 export async function openInference(options: InferenceOptions): Promise<Inference> {
   const { settings, token, certificates, lifecycle, log, registry, instance } = options;
   const admin = dial(settings.SLUICE_ADMIN_ADDRESS[0] as string, certificates && tlsPeer(certificates, "admin-svc"));
@@ -197,7 +197,7 @@ interface Hindered {
   readonly registry: Registry;
 }
 
-/** The ledger watches the spool itself. */
+/** Registers the hindrances of this process, except for the spool's, which the ledger itself watches. */
 function watchHindrances(hindrances: Hindrances, { access, pressure, configRefusal, registry }: Hindered): void {
   const help = "Whether a cause of its own hinders this process: 1 for all of its work, 0.5 for some of it.";
   labelledGauge(registry, { name: "sluice_hindered", help, labelNames: ["cause"] }, (set) => {

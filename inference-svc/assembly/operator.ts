@@ -1,6 +1,6 @@
 /**
- * The operator's commands of `npm run admin`: what a configuration file would serve, and whether a provider answers. They are here because they run the
- * code of this service; they need neither running services nor a database.
+ * The operator's commands of `npm run admin` that show what a configuration file would serve and test a provider. They
+ * are in this service because they run its code; they need neither running services nor a database.
  */
 import {
   CommandError,
@@ -28,10 +28,10 @@ export interface OperatorOptions extends Pick<OperatorTerminal, "environment" | 
   readonly stderr: Output;
 }
 
-/** Help with a line for each command. */
+/** Lines of help, one for each command. */
 export const operatorHelp = (): string[] => Object.entries(commands).map(([name, { usage }]) => `  ${name} ${usage}`);
 
-/** Resolves to the exit code: 0 for success, 1 for problems found, 2 for a wrong command line. */
+/** Runs a command. Resolves to the exit code: 0 for success, 1 for problems found, 2 for a wrong command line. */
 export async function runOperator(argv: readonly string[], options: OperatorOptions): Promise<number> {
   const [name = "", ...args] = argv;
   const { environment, config, stdout, stderr } = options;

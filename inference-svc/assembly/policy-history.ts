@@ -1,6 +1,6 @@
 /**
- * Keeps the changes of the policy of the last day in a file, and says at a start when the database has lost some: it was restored from a backup, and what was changed after it
- * is void, such as the revocation of a key.
+ * Keeps the policy changes of the last day in a file. At a start it reports changes that the database no longer has
+ * because it was restored from an older backup, such as the lost revocation of a key.
  */
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,13 +11,16 @@ import {
   readPolicyHistory,
 } from "@sluice/proto/lib/policy/policy-history.js";
 
-/** Another admin-svc may announce an earlier generation until it has read the last change, within a second. */
+/**
+ * Milliseconds to wait for a newer generation: an admin-svc process reads the last change of another one within a
+ * second, and announces an earlier generation until then.
+ */
 const settleMs = 3_000;
-/** Changes soon after each other share a write. */
+/** Milliseconds to wait before writing, so that changes in quick succession share one write. */
 const writeMs = 200;
 const keepMs = 86_400_000;
 const maxChanges = 1_000;
-/** Maximum number of keys of a change; a larger one is noted without names. */
+/** Maximum number of keys listed for a change; a larger change is noted without its keys. */
 const maxKeys = 100;
 const keyHash = /^[0-9a-f]{64}$/;
 
@@ -31,7 +34,7 @@ export class PolicyHistory {
   #writing: NodeJS.Timeout | undefined;
   #written: Promise<void> = Promise.resolve();
 
-  /** @param directory of the spool */
+  /** @param directory the folder of the spool */
   constructor(directory: string, log: Pick<Logger, "warn" | "debug">) {
     this.#path = join(directory, policyHistoryName);
     this.#log = log;
@@ -40,7 +43,7 @@ export class PolicyHistory {
     this.#void = [...kept.void];
   }
 
-  /** Notes what admin-svc has announced. @param keyHashes null for all keys, empty for none */
+  /** Notes a generation announced by admin-svc. @param keyHashes hashes of the changed keys; null for all keys, empty for none */
   announced(generation: bigint, keyHashes: readonly string[] | null): void {
     this.#current = generation;
     const last = BigInt(this.#changes.at(-1)?.generation ?? 0);
@@ -48,7 +51,7 @@ export class PolicyHistory {
     else if (generation > last) this.#note(generation, keyHashes);
   }
 
-  /** Writes what is noted. */
+  /** Writes the changes still in memory. */
   async close(): Promise<void> {
     clearTimeout(this.#settling);
     if (this.#writing) this.#write();

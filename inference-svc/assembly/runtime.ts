@@ -1,6 +1,6 @@
 /**
- * Everything built from the configuration file: connections to providers and detectors, the web client, and the stack of layers. A reload replaces all of
- * it at once; a turn continues with the parts of its beginning.
+ * Everything built from the configuration file: connections to providers and detectors, the web client, and the stack
+ * of layers. A reload replaces all of it at once; a running turn keeps the parts it began with.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { ConfigFile } from "@sluice/proto/config/config-file.js";
@@ -119,7 +119,7 @@ export class Runtime {
     this.#stack = this.#build();
   }
 
-  /** Waits for running exchanges. */
+  /** Waits for the running exchanges with providers. */
   async close(): Promise<void> {
     const { service: moderation } = this.#moderation ?? {};
     await Promise.all([this.#upstreams.close(), this.#detectors.close(), moderation?.close()]);
@@ -195,7 +195,7 @@ export class Runtime {
   }
 }
 
-/** Keeps the records of endpoints of unchanged providers: a new key or address deserves a new trial. */
+/** Keeps the success and failure records for endpoints of unchanged providers. A provider with a new key or address starts without a record. */
 function carryOverRecords(before: Catalog, now: Catalog, records: EndpointRecords): void {
   const endpoints = ({ models }: Catalog) => models.flatMap((model) => model.endpoints);
   const known = new Map(endpoints(before).map((endpoint) => [endpointName(endpoint), endpoint]));

@@ -16,11 +16,11 @@ export interface OpenedInference {
   readonly connectHere: Connect;
   /** Settles when the policy watch has begun. */
   connect(): Promise<void>;
-  /** Call it once, when the process is ready. */
+  /** Starts the work after the start; called once, when the process is ready. */
   begin(): void;
 }
 
-/** Opens the service: when it returns, its ports listen. */
+/** Opens the service. When the promise settles, its ports listen. */
 export async function openService(settings: Settings, parts: ProcessDeps): Promise<OpenedInference> {
   const { lifecycle, log, registry, tracing } = parts;
   const liveFile = new LiveFile({

@@ -5,13 +5,13 @@ export interface DownloadedFile {
   /** The final URL after redirects. */
   readonly url: string;
   readonly status: number;
-  /** The content-type header; empty when there is none. */
+  /** Value of the content-type header; empty when the response has none. */
   readonly type: string;
   readonly body: Buffer;
 }
 
-/** Downloads a file. Its addresses are checked like those of web pages. */
+/** Downloads files by URL. Addresses are checked like those of web pages. */
 export interface Downloads {
-  /** @throws PageUnreadable; Fault when the turn is over */
+  /** Downloads a file after checking its address. @throws PageUnreadable; Fault when the turn is over */
   download(url: string, signal: TurnSignal): Promise<DownloadedFile>;
 }

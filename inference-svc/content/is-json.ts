@@ -5,10 +5,10 @@
 import type { Yielding } from "../turn/time-slice.ts";
 import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
-/** UTF-16 units per step: 1 ms here, and at worst 4 ms in the native parser. */
+/** UTF-16 units per step: 1 ms in this code, and at worst 4 ms in the native parser. */
 const unitsPerStep = 16_384;
 
-/** Gives the same verdict as `JSON.parse`. */
+/** Whether a text is JSON, with the same result as `JSON.parse`. */
 export function* isJson(text: string): Yielding<boolean> {
   if (text.length <= unitsPerStep) return parsesNatively(text);
   const form = new JsonValidator(text);
@@ -28,14 +28,14 @@ function parsesNatively(text: string): boolean {
   }
 }
 
-/** The expected next token; `string` and `key` mean the last step ended within one. */
+/** The next token allowed; `string` and `key` mean that the last step ended inside such a token. */
 type Expected = "value" | "value or ]" | "name" | "name or }" | "colon" | "more" | "string" | "key" | "end";
 
 const plainUnits = Uint8Array.from({ length: 128 }, (_, unit) =>
   Number(unit >= 0x20 && unit !== 0x22 && unit !== 0x5c),
 );
 const escape = /\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})/y;
-/** A number with more than a thousand digits in a row is rejected and scanned as plain text instead. */
+/** Matches a scalar. A number with more than a thousand digits in a row is not accepted, so that its text is scanned as plain text. */
 const scalar = /true|false|null|-?(?:0|[1-9][0-9]{0,1000})(?:\.[0-9]{1,1000})?(?:[eE][+-]?[0-9]{1,1000})?/y;
 
 class JsonValidator {
@@ -44,7 +44,7 @@ class JsonValidator {
   readonly #text: string;
   #expected: Expected = "value";
   #depth = 0;
-  /** A bit per nesting depth: 1 for an object, 0 for an array. */
+  /** One bit for each nesting depth: 1 for an object, 0 for an array. */
   readonly #objects: Uint8Array;
 
   constructor(text: string) {
@@ -57,7 +57,7 @@ class JsonValidator {
   }
 
   /**
-   * Reads up to a place, or to the end of the token at this place.
+   * Reads to the offset `until`, or to the end of the token there.
    * @returns whether the text can still become JSON
    */
   readUntil(until: number): boolean {

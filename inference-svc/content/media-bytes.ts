@@ -1,9 +1,12 @@
-/** Recognizes the bytes of images, videos and sounds, which are not scanned. A field is exempt only if it holds such bytes and nothing else. */
+/**
+ * Recognizes the bytes of images, videos and sounds, which guardrails do not scan. A field is exempt only if it holds
+ * such bytes and nothing else.
+ */
 import type { Yielding } from "../turn/time-slice.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Items whose parts reach the model as typed parts. The parts of other items reach it as JSON text and are scanned as text. */
+/** Types of items with parts that reach the model as images or audio. Parts of other items reach it as JSON text and are scanned as text. */
 const itemTypesWithParts: ReadonlySet<string> = new Set([
   "message",
   "function_call_output",
@@ -18,7 +21,7 @@ const urlFields: Readonly<Record<string, string>> = {
   input_video: "video_url",
 };
 
-/** Objects of an item that may hold media bytes, each with the name of the field. */
+/** The objects within an item that may hold media bytes, each with the name of its field for them. */
 export function findMediaFields(item: Json): ReadonlyMap<unknown, string> {
   const fields = new Map<unknown, string>();
   if (!itemTypesWithParts.has(item["type"] as string)) return fields;
@@ -32,11 +35,11 @@ export function findMediaFields(item: Json): ReadonlyMap<unknown, string> {
   return fields;
 }
 
-/** Media types without parameters. A parameter in front of the bytes could carry a client's text past the scan. */
+/** Matches data URLs of media types without parameters. A parameter in front of the bytes could carry a client's text past the scan. */
 const mediaUrlPrefix =
   /^data:(?:image\/(?:png|jpe?g|gif|webp|bmp|tiff|hei[cf]|avif)|video\/(?:mp4|mpeg|mov|quicktime|webm|avi|x-msvideo|x-flv|wmv|3gpp));base64,/i;
 
-/** UTF-16 units checked between two pauses: 1 to 2 ms. */
+/** UTF-16 units checked between two pauses, in 1 to 2 ms. */
 const unitsPerPause = 1_048_576;
 const notBase64 = /[^\w+/=-]/;
 

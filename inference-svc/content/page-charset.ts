@@ -2,10 +2,10 @@
 
 import { TextDecoder } from "node:util";
 
-/** Pages declare their charset in the first 1,024 bytes (https://html.spec.whatwg.org/#charset). */
+/** Bytes searched for a page's declaration of its charset (https://html.spec.whatwg.org/#charset). */
 const headBytes = 1_024;
 
-/** @param type the response's content-type */
+/** @param type the response's content-type header */
 export function decodePage(bytes: Uint8Array, type: string): string {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, headBytes)).toString("latin1");
   const inHead =
@@ -14,7 +14,7 @@ export function decodePage(bytes: Uint8Array, type: string): string {
   return decoderOf(label).decode(bytes);
 }
 
-/** The charset of a byte order mark, which takes precedence over declared charsets. */
+/** The charset of the page's byte order mark, which takes precedence over declared charsets. */
 function markedOf([first, second, third]: Uint8Array): string | undefined {
   if (first === 0xef && second === 0xbb && third === 0xbf) return "utf-8";
   if (first === 0xfe && second === 0xff) return "utf-16be";
@@ -29,6 +29,6 @@ function decoderOf(label: string): TextDecoder {
   }
 }
 
-/** Removes lone surrogates and NUL, rejected by some JSON parsers and providers. */
+/** Removes lone surrogates and NUL, which some JSON parsers and providers reject. */
 export const removeInvalidCharacters = (text: string): string =>
   text.replaceAll(/\p{Surrogate}/gu, "\ufffd").replaceAll("\0", "");

@@ -1,13 +1,14 @@
-/** Quotes a text for a judge: between two lines the text cannot forge, and without invisible characters. */
+/** Quotes a text for a judge model between two lines that the text cannot forge, and without invisible characters. */
 import { createHmac, randomBytes } from "node:crypto";
 import { normalizeCharacters } from "./signs/signs.ts";
 
-/** Process secret for the border lines: no text can forge them. */
+/** Random secret of this process for the border lines, so that no text can forge them. */
 const secret = randomBytes(32);
 
 /**
- * Equal texts give equal quotes: prompts about the same text for several rules share a prefix, which a provider can cache.
- * @returns the text with its borders, and the necessary facts about it
+ * Quotes a text with the facts that a judge needs about it. Equal texts give equal quotes: prompts about one text for
+ * several rules then share a prefix, which a provider can cache.
+ * @returns the text with its borders, and the facts
  */
 export function quoteEvidence(text: string): string {
   const plain = normalizeCharacters(text);
@@ -15,7 +16,7 @@ export function quoteEvidence(text: string): string {
   return framed(plain, markOf(text), note);
 }
 
-/** The unchanged text with its borders. */
+/** The text, unchanged, between its border lines. */
 export const quoteData = (text: string): string => framed(text, markOf(text), "");
 
 const markOf = (text: string): string => createHmac("sha256", secret).update(text).digest("hex").slice(0, 16);

@@ -1,17 +1,17 @@
-/** Full-text search: ranks texts by rare words shared with a question (BM25), and by similar spelling. */
+/** Full-text search that ranks texts by rare words shared with a question (BM25), and by similar spelling. */
 
-/** Okapi BM25 with its usual parameters. */
+/** Parameters of Okapi BM25, with their usual values. */
 const k1 = 1.2;
 const b = 0.75;
-/** Constant of reciprocal rank fusion (Cormack et al., 2009): the higher, the less the first places differ. */
+/** Constant of reciprocal rank fusion (Cormack et al., 2009): the higher it is, the less the first places differ. */
 const fusion = 60;
-/** Minimum share of a question's trigrams for a similar text. */
+/** Minimum share of a question's trigrams that a text must contain to be similar. */
 const minSimilarity = 0.3;
 
 /** The fields of a text, each with the weight of its words. */
 export type Fields = readonly (readonly [text: string, weight: number])[];
 
-/** Words of a text; camelCase, snake_case and dotted names are split. */
+/** Splits a text into words; camelCase, snake_case and dotted names are split as well. */
 export const wordsOf = (text: string): readonly string[] =>
   text
     .replaceAll(/(?<=[\p{Ll}\p{N}])(?=\p{Lu})/gu, " ")
@@ -26,7 +26,7 @@ export class Index {
     this.documents = documents;
   }
 
-  /** Indices of matching texts, best first. */
+  /** @returns indices of the texts that match the question, best first */
   ranked(question: string): readonly number[] {
     this.#read ??= this.documents.map(documentOf);
     const byWords = placesOf(scoresOf(this.#read, [...new Set(wordsOf(question))]));
@@ -54,7 +54,7 @@ function documentOf(fields: Fields): Document {
 
 const pointsFor = (place: number | undefined): number => (place === undefined ? 0 : 1 / (fusion + place));
 
-/** Ranks from 1, best first; equal scores share a rank. Texts with a score of zero have none. */
+/** Ranks of the texts by their index: 1 is best, equal scores share a rank, and texts with a score of zero have no rank. */
 function placesOf(scores: readonly number[]): ReadonlyMap<number, number> {
   const found = scores.flatMap((score, index) => (score > 0 ? [index] : []));
   const scoreOf = (index: number) => scores[index] as number;

@@ -1,44 +1,44 @@
-/** Finds the addresses in a request that a provider may load. */
+/** Finds the URLs in a request that a provider may load. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { ListMemo } from "../turn/parse/list-memo.ts";
 import type { InputItem, Tool, TurnRequest } from "../turn/request.ts";
 
 export interface PassedAddress {
-  /** `input.0.content.1.image_url` */
+  /** Path in the request, such as `input.0.content.1.image_url`. */
   readonly path: string;
   readonly text: string;
   readonly isMcp: boolean;
 }
 
 /**
- * Items with results of earlier searches and tools. Their addresses are only text for the model and never loaded; pages of the operator's own network may
- * be among them.
+ * Matches types of items with results of earlier searches and tools. Their addresses are only text for the model and
+ * never loaded; pages of the operator's own network may be among them.
  */
 const onlyRead =
   /^(?:reasoning|(?:web_search|file_search|function|custom_tool|computer|apply_patch|shell|local_shell|tool_search|mcp)_call|mcp_.*|service:.*)$/;
 
 const addressField = /(?:^|_)(?:url|uri)s?$/;
 
-/** Fields for base64 bytes in which some providers also accept an address. */
+/** Fields for base64 bytes; some providers also accept an address in them. */
 const byteFields: ReadonlySet<string> = new Set(["file_data", "data", "result"]);
 
-/** URL parsers ignore white space and control characters, some of them even within a scheme. */
+/** Whether a text begins like a URL. URL parsers ignore white space and control characters, some of them even within a scheme. */
 const startsLikeAddress = (text: string): boolean =>
   // oxlint-disable-next-line no-control-regex
   /^(?:https?:|[a-z][a-z0-9+.-]*:(?:[/\\]|https?:))/i.test(text.slice(0, 64).replaceAll(/[\u0000-\u0020]/g, ""));
 
 const isData = /^data:/i;
 
-/** Whether a text in a field of this name is an address to be loaded. */
+/** Tells whether a text in a field of this name is an address that a provider loads. */
 type Names = (field: string, text: string) => boolean;
 
 const namesAddress: Names = (field, text) =>
   byteFields.has(field) ? startsLikeAddress(text) : addressField.test(field) && text !== "" && !isData.test(text);
 
-/** Image options are provider-specific: any of them may be an address. */
+/** Options of images differ between providers: any of them may be an address. */
 const looksLikeAddress: Names = (_, text) => startsLikeAddress(text);
 
-/** @param name of the value's field */
+/** Adds the addresses within a value. @param name name of the field with the value */
 function addAddresses(value: object, name: string, path: string, names: Names, found: PassedAddress[]): void {
   for (const key in value) {
     const member = (value as Readonly<Record<string, unknown>>)[key];
@@ -50,13 +50,13 @@ function addAddresses(value: object, name: string, path: string, names: Names, f
   }
 }
 
-/** Citations name sources, and function schemas contain text for the model: neither is loaded. */
+/** Whether providers may load the addresses in a member: citations only name sources, and function schemas contain text for the model. */
 const isLoaded = (field: string, member: object): boolean =>
   field !== "annotations" && !(field === "tools" && isObject(member) && ownCalls.has(member["type"] as string));
 
 const ownCalls: ReadonlySet<string> = new Set(["function", "custom", "namespace"]);
 
-/** Cached with the items repeated by a conversation. */
+/** Addresses in the input, cached for the items that a conversation repeats. */
 const inItems = new ListMemo<readonly PassedAddress[]>([], (before, input, from) => {
   const found: PassedAddress[] = [];
   for (let index = from; index < input.length; index++) {
@@ -68,7 +68,7 @@ const inItems = new ListMemo<readonly PassedAddress[]>([], (before, input, from)
 
 const ofTools = new WeakMap<readonly Tool[], readonly PassedAddress[]>();
 
-/** Addresses in tools that a provider may run. Equal bytes give the same list of tools, request after request. */
+/** Addresses in tools that a provider may run. Requests with equal bytes share one list of tools, so the result is cached by the list. */
 function inTools(tools: readonly Tool[]): readonly PassedAddress[] {
   if (tools.length === 0) return none;
   let found = ofTools.get(tools);

@@ -1,6 +1,6 @@
 /**
- * Encrypts state for the client to keep and send back, since Sluice stores nothing. The client can neither read nor change it: the state has passed no
- * output guardrail, and is trusted on return.
+ * Encrypts state that the client keeps and sends back, since Sluice stores nothing. The client can neither read nor
+ * change it: the state has passed no output guardrail, and is trusted when it comes back.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 
@@ -13,7 +13,7 @@ export class StateSeal {
   readonly #prefix: string;
 
   /**
-   * @param secret shared by all replicas, so each can continue another's calls
+   * @param secret shared by all replicas, so that each can continue the work of another
    * @param kind purpose of the state; a seal opens only states of its kind
    */
   constructor(secret: string, kind: string) {
@@ -21,7 +21,7 @@ export class StateSeal {
     this.#prefix = `sluice:${kind}:`;
   }
 
-  /** @param owner a text that identifies the owner; the state opens only with the same text */
+  /** Encrypts a state. @param owner a text that identifies the owner; the state can be opened only with the same text */
   seal(state: unknown, owner: string): string {
     const nonce = randomBytes(nonceBytes);
     const cipher = createCipheriv(algorithm, this.#key, nonce).setAAD(Buffer.from(owner));
@@ -34,7 +34,7 @@ export class StateSeal {
     return typeof sealed === "string" && sealed.startsWith(this.#prefix);
   }
 
-  /** Undefined for anything not sealed with the same secret and owner. */
+  /** Decrypts a state. @returns undefined for anything not sealed with the same secret and owner */
   open(sealed: unknown, owner: string): unknown {
     if (typeof sealed !== "string" || !sealed.startsWith(this.#prefix)) return undefined;
     const bytes = Buffer.from(sealed.slice(this.#prefix.length), "base64url");

@@ -1,4 +1,4 @@
-/** Finds the texts within a request item. */
+/** Finds the texts within a request item that guardrails scan. */
 import { inputItem } from "@sluice/proto/contract/items/input.js";
 import { collectVocabulary } from "./vocabulary.ts";
 import { isOpaque, isPlainId } from "@sluice/proto/lib/ids/foreign-id.js";
@@ -7,8 +7,8 @@ import type { InputItem } from "../turn/request.ts";
 import { isJson } from "./is-json.ts";
 
 /**
- * Fields exempt from scans: ids while they are plain, sealed content while it keeps its alphabet, and files, which are decoded and scanned as text. Every
- * field outside this list is scanned.
+ * Fields exempt from scans, each with the condition: ids while they are plain, sealed content while it keeps its
+ * alphabet, and files, which are decoded and scanned as text. Every field outside this list is scanned.
  */
 const unread: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ["id", isPlainId],
@@ -23,7 +23,7 @@ const isUnread = (field: string, value: unknown): boolean => {
   return isExempt !== undefined && (typeof value !== "string" || isExempt(value));
 };
 
-/** Fields whose values are words of the contract; any other value in them is scanned as text. */
+/** Fields with values from a fixed set of the API; any other value in them is scanned as text. */
 const wordFields: ReadonlySet<string> = new Set(["type", "role", "status", "detail", "format", "phase"]);
 
 const { fields: knownFields, words } = collectVocabulary([inputItem]);
@@ -34,31 +34,32 @@ const mayHoldJson: ReadonlySet<string> = new Set(["arguments", "output", "input"
 /** Fields with identifiers of tools and their parts. */
 export const identifierFields: ReadonlySet<string> = new Set(["name", "namespace", "server_label"]);
 
-/** Minimum digits of a scanned number: shorter numbers identify nothing. */
+/** Minimum digits of a scanned number: shorter numbers identify nobody. */
 export const minNumberLength = 6;
 
 export interface TextPosition {
   readonly holder: Record<string, unknown>;
   readonly key: string;
   readonly text: string;
-  /** Whether other parts of the request refer to this text: it then cannot be replaced. */
+  /** Whether other parts of the request refer to this text, so that it cannot be replaced. */
   readonly isIdentifier: boolean;
 }
 
 /**
- * The kind of value around a text; it decides whether field names are those of the contract, and texts are identifiers.
+ * The kind of object around a text. It decides whether field names are those of the API, and whether texts are
+ * identifiers.
  */
 type Container = "item" | "part" | "tool" | "arguments";
 
 interface OpenPlace {
   readonly holder: Record<string, unknown>;
   readonly key: string;
-  /** Name of the field; for an element of a list, of the list's field. */
+  /** Name of the field with the text; for an element of a list, the name of the list's field. */
   readonly name: string;
   readonly within: Container;
 }
 
-/** All texts within an item. It does not recurse, since clients may nest as deep as they like. */
+/** Finds all texts within an item. Works without recursion, since clients may nest as deep as they like. */
 export function* findTextPositions(item: InputItem): Iterable<TextPosition> {
   const open = [...entriesOf(item, "", "item")];
   for (let place = open.pop(); place; place = open.pop()) {
@@ -79,7 +80,7 @@ export function* findTextPositions(item: InputItem): Iterable<TextPosition> {
       };
     } else if (typeof value === "number") {
       const text = String(value);
-      // A number in a field of the contract is a count, and cannot carry text.
+      // A number in a field of the API is a count, and cannot carry text.
       if (text.length >= minNumberLength) yield { holder, key, text, isIdentifier: isKnown };
     } else if (typeof value === "object" && value !== null) {
       for (const entry of entriesOf(value, name, toContainer(place, value))) open.push(entry);

@@ -1,4 +1,4 @@
-/** Splits a text into windows for separate reading. Each window begins with the end of the previous, to keep some context. */
+/** Splits a text into windows that are read separately. Each window begins with the end of the previous one, to keep some context. */
 
 export interface TextWindow {
   /** UTF-16 index of the window's start in the text. */
@@ -10,10 +10,10 @@ export interface TextWindow {
 const defaultLength = 4_000;
 const overlap = 200;
 
-/** Possible cuts: the last end of a sentence or line in the second half of the window. */
+/** Matches the end of a sentence or line. A window is cut at the last match in its second half. */
 const sentence = /[.!?\u2026\u3002\uff01\uff1f]["')\]\u201d\u2019]?\s|\n/g;
 
-/** @param longest UTF-16 units of a window, without the repeated context */
+/** @param longest maximum UTF-16 units of a window, without the repeated context */
 export function* splitIntoWindows(text: string, longest = defaultLength): Iterable<TextWindow> {
   for (let start = 0; start < text.length; ) {
     const end = start + longest >= text.length ? text.length : cut(text, start, longest);
@@ -30,7 +30,7 @@ function cut(text: string, start: number, longest: number): number {
   return last > longest / 2 ? start + last : whole(text, start + longest);
 }
 
-/** Moves a place off the middle of a surrogate pair. */
+/** Moves an index out of the middle of a surrogate pair. */
 function whole(text: string, place: number): number {
   const half = text.charCodeAt(place - 1);
   return half >= 0xd800 && half <= 0xdbff ? place - 1 : place;

@@ -1,4 +1,4 @@
-/** A conversation as one text, for a model that gets none of its tools. */
+/** Writes a conversation as one text, for a model that gets none of the conversation's tools. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { InputItem, TurnRequest } from "../turn/request.ts";
 
@@ -7,7 +7,7 @@ export function writeTranscript({ instructions }: TurnRequest, input: readonly I
   return [...(instructions === undefined ? [] : [`Instructions: ${instructions}`]), ...lines].join("\n\n");
 }
 
-/** Undefined for items without words, such as sealed reasoning. */
+/** The text for an item. @returns undefined for items without words, such as sealed reasoning */
 function lineOf(item: InputItem): string | undefined {
   switch (item.type) {
     case "message":
@@ -24,10 +24,10 @@ function lineOf(item: InputItem): string | undefined {
   }
 }
 
-/** Members without meaning to a reader of the transcript. */
+/** Item fields without meaning to a reader of the transcript. */
 const hiddenFields: ReadonlySet<string> = new Set(["type", "id", "call_id", "status"]);
 
-/** Calls of other tools and their results, such as those of a shell. */
+/** The text for a call of a tool other than a function, such as a shell, or for its result. */
 function otherLine(item: InputItem): string | undefined {
   const toText = () => JSON.stringify(item, (key, value: unknown) => (hiddenFields.has(key) ? undefined : value));
   if (item.type.endsWith("_call_output")) return `result: ${toText()}`;

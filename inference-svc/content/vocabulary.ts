@@ -1,14 +1,14 @@
-/** The vocabulary of the contract: names of fields and enumerated words, without any text chosen by a client. */
+/** The vocabulary of the API: names of fields and values of enumerations, which contain no text chosen by a client. */
 import type { Components, JsonSchema, Shape } from "@sluice/proto/lib/validation/shape.js";
 
 export interface Vocabulary {
-  /** Names of fields, at any depth. */
+  /** Names of fields at any depth. */
   readonly fields: ReadonlySet<string>;
   /** Values of enumerated fields. */
   readonly words: ReadonlySet<string>;
 }
 
-/** Collects the vocabulary of shapes and of everything in them. */
+/** Collects the vocabulary of shapes and of all shapes within them. */
 export function collectVocabulary(shapes: Iterable<Shape>): Vocabulary {
   const components: Components = new Map();
   const open: unknown[] = [...shapes].map((shape) => shape.schema(components));

@@ -1,12 +1,12 @@
-/** Wraps text from the web for a model between two lines no page can forge, to mark it as data. */
+/** Wraps text from the web for a model between two border lines that no page can forge, to mark it as data. */
 import { createHmac, randomBytes } from "node:crypto";
 
-/** Characters that change the writing direction, and letters visible only to machines. */
+/** Matches characters that change the writing direction, and letters visible only to machines. */
 const invisible = /[\u061c\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e0fff}]/gu;
 
 /**
  * @param intro describes the data and its use
- * @param mark random by default
+ * @param mark text of the border lines; random by default
  */
 export function wrapAsData(intro: string, entries: readonly string[], mark = randomBytes(8).toString("hex")): string {
   return [
@@ -18,9 +18,9 @@ export function wrapAsData(intro: string, entries: readonly string[], mark = ran
   ].join("\n");
 }
 
-/** Process secret for `deriveMark`. */
+/** Random secret of this process for `deriveMark`. */
 const secret = randomBytes(32);
 
-/** A mark equal for equal text, so provider caches still match. No page can contain its own mark. */
+/** A mark for border lines that is equal for equal text, so that a provider's prompt cache still matches. No page can contain its own mark. */
 export const deriveMark = (...parts: readonly string[]): string =>
   createHmac("sha256", secret).update(JSON.stringify(parts)).digest("hex").slice(0, 16);

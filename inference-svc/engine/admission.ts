@@ -21,17 +21,17 @@ import { StageEvents, Trace } from "../turn/trace.ts";
 import type { Requester } from "../turn/requester.ts";
 import type { TurnSignal } from "../turn/signal.ts";
 
-/** The door of calls without a gateway; whatever format their requests name. */
+/** The door recorded for calls without a gateway, whatever format their requests name. */
 export const directDoor = "grpc";
 
 interface AdmissionRules {
-  /** The decision about everything that no list of the caller covers. */
+  /** Default of permissions, for everything that no permission list of the key covers. */
   readonly permissionDefault: () => PermissionDefault;
-  /** Counts the use of models; undefined in a dry run, which uses none. */
+  /** Counts requests per model for limits; undefined in a dry run, which calls no model. */
   readonly modelLimiter?: Pick<Limiter, "enterModels">;
 }
 
-/** @throws Fault UNAUTHENTICATED, PERMISSION_DENIED, INVALID_REQUEST */
+/** Admits a turn. @throws Fault UNAUTHENTICATED, PERMISSION_DENIED, INVALID_REQUEST */
 export function admit(
   { caller, generation }: ResolvedPolicy,
   { requestId, generationId, deadline, scanned }: Requester,
@@ -77,7 +77,7 @@ export const overloadedFault = (): Fault =>
 
 const retryMs = 1_000;
 
-/** The refusal of a turn while a problem of the process prevents all its work. */
+/** The refusal of a turn while a hindrance, such as a full disk, prevents all work of the process. */
 export const hindranceFault = ({ cause, reason }: Hindrance): Fault =>
   new Fault(FaultReason.UNAVAILABLE, cause === "spool" ? "Usage cannot be recorded at the moment" : "", {
     origin: FaultOrigin.INFERENCE,

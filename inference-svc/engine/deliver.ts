@@ -1,4 +1,4 @@
-/** Delivers an answer to the client of a turn, with one promise for all its batches. */
+/** Delivers an answer to the client of a turn, with one promise for all batches of the answer. */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Trace } from "../turn/trace.ts";
 import { type Answer, type Batch, type Outcome, type TurnEvent, isCommitPoint } from "../turn/turn.ts";
@@ -21,7 +21,7 @@ export class AnswerDelivery {
   readonly #hooks: DeliveryHooks;
   #resolve = () => {};
   #reject: (failure: unknown) => void = () => {};
-  /** Outcome of a finished answer. */
+  /** Outcome of the answer; undefined until it has ended. */
   outcome: Outcome | undefined;
   /** UTF-16 units of text and arguments delivered so far. */
   textUnits = 0;
@@ -33,7 +33,10 @@ export class AnswerDelivery {
     this.#hooks = hooks;
   }
 
-  /** @returns undefined when the whole answer was available at once; otherwise settles at its end, or when the client has left. @throws its failure */
+  /**
+   * @returns undefined when the whole answer was available at once; otherwise a promise that settles when the answer
+   * has ended or the client has left @throws the failure of the answer
+   */
   run(): Promise<void> | undefined {
     if (this.#advance()) return undefined;
     return new Promise((resolve, reject) => {
@@ -42,7 +45,7 @@ export class AnswerDelivery {
     });
   }
 
-  /** @returns false while waiting for batches or for room */
+  /** Delivers what is available. @returns false while waiting for batches or for room at the client */
   #advance(): boolean {
     for (;;) {
       const next = this.#answer.next(this.#goOn);
@@ -93,7 +96,7 @@ export class AnswerDelivery {
     }
   }
 
-  /** Whether the turn was cancelled. @throws the reason, if it is a fault */
+  /** Whether the client cancelled the turn. @throws the abort reason, if it is a fault */
   #isOver(): boolean {
     const { aborted, reason } = this.#turn.signal;
     if (!aborted) return false;
@@ -103,12 +106,12 @@ export class AnswerDelivery {
   }
 
   #leave(): void {
-    // The turn ends with its own reason, whatever happens to the rest of its answer.
+    // Errors from closing the answer are ignored: the turn ends with its own reason.
     this.#answer.close()?.catch(() => {});
   }
 }
 
-/** Replaces the usage of the last attempt with the total, for a turn with several attempts. */
+/** Replaces the usage of the last attempt with the total of all attempts in the end event. */
 function withTotal(batch: Batch, trace: Trace): Batch {
   const last = batch.at(-1);
   const several = trace.bills.length > 1 || trace.parts.length > 0 || trace.toolCalls !== undefined;

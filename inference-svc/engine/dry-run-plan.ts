@@ -1,4 +1,7 @@
-/** Plans a dry run: the applicable features, in the order of the stack, with the dry kit. No model, service or web page is called. */
+/**
+ * Plans a dry run: runs the request through the features that apply, in the order of the stack, without calling a
+ * model, service or web page.
+ */
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { EndpointFeature } from "../models/ask.ts";
 import type { Endpoint } from "../models/routing/catalog.ts";
@@ -11,13 +14,13 @@ import { type Layer, compose } from "../turn/turn.ts";
 import type { DryKit, Feature } from "../features/kit.ts";
 
 export interface DryRunPlan {
-  /** The block of the request; undefined when it would be served. */
+  /** The fault with which a guardrail blocks the request; undefined when the request would be served. */
   readonly refusal: Fault | undefined;
-  /** The endpoints in the order of the attempts. */
+  /** The endpoints in the order in which they would be tried. */
   readonly plan: readonly PlannedAttempt[];
 }
 
-/** @throws Fault as a turn would, except for a block */
+/** @throws Fault as a turn would, except for a block by a guardrail */
 export type PlanDryRun = (request: TurnRequest, scope: Scope) => Promise<DryRunPlan>;
 
 interface DryStack {
@@ -40,7 +43,7 @@ export function dryRunPlanner({ features, endpointFeatures, kit }: DryStack): Pl
 }
 
 interface Outcome {
-  /** The request at the last layer, or at the layer that blocked it. */
+  /** The request as the last layer passes it on, or as it reached the layer that blocked it. */
   readonly sent: TurnRequest;
   readonly refusal: Fault | undefined;
 }
@@ -60,7 +63,7 @@ async function runThrough(layers: readonly Layer[], request: TurnRequest, scope:
   }
 }
 
-/** The request for each endpoint. An endpoint unfit for the request is left out if another can serve it. */
+/** Builds the request for each endpoint. An endpoint unfit for the request is left out if another can serve it. */
 async function attemptsOn(
   endpoints: readonly Endpoint[],
   request: TurnRequest,

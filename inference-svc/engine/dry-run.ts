@@ -1,4 +1,7 @@
-/** Dry runs: the result of a request, without calling anything. The request passes the layers of the stack like every turn, up to the call of an endpoint. */
+/**
+ * Dry runs: what would happen to a request, found out without calling anything. The request passes the layers of the
+ * stack like every turn, up to the call of an endpoint.
+ */
 import { errorMembers } from "@sluice/proto/contract/operations/errors.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
@@ -27,7 +30,7 @@ export type DryPipelineDeps = Pick<
   readonly log: Logger;
 };
 
-/** The way of one kind of request up to the calls of endpoints. */
+/** Parsing and planning for one kind of request: turns or embeddings. */
 export interface DryPipeline extends Pick<Pipeline, "parse"> {
   readonly plan: PlanDryRun;
 }
@@ -42,8 +45,9 @@ export class DryRun {
   }
 
   /**
-   * The receipt as JSON.
-   * @throws Fault, with service_metadata, as a turn would before any call; a block is not a failure here
+   * Runs a dry run. @returns the receipt as JSON
+   * @throws Fault, with service_metadata, for everything that refuses a turn before any call, except a block by a
+   * guardrail
    */
   async run(request: RunTurnRequest, requester: Requester, pipeline: DryPipeline): Promise<Buffer> {
     let admitted: Scope | undefined;
@@ -102,7 +106,7 @@ export class DryRun {
   }
 }
 
-/** The most severe action of a guardrail; hypothetical actions are only in the pipeline. */
+/** The most severe action that a guardrail takes. Actions of a guardrail in audit mode are only listed in the pipeline. */
 function decisionOf({ guardrail, scope }: AppliedGuardrail, stages: readonly Stage[]): object {
   const own = stages.filter((stage) => stage.guardrail_id === guardrail.id && !isAuditStage(stage));
   const [gravest] = own.map((stage) => stage.data?.["action"]);
@@ -125,7 +129,7 @@ const candidate = ({ endpoint, losses, inputTokens, maxOutputTokens, cost, held 
   },
 });
 
-/** The body as it would be sent, as text: parsing would round its numbers. */
+/** Writes the receipt with the provider's body as it would be sent, as text: parsing the body would round its numbers. */
 function receiptJson(receipt: object, upstreamBody: string | undefined): Buffer {
   const json = JSON.stringify(receipt);
   return Buffer.from(upstreamBody === undefined ? json : `${json.slice(0, -1)},"upstream_body":${upstreamBody}}`);

@@ -30,7 +30,7 @@ import type { Trace } from "../turn/trace.ts";
 import type { Turn } from "../turn/turn.ts";
 import { type EngineTurn, usageBatch } from "./wire.ts";
 
-/** Maximum open turns: at 66 KiB each (measured, without their text) they need less than a gibibyte. */
+/** Maximum open turns of a process. At 66 KiB each (measured, without their text) they need less than a gibibyte. */
 const maxOpenTurns = 10_000;
 
 export interface EngineDeps extends EndUserDeps {
@@ -41,13 +41,13 @@ export interface EngineDeps extends EndUserDeps {
   readonly registry: Registry;
   /** The current `permissions.default` of the configuration file. */
   readonly permissionDefault: () => PermissionDefault;
-  /** Counts the use of models that have limits. */
+  /** Counts requests to models that have limits. */
   readonly modelLimiter: Pick<Limiter, "enterModels">;
   readonly region: string;
   readonly hindrances: Pick<Hindrances, "whole">;
 }
 
-/** The way of one kind of request through this service: turns and embeddings are read differently, and have different layers. */
+/** Parsing and stack for one kind of request: turns and embeddings are parsed differently, and have different layers. */
 export interface Pipeline {
   /** @throws Fault INVALID_REQUEST */
   readonly parse: (request: RunTurnRequest, requester: Requester, caller: Caller) => TurnRequest;
@@ -66,7 +66,7 @@ export class Engine {
     gauge(parts.registry, "sluice_open_turns", "Turns that are open in this process.", () => this.#open);
   }
 
-  /** Ends all open turns, because this process has no time left for them. */
+  /** Ends all open turns, because this process shuts down and has no time left for them. */
   endTurns(): void {
     this.#openKeys.endAll(
       new Fault(FaultReason.UNAVAILABLE, "", { retryAfterMs: 1_000, origin: FaultOrigin.INFERENCE }),
@@ -74,7 +74,8 @@ export class Engine {
   }
 
   /**
-   * Runs one turn, and passes its batches to `turn`. Settles at its end, or when it is cancelled, which stops its upstream.
+   * Runs one turn, and passes its batches to `turn`. Settles when the turn has ended or is cancelled; a cancel also
+   * stops the call of the provider.
    * @param request its content is dropped after parsing: see drop-content.ts
    * @throws Fault, with service_metadata if the client requested it
    */
@@ -130,7 +131,8 @@ export class Engine {
             cancelled: false,
           }),
       });
-      // From here on, layers with retries hold the request; a reference here would keep it in memory until the end of the stream.
+      // From here on, layers with retries hold the request. A reference in this function would keep it in memory until
+      // the end of the stream.
       turnRequest = undefined;
       open.delivery = delivery;
       const delivered = delivery.run();
@@ -168,13 +170,13 @@ export class Engine {
 }
 
 /**
- * Whether the turn failed for a cause within Sluice before the call of a provider. A gateway that has scanned the request moves such a turn to another
- * process, or records it. Calls paid for by Sluice itself, such as those of judges, may be repeated.
+ * Whether the turn failed for a cause within Sluice before any provider was called. The gateway then moves the turn to
+ * another process, or records the failure. Calls that Sluice itself pays for, such as those of judges, may be repeated.
  */
 const isUnbegun = (failure: Fault, trace: Trace | undefined): boolean =>
   isGatewayUnavailable(failure) && !(trace && (trace.attempts.length > 0 || hasMadeCalls(trace)));
 
-/** An abort with a fault is a failure of the turn; any other reason means the client has left. */
+/** Whether the client has left. A turn aborted with a fault has failed; any other abort reason means that the client has left. */
 const hasLeft = ({ aborted, reason }: TurnSignal): boolean => aborted && !(reason instanceof Fault);
 
 const connectionLost = (): Fault => new Fault(FaultReason.PROVIDER_FAILED, "Provider connection lost");

@@ -1,4 +1,4 @@
-/** Records each turn in the ledger before its client receives the end. Turns refused before any call are bounded in number. */
+/** Records each turn in the ledger before its client receives the end. The number of records of turns refused before any call is bounded. */
 import { type Caller, FilterAction } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { TurnOutcome } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
@@ -14,13 +14,13 @@ import { type Stage, type Trace, actionTaken } from "../turn/trace.ts";
 import type { TurnEnd, TurnObservation, TurnObserver } from "./turn-recorder.ts";
 
 export interface LedgerTurnsDeps {
-  /** Learns of the end of each turn. */
+  /** The observer that gets the end of each turn after the record is written. */
   readonly inner: Pick<TurnObservation, "ended">;
   readonly ledger: Pick<Ledger, "recordTurn" | "hasRoom">;
   readonly access: Pick<Access, "resolve">;
 }
 
-/** The parts of a requester for a record. */
+/** Members of a requester in the record of a refused turn. */
 export type RefusedRequester = Pick<Requester, "keyHash" | "requestId" | "generationId" | "traceId">;
 
 export class LedgerTurns implements TurnObserver, TurnObservation {
@@ -44,7 +44,8 @@ export class LedgerTurns implements TurnObserver, TurnObservation {
   }
 
   ended(request: RunTurnRequest, requester: Requester, end: TurnEnd): void {
-    // The gateway moves a turn that has not begun to another process, or records it.
+    // The failure of a turn that has not begun is not recorded here: the gateway moves the turn to another process, or
+    // records it.
     if (end.outcome === undefined && !end.failure?.isUnbegun) this.#recordUnanswered(request, requester, end);
     this.#parts.inner.ended(request, requester, end);
   }
@@ -55,7 +56,7 @@ export class LedgerTurns implements TurnObserver, TurnObservation {
     this.#recordUnresolved(request, requester, end);
   }
 
-  /** Records the counts so far. */
+  /** Records the refusals counted so far. */
   flush(): void {
     this.#refused.flush();
   }
@@ -132,10 +133,10 @@ function outcomeOf({ trace, outcome, cancelled }: TurnEnd): TurnOutcome {
   return trace && hasMadeCalls(trace) ? TurnOutcome.FAILED : TurnOutcome.REFUSED;
 }
 
-/** Whether a call was made for which the key may have to pay. */
+/** Whether the turn made a call for which the key may have to pay. */
 export const hasMadeCalls = ({ bills, parts }: Trace): boolean => bills.length > 0 || parts.length > 0;
 
-/** The blocking guardrail stage, or else the last with a finding. */
+/** The guardrail stage that blocked, or else the last one with a finding. */
 function findFinding(stages: readonly Stage[]): Stage | undefined {
   let last: Stage | undefined;
   for (const stage of stages) {
@@ -146,12 +147,12 @@ function findFinding(stages: readonly Stage[]): Stage | undefined {
   return last;
 }
 
-/** A guardrail in audit mode only reports. */
+/** The action of a stage; a guardrail in audit mode only flags. */
 const toFilterAction = (stage: Stage): FilterAction => actionTaken(stage)?.value ?? FilterAction.FLAG;
 
 const maxRule = 200;
 
-/** Label of the first matching rule, or else the engine. It is text of the guardrail, never of the prompt. */
+/** Label of the first matching rule, or else the name of the engine. Labels are text of the guardrail, never of the prompt. */
 function nameRule({ data }: Stage): string {
   const named = [data?.["patterns"], data?.["engines"]].flat().find((name) => typeof name === "string");
   return typeof named === "string" ? named.slice(0, maxRule) : "";

@@ -1,7 +1,8 @@
 /**
- * Open turns by key: they end within a second after the key is revoked, deleted or expires.
+ * The open turns of each key. They are ended within a second after the key is revoked, deleted or expires.
  *
- * The policy watch reports changed keys, and each is resolved again as for a new turn. A changed guardrail applies from the next turn on.
+ * The policy watch reports changed keys, and each is resolved again as for a new turn. A changed guardrail applies from
+ * the next turn on.
  */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
@@ -10,11 +11,11 @@ import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
 import { SlotArray } from "@sluice/proto/lib/load/slot-array.js";
 import type { Cancellable } from "../turn/signal.ts";
 
-/** Concurrent lookups: a large policy change must not resolve thousands of keys at once. */
+/** Maximum concurrent lookups: a large policy change must not resolve thousands of keys at once. */
 const maxConcurrentLookups = 16;
-/** Interval of lookups while admin-svc is unreachable; the key's turns continue meanwhile. */
+/** Milliseconds between lookups of a key while admin-svc is unreachable; the key's turns continue meanwhile. */
 const refreshAfterMs = 1_000;
-/** Maximum delay of a timer. */
+/** Maximum delay of a timer in milliseconds. */
 const maxTimerMs = 2 ** 31 - 1;
 
 interface OpenKey {
@@ -26,7 +27,7 @@ interface OpenKey {
 export class OpenKeys {
   readonly #access: Pick<Access, "resolve" | "onChange">;
   readonly #open = new Map<string, OpenKey>();
-  /** Possibly changed keys, waiting for a lookup. */
+  /** Hashes of keys that may have changed and wait for a lookup. */
   readonly #suspects = new Set<string>();
   #questions = 0;
 
@@ -35,7 +36,7 @@ export class OpenKeys {
     access.onChange((keyHashes) => this.#suspect(keyHashes ?? this.#open.keys()));
   }
 
-  /** Adds a turn of a key just resolved. @returns the function to call at its end */
+  /** Adds a turn of a key just resolved. @returns the function to call at the end of the turn */
   enter(caller: Caller, turn: Cancellable): () => void {
     const { keyHash } = caller;
     let key = this.#open.get(keyHash);

@@ -1,4 +1,4 @@
-/** Open turns for administrators, to list and to end. */
+/** The open turns of this process, for administrators to list and to end. */
 import type { OpenTurn as WireTurn } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { SlotArray } from "@sluice/proto/lib/load/slot-array.js";
@@ -11,7 +11,7 @@ export class OpenTurn {
   readonly scope: Scope;
   readonly requestedModel: string;
   readonly turn: Cancellable;
-  /** Undefined until the layers of the turn are built. */
+  /** The delivery of the turn's answer; undefined until the layers of the turn are built. */
   delivery: AnswerDelivery | undefined = undefined;
 
   constructor(scope: Scope, requestedModel: string, turn: Cancellable) {
@@ -22,14 +22,14 @@ export class OpenTurn {
 }
 
 export class OpenTurns extends SlotArray<OpenTurn> {
-  /** @returns the longest-open turns of a workspace */
+  /** @returns the turns of a workspace that have been open longest, and the number of all its open turns */
   list(workspaceId: string, limit: number): { readonly turns: WireTurn[]; readonly total: number } {
     const own = this.#in(workspaceId).sort((a, b) => a.scope.trace.startedAt - b.scope.trace.startedAt);
     const now = performance.now();
     return { turns: own.slice(0, limit).map((turn) => toWireTurn(turn, now)), total: own.length };
   }
 
-  /** @returns whether the turn exists. Its client gets a failure with the reason. */
+  /** Ends a turn; its client gets a failure with the reason. @returns whether the turn exists */
   end(workspaceId: string, generationId: string): boolean {
     const found = this.#in(workspaceId).find(({ scope }) => scope.generationId === generationId);
     found?.turn.cancel(endedByAdministrator());

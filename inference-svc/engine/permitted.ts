@@ -1,4 +1,7 @@
-/** Refuses requests for plugins and tools that a key may not use. Models, providers and engines are checked where they are chosen. */
+/**
+ * Refuses requests for plugins and tools that a key may not use. Permissions for models, providers and engines are
+ * checked where these are chosen.
+ */
 import { pluginContracts } from "@sluice/proto/contract/plugins/plugins.js";
 import { requirePermittedTools } from "../agent-loop/permitted-tools.ts";
 import type { Permissions } from "../turn/permissions.ts";
@@ -6,7 +9,7 @@ import { autoBetaSlug, autoSlug, jevSlug, namesFusion, paretoSlug, switchyardSlu
 import { hasAlias } from "../models/routing/choose/model-aliases.ts";
 import type { TurnRequest } from "../turn/request.ts";
 
-/** Plugins behind slugs of models. */
+/** The router plugins, which a request selects by a slug instead of a model. */
 const routerPlugins = [
   { slug: autoSlug, id: "auto-router" },
   { slug: autoBetaSlug, id: "auto-beta-router" },
@@ -15,7 +18,7 @@ const routerPlugins = [
   { slug: jevSlug, id: "jev-router" },
 ] as const;
 
-/** Ids of plugins by the type of their settings. */
+/** Plugin ids by the protobuf type of the plugin's settings. */
 const idsByType = new Map(Object.entries(pluginContracts).map(([id, { descriptor }]) => [descriptor.typeName, id]));
 
 /** @throws Fault PERMISSION_DENIED naming the permission and the value */

@@ -1,6 +1,7 @@
 /**
- * The providers in the database: read from admin-svc at the start and at each change, their keys decrypted, and put into force together with the
- * configuration file. While admin-svc is unreachable, the last known ones stay in force.
+ * The providers stored in the database. They are read from admin-svc at the start and at each change, their keys are
+ * decrypted, and they take effect together with the configuration file. While admin-svc is unreachable, the last known
+ * ones stay in effect.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
@@ -23,22 +24,22 @@ const timeoutMs = 5_000;
 const firstPauseMs = 50;
 const maxPauseMs = 1_000;
 
-/** Why keys of the database cannot be decrypted. */
+/** Error text for keys in the database that cannot be decrypted. */
 export const otherSecret =
   "its keys are encrypted with another SLUICE_SECRET, or for another destination: enter them again";
 
 export interface StoredProvidersParts {
   readonly client: Client;
   readonly token: ServiceToken;
-  /** Secret of the installation, with which keys are encrypted. */
+  /** Secret of the installation, with which the keys are encrypted. */
   readonly secret: string;
   readonly log: Pick<Logger, "error" | "info" | "warn">;
 }
 
-/** A row with its keys decrypted. */
+/** A stored provider with its keys decrypted. */
 export interface OpenedProvider extends StoredProvider {
   readonly row: StoredRow;
-  /** False when the keys are encrypted with another secret. */
+  /** Whether the keys could be decrypted; false when they are encrypted with another secret. */
   readonly isOpen: boolean;
 }
 
@@ -49,12 +50,12 @@ export class StoredProviders {
   #opened: readonly OpenedProvider[] = [];
   #combined: CombinedConfig;
   #apply: (combined: CombinedConfig) => void = () => {};
-  /** The last reading that has begun or waits to begin. */
+  /** The last read of the list that has begun or waits to begin. */
   #last: Promise<void> = Promise.resolve();
-  /** The reading that waits for the end of the one before it. */
+  /** The read that waits for the end of the one before it. */
   #next: Promise<void> | undefined;
   readonly #stopped = new AbortController();
-  /** True when a failure has been logged, and no reading has succeeded since. */
+  /** Whether a failure has been logged, and no read has succeeded since. */
   #isMissed = false;
   #isOldPeerKnown = false;
 
@@ -65,34 +66,35 @@ export class StoredProviders {
     this.#combined = config.combine([]);
   }
 
-  /** The providers of the database, in force or not, by id. */
+  /** The providers of the database by id, whether they are in effect or not. */
   get all(): readonly OpenedProvider[] {
     return this.#opened;
   }
 
-  /** The configuration file, without the database. */
+  /** The configuration as read from the file, without the database. */
   get config(): ReadConfig {
     return this.#config;
   }
 
-  /** Why a provider of the database is not in force; undefined for one that is. */
+  /** Why a provider of the database is not in effect; undefined for one that is. */
   problemOf(id: string): string | undefined {
     return this.#opened.some((each) => each.id === id && !each.isOpen) ? otherSecret : this.#combined.refused.get(id);
   }
 
-  /** @param apply called with each new configuration; may throw, then the former one stays in force */
+  /** @param apply called with each new configuration; if it throws, the former configuration stays in effect */
   onChange(apply: (combined: CombinedConfig) => void): void {
     this.#apply = apply;
   }
 
-  /** Puts a changed configuration file into force, with the present providers of the database. @throws Error of the listener */
+  /** Puts a changed configuration file into effect, with the current providers of the database. @throws errors of the listener */
   replaceFile(config: ReadConfig): void {
     this.#put(config, this.#opened);
   }
 
   /**
-   * Reads the providers of the database, and puts a change into force. Settles when a reading that began after this call is in force, or after `stop()`;
-   * never rejects. One reading begins after the end of the other, so an older list never replaces a newer one; calls during a reading share the next one.
+   * Reads the providers of the database, and puts a change into effect. Settles when a read that began after this call
+   * is in effect, or after `stop()`; never rejects. Only one read runs at a time, so an older list never replaces a
+   * newer one; calls during a read share the next one.
    */
   read(): Promise<void> {
     this.#next ??= this.#last = this.#last.then(() => {
@@ -120,7 +122,7 @@ export class StoredProviders {
     }
   }
 
-  /** An admin-svc of an earlier build has no providers to list: the last known ones stay. It is asked again when it has been replaced. */
+  /** Reads the list once. An admin-svc of an earlier version cannot list providers: the last known ones stay until it has been replaced. */
   async #readOnce(signal: AbortSignal): Promise<void> {
     const { client, token } = this.#parts;
     const request = create(ListStoredProvidersRequestSchema);
@@ -147,13 +149,13 @@ export class StoredProviders {
     this.#parts.log.warn({ err: error }, "the providers of the database cannot be read; the last known ones stay");
   }
 
-  /** Why a provider would not be in force beside the others; undefined for a valid one. */
+  /** Why a provider would be rejected together with the others; undefined for a valid one. */
   findProblem(provider: StoredProvider): string | undefined {
     const others = usable(this.#opened).filter(({ id }) => id !== provider.id);
     return this.#config.combine([...others, provider]).refused.get(provider.id);
   }
 
-  /** API keys in the form of the database, for this destination alone; empty without keys. */
+  /** Encrypts API keys for the database, bound to this provider's destination. @returns an empty text without keys */
   sealKeys(provider: StoredProvider, keys: readonly string[]): string {
     return keys.length === 0 ? "" : this.#seal.seal(keys, destinationOf(provider));
   }
@@ -185,7 +187,7 @@ export class StoredProviders {
   }
 }
 
-/** The providers whose keys are known. */
+/** The providers whose keys could be decrypted. */
 const usable = (opened: readonly OpenedProvider[]): StoredProvider[] =>
   opened.filter(({ isOpen }) => isOpen).map(({ id, settings }) => ({ id, settings }));
 

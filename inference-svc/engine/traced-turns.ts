@@ -35,7 +35,7 @@ export class TracedTurns implements TurnObserver {
       answered: (_, __, end) => inner.answered(request, traced, end),
       ended(_, __, end) {
         inner.ended(request, traced, end);
-        // The JSON of `trace` was checked before.
+        // The JSON of `trace` was checked when the request was parsed.
         if (end.trace) setRequestTrace(span, request.traceJson);
         setEnd(span, end);
         span.end();
@@ -62,12 +62,12 @@ function setEnd(span: Span, end: TurnEnd): void {
   if (failure && !cancelled && failure.status >= 500) span.fail(result);
 }
 
-/** Maximum members; the rest is left out. */
+/** Maximum members of `trace` that are set; the rest is left out. */
 const maxMembers = 32;
 
 /**
- * Sets each member of the request's `trace` as an attribute `sluice.trace.<name>`; objects become JSON. With a W3C trace's ids in `trace_id` and
- * `parent_span_id` the span is linked to that trace, too; its parent comes from the header.
+ * Sets each member of the request's `trace` as an attribute `sluice.trace.<name>`; objects become JSON. The members
+ * `trace_id` and `parent_span_id` add a link to that W3C trace; the span's parent comes from the header.
  */
 export function setRequestTrace(span: Span, json: Uint8Array): void {
   if (json.length === 0) return;

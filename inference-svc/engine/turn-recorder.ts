@@ -21,11 +21,11 @@ export interface TurnEnd {
   readonly trace: Trace | undefined;
   readonly outcome: Outcome | undefined;
   readonly failure: Fault | undefined;
-  /** The client has left. */
+  /** Whether the client has left. */
   readonly cancelled: boolean;
 }
 
-/** Observes a turn. */
+/** Receives what happens to one turn. */
 export interface TurnObservation {
   /** Parent span for calls on behalf of the turn; absent when tracing is off. */
   readonly span?: Span;
@@ -39,7 +39,7 @@ export interface TurnObserver {
   begin(request: RunTurnRequest, requester: Requester): TurnObservation;
 }
 
-/** The outcome for logs and metrics: completed, incomplete, cancelled, or the error_type of the failure. */
+/** The outcome of a turn for logs and metrics: completed, incomplete, cancelled, or the error_type of the failure. */
 export const describeOutcome = ({ outcome, failure, cancelled }: TurnEnd): string =>
   outcome?.status ?? (cancelled ? "cancelled" : (failure?.errorType ?? "cancelled"));
 
@@ -134,7 +134,10 @@ function turnMembers(request: RunTurnRequest, requester: Requester, end: TurnEnd
   );
 }
 
-/** The budget that refused the turn: the key's, the workspace's or a guardrail's, possibly because of amounts reserved for other calls. */
+/**
+ * Member of the log line for the budget that refused the turn: the key's, the workspace's or a guardrail's. The reason
+ * may be amounts reserved for other calls.
+ */
 const budgetMember = ({ reason, metadata }: Fault): string =>
   reason === FaultReason.PAYMENT_REQUIRED || reason === FaultReason.BUDGET_HELD
     ? logMember("budget", metadata?.["budget"])

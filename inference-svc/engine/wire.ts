@@ -21,24 +21,27 @@ const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
 export interface WireBatch {
   readonly events: WireEvent[];
-  /** Charge against the turn's credit: about the size in bytes. */
+  /** Size of the batch, approximately in bytes, which is subtracted from the turn's credit. */
   readonly cost: number;
 }
 
 export interface AnswerBatch extends WireBatch {
-  /** UTF-16 units of its text and arguments. */
+  /** UTF-16 units of text and arguments in the batch. */
   readonly textUnits: number;
 }
 
-/** A turn as the engine sees it: it receives batches, and can be cancelled from outside. */
+/** A turn as the engine sees it: it receives the batches of the answer, and can be cancelled from outside. */
 export interface EngineTurn extends Cancellable {
   /** Called when the turn is admitted, before any upstream call. */
   accepted(): void;
-  /** Takes the next batch; the last contains the end. Returns undefined while there is room for more, else settles once there is. */
+  /**
+   * Takes the next batch; the last one contains the end. @returns undefined while there is room for more, else a
+   * promise that settles once there is
+   */
   take(batch: WireBatch, last: boolean): Promise<void> | undefined;
 }
 
-/** @param serviceMetadata returns the JSON for the end of the turn; called only if an end is among the events */
+/** Converts a batch. @param serviceMetadata returns the JSON for the end of the turn; called only if an end is among the events */
 export function toWire(batch: Batch, serviceMetadata: () => Uint8Array): AnswerBatch {
   let cost = 0;
   let textUnits = 0;
@@ -113,7 +116,7 @@ function wireEvent(event: TurnEvent, serviceMetadata: () => Uint8Array): WireCas
           $typeName: "sluice.inference.v1.TextDelta",
           index: event.index,
           part: event.part,
-          // A lone surrogate: UTF-8 cannot encode it, and some clients reject its JSON escape.
+          // Replaces lone surrogates: UTF-8 cannot encode them, and some clients reject their JSON escape.
           delta: event.delta.toWellFormed(),
           logprobsJson: event.logprobsJson === undefined ? empty : Buffer.from(event.logprobsJson),
         },
@@ -195,7 +198,7 @@ function wireEnd(outcome: Outcome, serviceMetadataJson: Uint8Array): TurnEnd {
   return end;
 }
 
-/** The usage of a failed turn. */
+/** A batch with the usage of a failed turn. */
 export const usageBatch = (usage: Usage): WireBatch => ({
   events: [{ $typeName: "sluice.inference.v1.TurnEvent", event: { case: "usage", value: wireUsage(usage) } }],
   cost: eventCost,
@@ -225,7 +228,7 @@ function wireUsage(usage: Usage): WireUsage {
   return wire;
 }
 
-/** Unset fields are omitted, because 0 is a statement and unset is not. */
+/** Converts counts of tool uses. Unset fields are omitted, because 0 would mean that no use was counted. */
 function wireToolUse(use: ServerToolUse): WireToolUse {
   const wire: WireToolUse = { $typeName: "sluice.inference.v1.ServerToolUse" };
   if (use.webSearchRequests !== undefined) wire.webSearchRequests = use.webSearchRequests;
@@ -234,6 +237,6 @@ function wireToolUse(use: ServerToolUse): WireToolUse {
   return wire;
 }
 
-/** Approximate size of a fault on the wire. */
+/** Approximate size of a fault message in bytes. */
 export const faultCost = (fault: FaultMessage): number =>
   eventCost + fault.message.length + fault.metadataJson.length + fault.serviceMetadataJson.length;

@@ -1,4 +1,4 @@
-/** Authenticates senders of messages by their headers, before reading the message. */
+/** Authenticates the senders of messages by the headers, before a message is read. */
 import type { IncomingHttpHeaders } from "node:http";
 import { plainAddress } from "@sluice/proto/lib/networks/networks.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
@@ -26,7 +26,8 @@ export const senderResolver =
     const { keyHash } = parseBearer(headers.authorization);
     const { caller } = await access.resolve(keyHash);
     if (!caller) throw invalidKey();
-    // Proxies named for the gateway have no say here: everybody in their networks could write the header.
+    // The trusted proxies configured for the gateway are not trusted here: everybody in their networks could write the
+    // header.
     const address = plainAddress(peer ?? "");
     try {
       requireAllowedNetwork(caller.allowedNetworks, address);

@@ -1,6 +1,7 @@
 /**
- * Which features a request needs: one predicate for the plain requests, which need none, and one for each feature, in the order of the stack. They stand
- * in one file and run no code of a feature: it is reached only when its predicate holds.
+ * Decides which features a request needs: one predicate for plain requests, which need none, and one for each feature,
+ * in the order of the stack. The predicates stand in one file and run no code of a feature: that code is reached only
+ * when the predicate holds.
  */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { findFileKind, findFiles, isNamedByUrl } from "../content/files/part.ts";
@@ -17,12 +18,12 @@ import { autoBetaSlug, autoSlug, isOnline, jevSlug, namesFusion, routerAliases, 
 
 type Predicate = (request: TurnRequest, caller: Caller) => boolean;
 
-/** Whether the name may stand for something else than a model of the catalogue. */
+/** Whether a name of a model may mean something other than a model of the catalogue. */
 const isSpecial = (model: string): boolean => model.startsWith("service/") || isOnline(model);
 
 /**
- * Whether a request is nothing but text and functions for models of the catalogue, from a key without guardrails. Most requests are, and none of the
- * predicates below holds for them: only the `plainFeatures` of the stack apply.
+ * Whether a request contains only text and functions, for models of the catalogue, from a key without guardrails. Most
+ * requests are, and none of the predicates below holds for them: only the `plainFeatures` of the stack apply.
  */
 export const isPlain: Predicate = (request, caller) =>
   request.plugins === undefined &&
@@ -43,7 +44,7 @@ const mayUseWeb = ({ plugins, models }: TurnRequest): boolean => plugins?.web !=
 const namesSlug = ({ models }: TurnRequest, slug: string): boolean =>
   models.some((model) => model.startsWith(slug) && (model.length === slug.length || model[slug.length] === ":"));
 
-/** The layers needed for a caller's guardrails. */
+/** The kinds of guardrail layers that a caller's guardrails need. */
 interface NeededLayers {
   readonly files: boolean;
   readonly inputPatterns: boolean;
@@ -54,7 +55,7 @@ interface NeededLayers {
 
 const known = new WeakMap<Caller, NeededLayers>();
 
-/** Answered once for each caller, since every turn asks: a change of its policy is another caller. */
+/** The layers needed for a caller. Cached, since every turn asks; a change of the policy creates a new caller object. */
 function neededBy(caller: Caller): NeededLayers {
   let needed = known.get(caller);
   if (needed === undefined) known.set(caller, (needed = findNeeded(guardrailsFor(caller))));
@@ -72,7 +73,7 @@ const findNeeded = (applied: readonly AppliedGuardrail[]): NeededLayers => ({
 const usesModeration: Predicate = ({ plugins }) => plugins?.moderation !== undefined;
 const namesJev: Predicate = (request) => namesSlug(request, jevSlug);
 
-/** True in doubt: a feature left out by mistake silently does nothing. */
+/** The predicates by feature. In doubt they return true: a feature left out by mistake silently does nothing. */
 export const applies = {
   tracedContent: ({ mayKeepContent }, { tracesContent }) => mayKeepContent === true && tracesContent,
   furtherCalls: (request, { hasBudget, budgetTags }) =>
@@ -109,7 +110,7 @@ export const applies = {
   outputDetectors: (_, caller) => neededBy(caller).detectors,
   outputPatterns: (_, caller) => neededBy(caller).outputPatterns,
   responseHealing: ({ plugins }) => plugins?.responseHealing !== undefined,
-  // Every feature that reads web pages can add sources: the plugins, server tools, and fusion panels.
+  // Every feature that reads web pages can add sources to cite: plugins, server tools, and fusion panels.
   citations: (request) =>
     mayUseWeb(request) || request.plugins?.webFetch !== undefined || mayUseTools(request) || namesFusion(request),
 } as const satisfies Readonly<Record<string, Predicate>>;
@@ -117,8 +118,8 @@ export const applies = {
 const hasMoreThanText = ({ input }: TurnRequest): boolean => !textOnly.of(input);
 
 /**
- * The same for the features of one endpoint. The predicates get the request before any of their layers has changed it, so they hold for every
- * input that a layer could still give a picture or a file.
+ * The predicates of features for one endpoint. They get the request before any layer of an endpoint has changed it, so
+ * they hold for every input to which a layer could still add a picture or a file.
  */
 export const endpointApplies = {
   imageDownloads: hasMoreThanText,

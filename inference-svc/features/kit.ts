@@ -1,4 +1,7 @@
-/** The kit: what the layers of the stack are made of, and the smaller kit of dry runs, which can reach no model, no service and no web page. */
+/**
+ * The kit with which the features of the stack build their layers, and the smaller kit of dry runs, which can reach no
+ * model, service or web page.
+ */
 import type * as Generic from "../turn/feature.ts";
 import type { AlignmentSettings } from "@sluice/proto/config/alignment.js";
 import type { TracingContent } from "@sluice/proto/config/tracing.js";
@@ -33,25 +36,25 @@ export type CallingFeature = Generic.CallingFeatureOf<Kit, DryKit>;
 
 export interface DryKit {
   readonly router: Router;
-  /** The request in an endpoint's format, and the fields its dialect cannot express. */
+  /** Builds the request in an endpoint's format, and tells the fields that its dialect cannot express. */
   readonly dialects: Pick<Upstreams, "refusal" | "droppedFields" | "preview">;
   readonly addresses: PassedAddresses;
   readonly files: FileReader;
   readonly roles: InternalModels;
-  /** Seals the summaries of conversations. */
+  /** Seals the state of compacted conversations. */
   readonly compactionSeal: StateSeal;
   readonly alignment: AlignmentSettings;
-  /** Prompts and answers in traces. */
+  /** Settings for prompts and answers in traces. */
   readonly tracing: TracingContent;
   readonly fusionSettings: SettingsParts;
   readonly detectors: DryDetectorMap;
   readonly guardJudge: JudgeProfile | undefined;
   readonly hasModerationService: boolean;
   readonly pluginTexts: readonly PluginTexts[];
-  /** @param name empty for the default engine of the configuration file */
+  /** Finds a search engine. @param name empty for the default engine of the configuration file */
   readonly searchEngine: (name: string, permissions?: Permissions) => Pick<SearchEngine, "id" | "knows"> | undefined;
   readonly openTools: (request: TurnRequest, scope: Scope) => OpenedTools | undefined;
-  /** The request as sent to providers: Sluice's tools as functions. */
+  /** Converts a request to the form sent to providers, with functions in place of Sluice's tools. */
   readonly toProviderRequest: (request: TurnRequest, scope: Scope) => TurnRequest;
 }
 
@@ -64,11 +67,11 @@ export interface Kit extends DryKit {
   readonly guardJudge: Judge | undefined;
   readonly budgets: Pick<Budgets, "begin">;
   readonly moderationService: ModerationDetectors | undefined;
-  /** Redacts or refuses texts added to a running request, before a model reads them. */
+  /** Redacts or refuses texts that are added to a running request, before a model reads them. */
   readonly scan: AddedScanner;
-  /** The layers of `scan`, for features that process the request within them. */
+  /** The layers that `scan` consists of, for features that run them around work of their own. */
   readonly guards: readonly Layer[];
-  /** Layers for delivered output other than the model's own answer. */
+  /** Layers that scan delivered output other than the model's own answer. */
   readonly gates: readonly Layer[];
   readonly fusion: FusionRunDeps;
   readonly loop: LoopDeps;

@@ -1,8 +1,8 @@
-/** Slugs and variants of model names that features give a meaning; the catalogue has no models of these names. */
+/** Slugs and variants to which features give a meaning; the catalogue has no models of these names. */
 import type { TurnRequest } from "../turn/request.ts";
 import { hasAlias } from "../models/routing/choose/model-aliases.ts";
 
-/** A variant is the answering model's variant. */
+/** Matches the slug of the plugin `fusion`. A variant applies to the answering model. */
 export const fusionSlug = /^service\/fusion(:(?:nitro|floor|exacto))?$/;
 
 export const namesFusion = ({ models }: TurnRequest): boolean =>
@@ -12,7 +12,7 @@ export const onlineSuffix = ":online";
 
 export const isOnline = (model: string): boolean => model.endsWith(onlineSuffix);
 
-/** The slug without the variant, unless the catalogue has a model of this exact name. */
+/** The slug without the variant `:online`, unless the catalogue has a model of exactly this name. */
 export const withoutOnline = (model: string, catalog: { find(name: string): unknown }): string =>
   isOnline(model) && catalog.find(model) === undefined ? model.slice(0, -onlineSuffix.length) : model;
 
@@ -26,9 +26,9 @@ export const autoBetaSlug = "service/auto-beta";
 
 export const paretoSlug = "service/pareto-code";
 
-/** Slugs of the plugins that choose a model. */
+/** Slugs of the router plugins. */
 export const routerAliases = [autoSlug, autoBetaSlug, paretoSlug, switchyardSlug, jevSlug].map((slug) => ({ slug }));
 
-/** Whether the slug stands for a choice of models, and so for none of the catalogue. */
+/** Whether the slug belongs to a router or to fusion, and not to a model of the catalogue. */
 export const isModelChoiceSlug = (slug: string): boolean =>
   fusionSlug.test(slug) || hasAlias(routerAliases, { models: [slug] });

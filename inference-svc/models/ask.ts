@@ -1,4 +1,4 @@
-/** Calls the endpoints of a model: fallback between endpoints around each attempt, and the budget and the ledger within it. */
+/** Calls the endpoints of a model. Fallback between endpoints is around each attempt; the budget and the ledger are within it. */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { FileReader } from "../content/files/texts.ts";
 import type { Budgets } from "./ledger/budget.ts";
@@ -19,11 +19,11 @@ import { type Layer, type Turn, compose } from "../turn/turn.ts";
 import type { Upstreams } from "./upstream/providers.ts";
 import type { Downloads } from "../content/downloads.ts";
 
-/** A plugin whose layer depends on the current endpoint. */
+/** A feature whose layer depends on the endpoint that is called. */
 export interface EndpointFeature {
   /** The plugin's id. */
   readonly id: string;
-  /** Whether the layer could act on the request. True in doubt. */
+  /** Whether the layer may act on the request; true in doubt. */
   readonly applies: (request: TurnRequest, endpoint: Endpoint) => boolean;
   readonly layer: (endpoint: Endpoint, kit: EndpointKit) => Layer;
 }
@@ -31,7 +31,7 @@ export interface EndpointFeature {
 export interface EndpointKit {
   readonly files: FileReader;
   readonly dialects: DialectSupport;
-  /** Undefined in a dry run. */
+  /** Downloads files and images; undefined in a dry run. */
   readonly web?: Downloads;
 }
 
@@ -39,7 +39,7 @@ export interface ModelCallerDeps {
   readonly catalog: Catalog;
   readonly upstreams: Upstreams;
   readonly router: Router;
-  /** Outermost first. */
+  /** Features for single endpoints, outermost first. */
   readonly endpointFeatures: readonly EndpointFeature[];
   readonly files: FileReader;
   readonly web: Downloads;
@@ -47,7 +47,7 @@ export interface ModelCallerDeps {
   readonly ledger: CallLedger;
   readonly findTask: FindTask | undefined;
   readonly budgets: Pick<Budgets, "reserve">;
-  /** The causes of failed attempts are logged, and never shown to clients. */
+  /** Log for the causes of failed attempts, which are never shown to clients. */
   readonly log: Pick<Logger, "info" | "warn">;
 }
 
@@ -64,8 +64,9 @@ export interface CallLayer {
 }
 
 /**
- * The layers around a call of an endpoint, outermost first. All that may refuse a call stand outside the budget: the next model reserves under the same
- * number of the call, and would lose its hold with the queued release of the first.
+ * The layers around a call of an endpoint, outermost first. All layers that may refuse a call stand outside the budget:
+ * the call of the next model has the same number, and would lose its hold by the release that the first call left in
+ * the queue.
  */
 export const callLayers: readonly CallLayer[] = [
   {
@@ -75,9 +76,9 @@ export const callLayers: readonly CallLayer[] = [
       (turn) =>
         modelLimitLayer(model, turn),
   },
-  // Closer to the provider than the limits: nothing is read for a model at its limit.
+  // Closer to the provider than the limits, so that no file is read for a model at its limit.
   { name: "features", layer: featureLayer },
-  // A call begins only if its worst case fits the budgets.
+  // A call begins only if its worst case fits into the budgets.
   {
     name: "budget",
     layer:
@@ -85,7 +86,8 @@ export const callLayers: readonly CallLayer[] = [
       (turn) =>
         budgetLayer(budgets, (request) => boundCost(endpoint, request), turn),
   },
-  // The ledger row of each call, with its bill, exists before any layer sees the answer. A call that cannot be recorded ends the request, and no other model is called.
+  // The ledger row of each call, with its bill, exists before any layer sees the answer. If a call cannot be recorded,
+  // the request ends, and no other model is called.
   {
     name: "record",
     layer: (endpoint, { ledger, findTask }) => {
@@ -93,7 +95,7 @@ export const callLayers: readonly CallLayer[] = [
       return (turn) => recordLayer({ ledger, callee: endpoint, sent, findTask }, turn);
     },
   },
-  // The bill gives the call its number, so that a refusal by the format of the provider is a call of its own.
+  // The bill gives the call its number, so that a refusal by the provider's format counts as a separate call.
   {
     name: "bill",
     layer: (endpoint, { router }) => {
@@ -119,13 +121,14 @@ export function buildModelCaller(deps: ModelCallerDeps, layers = callLayers): Tu
       layers.map(({ layer }) => layer(endpoint, deps)),
       upstreams.turn(endpoint),
     );
-  // A turn per endpoint of the configuration: a reload creates new endpoints.
+  // Turns by endpoint, built once for each; a reload creates new endpoints.
   const built = new WeakMap<Endpoint, Turn>();
   const attempt = (endpoint: Endpoint): Turn => {
     let turn = built.get(endpoint);
     if (turn === undefined) built.set(endpoint, (turn = build(endpoint)));
     return turn;
   };
-  // Closest to the wire: only before the commit can a failed attempt be repeated elsewhere unnoticed.
+  // Fallback is the layer closest to the wire: a failed attempt can be repeated elsewhere unnoticed only before the
+  // commit point.
   return fallback(router, attempt, log);
 }

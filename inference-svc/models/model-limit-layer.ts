@@ -1,4 +1,4 @@
-/** Holds the calls of a model to its limits. */
+/** Refuses calls of a model beyond its limits. */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { ForwardedAnswer, toDeferredAnswer } from "../turn/answer-kinds.ts";
 import type { TurnModelLimits } from "../turn/model-limits.ts";
@@ -6,7 +6,7 @@ import type { TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
 import type { Answer, Batch, Turn } from "../turn/turn.ts";
 
-/** Lets a turn call a model only within the limits of the model. */
+/** Wraps a turn so that it calls a model only within the model's limits. */
 export const modelLimitLayer =
   (model: string, turn: Turn): Turn =>
   (request, scope) => {
@@ -40,7 +40,7 @@ function begin({ model, limits, turn }: PlacedCall, request: TurnRequest, scope:
   return new PlacedAnswer(answer, () => limits.giveBack(model));
 }
 
-/** Gives the place of a call back that was not made: it has failed, or was left, before its first event. */
+/** Releases the concurrency slot of a call that was not made, because it failed or was cancelled before its first event. */
 class PlacedAnswer extends ForwardedAnswer {
   #giveBack: (() => void) | undefined;
 

@@ -9,7 +9,7 @@ create_file: every line of the new file begins with +.
 update_file: one or more sections. A section begins with a line @@, or @@ and a space and a line of the file above the change, such as the head of a class or function. Then come lines of the file: a space before lines that stay, - before lines that are removed, + before lines that are added. Give about three unchanged lines before and after each change, exactly as they are in the file. There are no line numbers. A section at the end of the file may end with the line *** End of File.
 delete_file: no diff.`;
 
-/** Code points, as named in the error message. */
+/** Maximum length of a diff in code points, named in the error message. */
 const maxDiffLength = 1_048_576;
 
 const operation = object(

@@ -17,7 +17,7 @@ const byKind = new Map(clientTools.flatMap((tool) => tool.kinds.map((kind) => [k
 
 export const findClientTool = (kind: string): ClientTool | undefined => byKind.get(kind);
 
-/** Whether the current endpoint was sent functions instead of client tools. */
+/** Whether the endpoint now in use was sent functions instead of client tools. */
 export const clientFunctions = new StateKey(() => ({ areSent: false }));
 
 export interface OfferedClientTool {
@@ -31,7 +31,7 @@ export interface ClientTools {
   readonly byName: ReadonlyMap<string, OfferedClientTool>;
 }
 
-/** Cached: the steps of an agent share their list of tools, and dialects cache its translation by the list. */
+/** Cache by the request's list of tools: the steps of an agent share this list, and dialects cache its translation by it. */
 const known = new WeakMap<readonly Tool[], ClientTools>();
 
 export function findClientTools(tools: readonly Tool[]): ClientTools {
@@ -55,7 +55,7 @@ function nameClientTools(tools: readonly Tool[]): ClientTools {
 }
 
 /**
- * Converts a call of a client tool's function to the tool's item.
+ * Converts a function call into the call item of its client tool.
  * @returns a sentence for the model if the call is wrong
  */
 export function toClientItem({ tool, open }: OfferedClientTool, call: OutputItem): OutputItem | string {

@@ -3,7 +3,7 @@ import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { array, described, integer, nullable, object, string, word } from "@sluice/proto/lib/validation/shape.js";
 import type { ClientTool, OpenClientTool } from "./client-tool.ts";
 
-/** Fields of each action: required fields, and defaults for absent fields. */
+/** Fields of each screen action: required ones, and values for absent ones. */
 const actions: Readonly<Record<string, { readonly needed: readonly string[]; readonly standard?: JsonObject }>> = {
   click: { needed: ["x", "y"], standard: { button: "left" } },
   double_click: { needed: ["x", "y"] },
@@ -46,7 +46,7 @@ const action = object(
   },
 );
 
-/** The action without fields of other actions. */
+/** Keeps only the fields of the action itself: models also fill in fields of other actions. */
 function pickFields(given: JsonObject): JsonObject {
   const { needed, standard = {} } = actions[String(given["type"])] ?? { needed: [] };
   const picked: Record<string, unknown> = { type: given["type"] };

@@ -20,7 +20,7 @@ interface EndpointKit {
   readonly dialects: DialectSupport;
 }
 
-/** Must be the first layer of an endpoint: the layers after it then see the tools as sent to the provider. */
+/** Converts client tools for one endpoint. Must be its first layer: the layers after it then see the tools as sent to the provider. */
 export const clientToolsLayer = {
   id: "client-tools",
   applies: hasHostedTools,
@@ -34,7 +34,7 @@ export const clientToolsLayer = {
   },
 };
 
-/** Whether a client tool of the request is sent as a function. */
+/** Whether a client tool of the request is sent to the provider as a function. */
 const hasClientFunctions = (request: TurnRequest, { tools }: TurnRequest): boolean =>
   request.tools.some((tool, index) => tool.type === "hosted" && tools[index]?.type === "function");
 
@@ -53,7 +53,7 @@ export function supportClientTools(support: DialectSupport): DialectSupport {
   };
 }
 
-/** Cached by tool type, of which there are few. */
+/** Caches the answers by tool type, of which there are few. */
 function takenBy(endpoint: Endpoint, support: DialectSupport): Takes {
   const known = new Map<string, boolean>();
   return (tool) => {
@@ -67,9 +67,9 @@ function takenBy(endpoint: Endpoint, support: DialectSupport): Takes {
   };
 }
 
-/** Converted requests by the form of their client tools: every endpoint of a model needs the same request several times. */
+/** Cache of converted requests, by the form of their client tools: every endpoint of a model needs the same request several times. */
 const replaced = new WeakMap<TurnRequest, Map<string, TurnRequest>>();
-/** The same cache for lists of tools, which are shared by the steps of an agent. */
+/** Cache of converted tool lists, which the steps of an agent share. */
 const replacedTools = new WeakMap<readonly Tool[], Map<string, readonly Tool[]>>();
 
 function replaceClientTools(request: TurnRequest, takes: Takes): TurnRequest {
@@ -128,7 +128,7 @@ function findEngine({ json }: HostedTool): unknown {
   return isObject(parameters) ? parameters["engine"] : undefined;
 }
 
-/** Calls of the tools, and their outputs, become those of the functions. */
+/** Converts calls of client tools, and their outputs, into calls and outputs of functions. */
 function replaceItems(input: readonly InputItem[], replacements: Replacements): readonly InputItem[] {
   const names = new Map<string, string>();
   const outputTypes = new Set<string>();
@@ -138,7 +138,7 @@ function replaceItems(input: readonly InputItem[], replacements: Replacements): 
     names.set(tool.callType, form.name);
     outputTypes.add(tool.outputType);
   }
-  /** Outputs of a local shell may name the item of their call. */
+  /** Call ids by item id: the output of a local shell may name the item of its call instead of the call id. */
   const callIds = new Map<unknown, unknown>();
   const replaceItem = (item: InputItem): InputItem => {
     const name = names.get(item.type);

@@ -3,7 +3,7 @@
  * syntax. Only the client can check the context lines against the file.
  */
 
-/** Absolute paths, paths into a home, another drive or a parent folder, and paths with characters not allowed in file names. */
+/** Matches absolute paths, paths into a home, another drive or a parent folder, and paths with characters not allowed in file names. */
 // oxlint-disable-next-line no-control-regex -- file systems end names at NUL, and terminals act on the others
 const elsewhere = /^[\\/]|^~(?:[\\/]|$)|^[A-Za-z]:|(?:^|[\\/])\.\.(?:[\\/]|$)|[\u0000-\u001f\u007f]/;
 
@@ -13,7 +13,7 @@ export const findPathProblem = (path: string): string | undefined =>
 
 const endOfFile = "*** End of File";
 
-/** A trailing line break does not begin another line. */
+/** Splits a diff into lines; a line break at its end does not begin another line. */
 function linesOf(diff: string): readonly string[] {
   const lines = diff.split(/\r?\n/);
   return lines.at(-1) === "" ? lines.slice(0, -1) : lines;

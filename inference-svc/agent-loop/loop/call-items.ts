@@ -12,7 +12,7 @@ import { scanItem } from "./scanned-results.ts";
 import type { RunningCall } from "./call-runner.ts";
 
 export interface CallItemDeps {
-  /** The output guardrails. */
+  /** The output guardrails, which scan every item. */
   readonly gates: readonly Layer[];
   readonly numbers: ItemNumbers;
   readonly request: TurnRequest;
@@ -28,7 +28,7 @@ export class CallItems {
     this.#stream = parts.request.stream;
   }
 
-  /** Items of a call. For a tool with progress events, the first item begins in a stream before the call is over. */
+  /** Yields the items of a call. For a tool with progress events, the first item begins in a stream before the call is over. */
   async *ofCall(call: CalledTool, { result: outcome, relay }: RunningCall): AsyncGenerator<Batch, ToolResult> {
     const index = this.#parts.numbers.take();
     const begun = beginningOf(call);
@@ -49,7 +49,7 @@ export class CallItems {
     return result;
   }
 
-  /** An item already complete at its start. */
+  /** Events of an item that is already complete at its start. */
   async whole(unseen: OutputItem): Promise<Batch> {
     const index = this.#parts.numbers.take();
     const item = await this.#scan(unseen);
@@ -76,11 +76,11 @@ const startOf = (item: OutputItem, index: number): TurnEvent => ({
   item: { ...item, status: "in_progress" },
 });
 
-/** The streamed text of an item, at its end. */
+/** The text events of an item, sent just before it ends. */
 const textOf = (item: OutputItem, index: number): readonly TurnEvent[] =>
   listTexts(item).map(({ key, text }) => buildDelta(toDeltaPosition(key), index, text));
 
-/** The second item of a call. For a call without a run, it contains only the reason. */
+/** The second item of a call. If the call was not run, the item contains only the reason. */
 function outputItemOf({ offer, callId }: CalledTool, result: ToolResult, status: unknown): OutputItem | undefined {
   const form = offer.items.output;
   const fields = result.outputItem ?? { output: [], error: result.item["error"] };

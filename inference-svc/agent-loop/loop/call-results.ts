@@ -1,4 +1,4 @@
-/** The results of the calls of one answer. */
+/** Collects the results of the tool calls in one answer of the model. */
 import type { CallableTool, FoundFile, InputItem, WebSource } from "../../turn/request.ts";
 import type { OutputItem } from "../../turn/turn.ts";
 import type { ToolResult } from "../tool.ts";
@@ -7,11 +7,11 @@ import type { CalledTool } from "./model-answer.ts";
 export class CallResults {
   /** Tool outputs for the model. */
   readonly outputs: InputItem[] = [];
-  /** Tools found by a search. */
+  /** Deferred tools found by a search tool. */
   readonly loads: CallableTool[] = [];
-  /** Web pages read. */
+  /** Web pages read by the calls. */
   readonly sources: WebSource[] = [];
-  /** Stored files found. */
+  /** Stored files found by the calls. */
   readonly files: FoundFile[] = [];
   /** Function calls for the client. Suspended calls wait for their results. */
   readonly waitsFor: OutputItem[] = [];

@@ -17,7 +17,10 @@ import { type ToolResult, initialItemFields, errorOutput } from "../tool.ts";
 /** Maximum concurrent calls of one answer. */
 const maxConcurrent = 8;
 const deadlineMs = 60_000;
-/** Copies of an output in memory: the conversation, the client's item and the body of the next request, with up to two bytes per character. */
+/**
+ * Copies of a tool output in memory: in the conversation, the client's item and the body of the next request, each with
+ * up to two bytes per character.
+ */
 const copiesOfOutput = 6;
 /** How often a model may repeat an identical call. */
 const maxRepeats = 2;
@@ -37,7 +40,7 @@ interface CallContext {
 export class CallRunner {
   readonly #scope: Scope;
   readonly #log: Pick<Logger, "warn">;
-  /** How often each call was made, by tool and arguments. */
+  /** How often each call was made, by its tool and arguments. */
   readonly #made = new Map<string, number>();
 
   constructor(scope: Scope, log: Pick<Logger, "warn">) {
@@ -48,7 +51,7 @@ export class CallRunner {
   /**
    * Starts the calls in order.
    * @param input the conversation, including the answer with the calls
-   * @param room how many of them may run; the others fail with the limit as the reason
+   * @param room maximum number of calls to run; the others fail, with this limit as the reason
    * @throws Fault from each result, when the turn is over
    */
   start(
@@ -105,7 +108,7 @@ export class CallRunner {
     return made > maxRepeats ? "repeated: the same call was made twice before; use what it gave" : undefined;
   }
 
-  /** A tool may ignore the signal; its result is then not awaited. */
+  /** Runs a call within its time limit. A tool may ignore the abort signal; its result is then not awaited. */
   async #within(call: CalledTool, args: JsonObject, { input, relay }: CallContext): Promise<ToolResult> {
     const { signal } = this.#scope;
     const { callId, offer, resume } = call;

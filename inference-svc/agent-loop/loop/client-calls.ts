@@ -3,7 +3,7 @@ import type { OutputItem, TurnEvent } from "../../turn/turn.ts";
 import type { ToolItemForm, ToolResult } from "../tool.ts";
 import type { ItemNumbers } from "./model-answer.ts";
 
-/** The calls for the client: whole, after all other items, and with the tool's state only at the end. */
+/** Events of the calls for the client. Each call comes whole and after all other items, and carries the tool's state only in its end event. */
 export const clientCallEvents = (calls: readonly OutputItem[], numbers: ItemNumbers, stream: boolean): TurnEvent[] =>
   calls.flatMap((call): TurnEvent[] => {
     const index = numbers.take();
@@ -15,7 +15,7 @@ export const clientCallEvents = (calls: readonly OutputItem[], numbers: ItemNumb
     return [...(stream ? start : []), { type: "item.end", index, item: call }];
   });
 
-/** Item status of a call with this result. */
+/** Status of a call's item, by the call's result. */
 export function callStatus({ failed, waitsFor }: ToolResult, { failedStatus }: ToolItemForm): string {
   if (waitsFor) return "in_progress";
   return failed ? failedStatus : "completed";

@@ -1,4 +1,4 @@
-/** Restores server tool items of earlier responses to the calls and outputs the model read then. */
+/** Converts server tool items of earlier responses back to the function calls and outputs that the model read at that time. */
 import type { CallableTool, HostedTool, InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import type { Offer, ServerTool, ToolDeps } from "../tool.ts";
@@ -22,7 +22,7 @@ export interface EarlierCalls {
   readonly waiting: readonly CalledTool[];
 }
 
-/** Undefined when the input has no such items. @throws Fault INVALID_REQUEST for a suspended call that cannot go on */
+/** @returns undefined when the input has no items of server tools @throws Fault INVALID_REQUEST for a suspended call that cannot be continued */
 export function restoreEarlierCalls(
   request: TurnRequest,
   scope: Scope,
@@ -35,7 +35,7 @@ export function restoreEarlierCalls(
     const alike = offers.filter((each) => each.tool === tool);
     const offer = alike.find(({ open }) => open.instance === instance) ?? alike[0];
     if (offer) return offer;
-    // A provider that runs such tools reads their items.
+    // Items of a tool run by the provider stay: the provider reads them itself.
     const listed = request.tools.find((each) => each.type === "hosted" && each.kind === type) as HostedTool | undefined;
     const unlisted: HostedTool = { type: "hosted", kind: type, spelling: type, json: `{"type":"${type}"}` };
     if (isNative(request, listed ?? unlisted)) return undefined;

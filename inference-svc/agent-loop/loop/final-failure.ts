@@ -1,10 +1,10 @@
-/** Failures after which nothing is retried: the client already has output, or a tool had an effect. */
+/** Failures without a retry: the client already has output, or a tool had an effect. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { isModelLimit } from "../../turn/model-limits.ts";
 import type { TurnEvent } from "../../turn/turn.ts";
 import type { Usage } from "../../turn/usage.ts";
 
-/** Failures a client could retry; a turn with effects must not be retried. */
+/** Reasons that invite a client to retry; a turn with effects must not be retried. */
 const passing: ReadonlySet<FaultReason> = new Set([
   FaultReason.RATE_LIMITED,
   FaultReason.PROVIDER_FAILED,
@@ -12,7 +12,7 @@ const passing: ReadonlySet<FaultReason> = new Set([
   FaultReason.NO_ENDPOINTS,
 ]);
 
-/** The provider's failure, marked as not retryable. */
+/** Converts a provider's failure to a fault marked as not retryable. */
 export function toFinalFault(error: unknown): Fault {
   const fault = Fault.from(error);
   const { reason, origin, message, cause, attemptStatus } = fault;
@@ -29,7 +29,7 @@ export function toFinalFault(error: unknown): Fault {
   return failed.with({ metadata: { ...fault.metadata, error_type: failed.errorType } });
 }
 
-/** The end event of an answer blocked by a rule after partial delivery; undefined for every other failure. */
+/** The end event of an answer blocked by a guardrail after partial delivery. @returns undefined for every other failure */
 export function blockedEndEvent(error: unknown, usage: Usage | undefined): TurnEvent | undefined {
   const isRule = error instanceof Fault && error.reason === FaultReason.GUARDRAIL_BLOCKED;
   if (!isRule || error.metadata?.["patterns"] === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Limits of the agent loop: at the limit, the model answers with what it has. */
+/** Limits of the agent loop. At a limit, the model is called once more to answer with the results so far. */
 import type { StopCondition, TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import { totalCost } from "../../turn/usage.ts";
@@ -8,9 +8,9 @@ import type { Offer } from "../tool.ts";
 const maxSteps = 30;
 /** Hard cap when `stop_server_tools_when` replaces `max_tool_calls`: the client's conditions may never become true. */
 const maxTurns = 100;
-/** Maximum consecutive turns without a successful call. */
+/** Maximum consecutive answers of the model without a successful call. */
 const maxFailedTurns = 2;
-/** Time reserved for the last answer. */
+/** Milliseconds reserved for the model's last answer. */
 const answerMs = 10_000;
 
 /** Why the loop stopped running tools. */
@@ -24,7 +24,7 @@ export interface AnswerCalls {
   readonly functions: readonly string[];
 }
 
-/** 10^-12 USD. */
+/** Picodollars per dollar: costs are counted in 10^-12 USD. */
 const picoPerDollar = 1e12;
 
 export class Limits {
@@ -37,7 +37,7 @@ export class Limits {
   /** Tool calls run so far in this turn. */
   steps = 0;
 
-  /** @param inputCost input cost of another request, in 10^-12 USD; 0 when no price is known */
+  /** @param inputCost cost of the input alone of a further request, in 10^-12 USD; 0 when no price is known */
   constructor(request: TurnRequest, scope: Scope, inputCost: (request: TurnRequest) => bigint) {
     this.#conditions = request.stopServerToolsWhen;
     this.#maxSteps = this.#conditions ? Number.POSITIVE_INFINITY : (request.maxToolCalls ?? maxSteps);
@@ -45,7 +45,7 @@ export class Limits {
     this.#inputCost = inputCost;
   }
 
-  /** Number of calls still allowed. */
+  /** Number of tool calls still allowed. */
   get room(): number {
     return this.#maxSteps - this.steps;
   }
@@ -55,7 +55,7 @@ export class Limits {
   }
 
   /**
-   * Counts the calls of a turn.
+   * Counts the calls of one answer.
    * @param allFailed whether every call failed
    * @param following the next request to the model
    * @returns why the loop must stop; undefined when it may go on
@@ -94,7 +94,7 @@ export class Limits {
   }
 }
 
-/** Matches a tool by its type in either spelling, by the type without its prefix, or by its function name. */
+/** Whether a call matches a tool named by its type in either spelling, by the type without its prefix, or by its function name. */
 const isCalled =
   (wanted: string) =>
   ({ tool: { kinds }, name, spelling }: Offer): boolean =>

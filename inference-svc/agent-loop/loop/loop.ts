@@ -27,7 +27,7 @@ import type { ToolSourceDeps } from "../tool-source.ts";
 import { listSources } from "./source-lists.ts";
 
 export interface LoopDeps extends ToolSourceDeps {
-  /** Scans the joined texts of several answers of the model. */
+  /** Guardrail that scans the joined texts of several answers of the model. */
   readonly joinedTextGate: Layer;
   /** The input guardrails: they scan tool outputs before the model reads them. */
   readonly guards: readonly Layer[];
@@ -38,7 +38,7 @@ export interface LoopDeps extends ToolSourceDeps {
   readonly log: Pick<Logger, "warn">;
 }
 
-/** @param keeps whether the loop also runs for requests without server tools, to keep the conversation for a continuation after calls of the client */
+/** @param keeps whether the loop also runs for requests without server tools, so that the conversation can continue after calls of the client */
 export const serverTools =
   (parts: LoopDeps, keeps = false): Layer =>
   (next) =>
@@ -49,7 +49,8 @@ export const serverTools =
     recordUnsentTools(toolbox.offers, scope);
     const turns: Turn = () => {
       const answer = toGeneratedAnswer(new Loop(parts, next, toolbox, request, scope).run());
-      // A client without streaming must not get half of an answer that fails later: the whole answer is collected first.
+      // A client without streaming must not get the first half of an answer that fails later: the whole answer is
+      // collected first.
       return request.stream ? holdUntilCommit(answer) : new CollectedAnswer(answer);
     };
     // Each answer of the model has passed the guardrails by itself, but clients join the texts of all answers.
@@ -64,7 +65,7 @@ interface Step {
   readonly ran: CallResults;
   /** Whether the model gets no more tool outputs. */
   readonly isLast: boolean;
-  /** Why the response ends although the model waits for outputs. */
+  /** Why the response ends although the model waits for tool outputs. */
   readonly handsOver: Ending | undefined;
   readonly isOver: boolean;
 }
@@ -83,10 +84,10 @@ class Loop {
   #hasEffect = false;
   /** Number of rejected calls of client tools, which the model had to repeat. */
   #rejectedCalls = 0;
-  /** Approved calls of earlier responses. */
+  /** Calls of earlier responses that the client has approved. */
   #allowed: readonly CalledTool[] = [];
 
-  /** @param asked the client's request */
+  /** @param original the client's request */
   constructor(parts: LoopDeps, next: Turn, toolbox: Toolbox, original: TurnRequest, scope: Scope) {
     this.#parts = parts;
     this.#next = next;
@@ -163,7 +164,8 @@ class Loop {
   }
 
   /**
-   * Runs the calls of an answer, requests approval for calls that need it, and rejects all of them when a call for the client is wrong.
+   * Runs the calls of one answer. Calls that need approval are sent to the client for it; one wrong call of a client
+   * tool rejects all calls.
    * @param mayFollow whether another answer may follow this answer
    */
   async *#act(answer: ModelAnswer, request: TurnRequest, mayFollow: boolean): AsyncGenerator<Batch, Step> {
@@ -181,7 +183,7 @@ class Loop {
     return { ran, isLast, handsOver, isOver: isLast || isForClient || handsOver !== undefined };
   }
 
-  /** The end of the response, after the calls for the client. */
+  /** The end event of the response, after the calls for the client. */
   #endFor({ waitsFor }: CallResults, outcome: Outcome): Batch {
     return [...clientCallEvents(waitsFor, this.#numbers, this.#stream), { type: "end", outcome }];
   }
@@ -200,7 +202,7 @@ class Loop {
     return { offers, clientTools, hasClientFunctions: () => this.#scope.state.get(clientFunctions).areSent };
   }
 
-  /** Requests the client's approval for these calls. */
+  /** Sends the client an approval request for each of these calls. */
   async *#requestApproval(calls: readonly CalledTool[]): AsyncGenerator<Batch> {
     for (const { offer, argumentsJson } of calls) {
       const approval = offer.open.toApprovalRequest?.(argumentsJson.trim() || "{}");
@@ -214,7 +216,7 @@ class Loop {
     }
   }
 
-  /** Events of a failed attempt stay hidden while another endpoint may still answer. */
+  /** The scope for a further answer: events of a failed attempt stay hidden while another endpoint may still answer. */
   get #scopeOnceMore(): Scope {
     return this.#scope.with({ again: this.#committed || this.#hasEffect ? "once" : "first" });
   }

@@ -1,4 +1,7 @@
-/** Reads one answer of the model. Items for the client pass, numbered over all answers of the turn; calls of server tools are held back and collected. */
+/**
+ * Reads one answer of the model. Items for the client are passed on, numbered over all answers of the turn; calls of
+ * server tools are held back and collected.
+ */
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { InputItem } from "../../turn/request.ts";
 import type { Batch, Outcome, OutputItem, TurnEvent } from "../../turn/turn.ts";
@@ -22,7 +25,7 @@ export interface CalledTool {
   readonly argumentsJson: string;
   /** Continues a suspended call of an earlier response; absent for a new call. */
   readonly resume?: (call: ToolCall) => Promise<ToolResult>;
-  /** Fields of its item in addition to those of the result. */
+  /** Item fields of the call in addition to those of the result. */
   readonly fields?: JsonObject;
 }
 
@@ -32,7 +35,7 @@ export interface CallableTools {
   readonly offers: ReadonlyMap<string, Offer>;
   /** Client tools by function name. */
   readonly clientTools: ClientTools["byName"];
-  /** Whether the answering endpoint was sent functions instead of client tools. */
+  /** Whether the answering endpoint was sent functions instead of the client tools. */
   readonly hasClientFunctions: () => boolean;
 }
 
@@ -57,14 +60,14 @@ export class ModelAnswer {
   readonly #numbers: ItemNumbers;
   readonly #isFirst: boolean;
   #model: string | undefined;
-  /** The client's number of each item, by the item's number in this answer. */
+  /** The item's number for the client, by its number in this answer; "tool" and "client" for items that hold a call. */
   readonly #places = new Map<number, number | "tool" | "client">();
   /** Events of the client's function calls, held back until the answer is complete. */
   readonly #waiting: Indexed[] = [];
   readonly #clientCalls = new Map<number, ClientCall>();
-  /** A held `item.end` of a message: the message may go on in the next answer. */
+  /** The held `item.end` of a message: the message may go on in the next answer. */
   #ended: ItemEnd | undefined;
-  /** The items in the model's form, for its next request. */
+  /** The answer's items in the model's form, for the next request to it. */
   readonly items: OutputItem[] = [];
   readonly calls: CalledTool[] = [];
   outcome: Outcome | undefined;
@@ -92,14 +95,14 @@ export class ModelAnswer {
     return shown;
   }
 
-  /** Names of the functions and items the client has to carry out. */
+  /** Names of the functions and client tools that the client has to run. */
   get functions(): readonly string[] {
     return [...this.#clientCalls.values()].map(({ name }) => name);
   }
 
   /**
-   * Tool outputs for the model after a wrong call of a client tool: the reason, and the note that no call was passed to the client. Undefined when the
-   * client can carry out all calls.
+   * Tool outputs for the model after a wrong call of a client tool: the reason, and the note that the client got none
+   * of the calls. Undefined when the client can carry out all calls.
    */
   rejections(): readonly InputItem[] | undefined {
     const calls = [...this.#clientCalls.values()];
@@ -111,7 +114,7 @@ export class ModelAnswer {
     }));
   }
 
-  /** The held events, for the end of the turn. Calls the client could not parse are left out. */
+  /** The held events, sent at the end of the turn. Calls of client tools with invalid arguments are left out. */
   rest(): TurnEvent[] {
     const places = new Map<number, number>();
     return this.#waiting.flatMap((event) => {
@@ -123,7 +126,7 @@ export class ModelAnswer {
     });
   }
 
-  /** The client-visible events for an event of a call; a client tool's call comes as a whole item. */
+  /** Converts an event of a call to events for the client; a client tool's call comes as a whole item. */
   #shown(event: Indexed): readonly Indexed[] {
     const made = this.#clientCalls.get(event.index)?.made;
     if (made === undefined) return [event];
@@ -165,7 +168,7 @@ export class ModelAnswer {
 
   #placeOf(event: Indexed, shown: TurnEvent[]): number | "tool" | "client" {
     const known = this.#places.get(event.index);
-    // No item begins in an answer without streaming.
+    // Answers without streaming have no events at the start of an item.
     const item = "item" in event ? event.item : undefined;
     const place = known ?? this.#begin(item, shown);
     this.#places.set(event.index, place);
@@ -181,7 +184,7 @@ export class ModelAnswer {
     return item !== undefined && functionCalls.has(item.type) && this.#mayTakeBack() ? "client" : this.#numbers.take();
   }
 
-  /** Whether the model may get another request after calls for the client: until then the calls are held back. */
+  /** Whether the calls for the client may still be withdrawn because the model is called again; until then they are held back. */
   #mayTakeBack(): boolean {
     return this.#tools.offers.size > 0 || this.#tools.hasClientFunctions();
   }

@@ -11,7 +11,7 @@ export function withoutForcedTool(choice: ToolChoice): ToolChoice {
 const noMore =
   "No more tools can be called in this conversation turn. Answer now, with what you know; if something is missing, say what.";
 
-/** The tools stay, to keep the prefix in a provider's prompt cache. */
+/** The request for the last answer. The tools stay, to keep the beginning of the request in a provider's prompt cache. */
 export const toLastStepRequest = (request: TurnRequest): TurnRequest => ({
   ...request,
   toolChoice: "none",

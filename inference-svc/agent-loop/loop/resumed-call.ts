@@ -5,7 +5,7 @@ import type { Offer } from "../tool.ts";
 import type { CalledTool } from "./model-answer.ts";
 import type { SuspendedCall } from "./suspended-calls.ts";
 
-/** @throws Fault INVALID_REQUEST when no tool of the request made the call, or the tool does not recognize the returned state */
+/** @throws Fault INVALID_REQUEST when no tool of the request made the call, or the tool does not recognize the state sent back by the client */
 export function resumeCall({ callId, path, state, outputs }: SuspendedCall, offers: readonly Offer[]): CalledTool {
   const instance = state["instance_name"];
   const offer = offers.find(({ open }) => open.resume !== undefined && open.instance === instance);
@@ -23,7 +23,7 @@ export function resumeCall({ callId, path, state, outputs }: SuspendedCall, offe
   return { offer, callId, argumentsJson: JSON.stringify(args), resume: run };
 }
 
-/** The request with the outputs directly after their resumed calls, where providers require them. */
+/** The request with each output directly after its resumed call, where providers require it. */
 export function withOutputs(request: TurnRequest, outputs: readonly InputItem[]): TurnRequest {
   if (outputs.length === 0) return request;
   const byCall = new Map(outputs.map((output) => [output["call_id"], output]));

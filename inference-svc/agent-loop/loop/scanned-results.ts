@@ -10,7 +10,7 @@ interface Occasion {
   readonly scope: Scope;
 }
 
-/** Redacts the outputs in place. @throws Fault GUARDRAIL_BLOCKED; UNAVAILABLE when they could not be scanned */
+/** Redacts tool outputs in place by the input guardrails. @throws Fault GUARDRAIL_BLOCKED; UNAVAILABLE when they could not be scanned */
 export async function scanOutputs(
   outputs: InputItem[],
   guards: readonly Layer[],
@@ -19,7 +19,7 @@ export async function scanOutputs(
   outputs.splice(0, outputs.length, ...(await addedItemsScanner(guards)([...outputs], request, scope)));
 }
 
-/** The item after the output guardrails, for the client. @throws Fault GUARDRAIL_BLOCKED; UNAVAILABLE when it could not be scanned */
+/** The item as redacted by the output guardrails, for the client. @throws Fault GUARDRAIL_BLOCKED; UNAVAILABLE when it could not be scanned */
 export async function scanItem(
   whole: OutputItem,
   gates: readonly Layer[],

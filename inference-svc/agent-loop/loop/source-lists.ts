@@ -1,4 +1,7 @@
-/** Requests the tool lists of services before the first call of the model: the client gets an item for each list, and guardrails scan all of it. */
+/**
+ * Requests the tool lists of services such as MCP servers before the first call of the model: the client gets an item
+ * for each list, and guardrails scan the lists.
+ */
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import { readToEnd, WholeAnswer } from "../../turn/answer-kinds.ts";
 import { bareRequest } from "../../turn/bare-request.ts";
@@ -30,9 +33,9 @@ interface SourceListParts extends ToolSourceDeps {
 }
 
 /**
- * @param asked the client's request, including hosted tools from its items
+ * @param occasion the scope and the client's request, including hosted tools from its items
  * @returns the toolbox with the listed tools, and approved calls to run before the first call of the model
- * @throws Fault as the guardrails do, and when the turn is over
+ * @throws Fault when a guardrail blocks, and when the turn is over
  */
 export async function* listSources(
   toolbox: Toolbox,
@@ -93,7 +96,7 @@ class SourceLists {
     return [...events, { type: "item.end", index: number, item }];
   }
 
-  /** The tools after the input guardrails, for the model. @throws Fault as the guardrails do */
+  /** The listed tools after the input guardrails, for the model. @throws Fault when a guardrail blocks */
   async scanned(): Promise<RequestSources> {
     const { entries } = this.#sources;
     const all = [...this.#tools.values()].flat();
@@ -119,7 +122,7 @@ class SourceLists {
     return scanned as readonly FunctionTool[];
   }
 
-  /** The approved calls, with arguments cleared by the guardrails. @throws Fault as the output guardrails do */
+  /** The approved calls after the output guardrails have scanned their arguments. @throws Fault when a guardrail blocks */
   async checked(allowed: readonly AllowedCall[]): Promise<readonly CalledTool[]> {
     const { gates } = this.#parts;
     const calls: CalledTool[] = [];
@@ -147,7 +150,7 @@ const beginning = ({ type, begun, begin }: ListingItem, index: number, id: strin
   ...begin.map((event) => toNativeEvent(index, event)),
 ];
 
-/** The tool with the texts of its function as changed by the guardrails. */
+/** The tool with its texts as the guardrails redacted them. */
 function withWords(tool: SourceTool, before: FunctionTool | undefined, after: FunctionTool | undefined): SourceTool {
   if (before === undefined || after === undefined || before.json === after.json) return tool;
   const schema = JSON.parse(after.parametersJson) as Record<string, unknown>;

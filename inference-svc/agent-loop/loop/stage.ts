@@ -1,4 +1,4 @@
-/** The receipt's stage for server tools, and their unsupported settings. */
+/** Builds the receipt's stage for server tools, and lists their unsupported settings. */
 import type { Scope } from "../../turn/scope.ts";
 import type { Stage } from "../../turn/trace.ts";
 import type { OpenTool, ServerTool } from "../tool.ts";
@@ -14,9 +14,9 @@ const kindsOf = (offers: OfferedTools): readonly string[] => [
 ];
 
 /**
- * @param steps number of calls
+ * @param steps number of tool calls
  * @param reason why the loop stopped
- * @param rejectedCalls calls of client tools the model had to repeat
+ * @param rejectedCalls number of wrong calls of client tools, which the model had to repeat
  */
 export const buildToolsStage = (offers: OfferedTools, steps: number, reason: string, rejectedCalls: number): Stage => ({
   type: "server_tools",

@@ -10,25 +10,25 @@ import type { InputItem } from "../../turn/request.ts";
 export interface SuspendedCall {
   /** Call id assigned by the model. */
   readonly callId: string;
-  /** Path of the state in the request. */
+  /** Path of the state in the client's request, for error messages. */
   readonly path: string;
-  /** The tool's state, sent with the first function call. */
+  /** The tool's state, which the client got with the first function call. */
   readonly state: JsonObject;
   /** Outputs of the function calls, in the order of the calls. */
   readonly outputs: readonly InputItem[];
 }
 
 export interface SuspendedCalls {
-  /** Suspended calls by input index; the model reads the call at this place. */
+  /** Suspended calls by the index of the input item at which the model reads the call. */
   readonly waiting: ReadonlyMap<number, SuspendedCall>;
-  /** Indices of items only for the tools: models do not get them. */
+  /** Indices of input items that only tools read and models do not get. */
   readonly hidden: ReadonlySet<number>;
 }
 
 interface Group {
-  /** Index of the function call with the state. */
+  /** Index of the input item of the function call with the state. */
   readonly at: number;
-  /** Undefined when the client did not send it back. */
+  /** The tool's state; undefined when the client did not send it back. */
   readonly state: JsonObject | undefined;
   readonly calls: { readonly index: number; readonly id: unknown }[];
 }
@@ -38,7 +38,7 @@ const none: SuspendedCalls = { waiting: new Map(), hidden: new Set() };
 const subagent = "service:subagent";
 
 /**
- * The last suspension of a call counts; an item at the end of the call settles it.
+ * Finds the suspended calls. The last suspension of a call counts; an item with the call's result settles it.
  * @throws Fault INVALID_REQUEST when the state or an output of a suspended call is missing
  */
 export function findSuspendedCalls(input: readonly InputItem[]): SuspendedCalls {
@@ -73,7 +73,7 @@ export function findSuspendedCalls(input: readonly InputItem[]): SuspendedCalls 
 const belongsToTool = ({ type, subagent_id: owner }: InputItem): boolean =>
   type === "function_call" && typeof owner === "string";
 
-/** The first call of a suspension carries the state, and begins a new group. */
+/** Adds a function call to its group. The first call of a suspension carries the state, and begins a new group. */
 function join(groups: Map<string, Group>, item: InputItem, index: number): void {
   const id = String(item["subagent_id"]);
   const [first] = Array.isArray(item["subagent_items"]) ? item["subagent_items"] : [];

@@ -33,15 +33,15 @@ export const checkConfig: OperatorCommand = {
 interface Checked {
   readonly ok: boolean;
   readonly file: string;
-  /** Problems; each begins with the path of the setting. */
+  /** Problems of the configuration file; each begins with the path of the setting. */
   readonly problems: readonly string[];
   readonly providers: readonly ProviderRow[];
   readonly models: readonly ModelRow[];
   readonly detectors: readonly DetectorRow[];
-  /** Names of alerts, and of exports. */
+  /** Names of the configured alerts, and of the exports. */
   readonly alerts: readonly string[];
   readonly exports: readonly string[];
-  /** Day of the built-in prices. */
+  /** Date of the built-in prices. */
   readonly catalogue_date: string;
 }
 
@@ -115,7 +115,7 @@ const identityProblems = ({ file }: LoadedConfig, { environment }: OperatorTermi
     (findIdentity(provider, environment)?.problems ?? []).map((problem) => `provider ${provider.id}: ${problem}`),
   );
 
-/** Runs the work and collects the problems of the configuration; undefined when there are any. @param problems receives them */
+/** Runs the work and collects the problems of the configuration. @param problems receives the problems @returns undefined when there are any */
 async function collecting<Result>(problems: Set<string>, work: () => Promise<Result>): Promise<Result | undefined> {
   try {
     return await work();

@@ -7,25 +7,25 @@ import { seedFile } from "../seed-file.ts";
 
 export interface OperatorTerminal extends Terminal {
   readonly environment: NodeJS.ProcessEnv;
-  /** Default configuration file. */
+  /** Path of the configuration file if the command names none. */
   readonly config: string;
   /** Version of Sluice, for the user agent. */
   readonly version: string;
 }
 
-/** Exit code 0 means success. @throws ConfigError, too */
+/** A command of the operator. It resolves to its exit code, 0 for success. @throws ConfigError */
 export type OperatorCommand = Command<OperatorTerminal>;
 
-/** @throws ConfigError with every problem of the gateway's sections */
+/** @throws ConfigError with every problem of the sections read by the gateway */
 export function checkEdgeSettings(file: string, { environment }: OperatorTerminal): void {
   loadEdge(file, environment);
 }
 
-/** @throws ConfigError with every problem of admin-svc's sections */
+/** @throws ConfigError with every problem of the sections read by admin-svc */
 export const checkSinks = (file: string, { environment }: OperatorTerminal): SinkSettings =>
   loadSinks(file, environment).settings;
 
-/** @throws ConfigError with every problem */
+/** @throws ConfigError with every problem of the file */
 export const loadConfiguration = (file: string, { environment }: OperatorTerminal): LoadedConfig =>
   loadConfig(file, environment, readSeed(seedFile));
 
@@ -33,5 +33,5 @@ export const loadConfiguration = (file: string, { environment }: OperatorTermina
 export const leftOutProblems = (file: string, { environment }: OperatorTerminal): readonly string[] =>
   problemsOfLeftOut(file, environment, readSeed(seedFile));
 
-/** The day of the built-in prices. */
+/** The date of the built-in prices. */
 export const seedDate = (): string => readSeed(seedFile).date;

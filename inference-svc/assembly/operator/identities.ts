@@ -4,18 +4,18 @@ import type { ProviderSettings } from "@sluice/proto/config/config-file.js";
 
 /** A source of credentials, in the order of the cloud library's search. */
 interface Source {
-  /** Variables that select it; all are required. */
+  /** Environment variables that select this source; all are required. */
   readonly variables: readonly string[];
-  /** Further variables it cannot work without. */
+  /** Further environment variables required by the source. */
   readonly needed?: readonly string[];
-  /** Variable with the path of a file. */
+  /** Environment variable with the path of a file that must be readable. */
   readonly file?: string;
   readonly words: string;
 }
 
 interface Sources {
   readonly chosen: readonly Source[];
-  /** The remaining sources when no variable selects one. */
+  /** The sources left when no environment variable selects one. */
   readonly others: string;
 }
 
@@ -70,13 +70,13 @@ const azure: Sources = {
   others: "the managed identity of the machine, else the command-line tools of Azure",
 };
 
-/** The identity of a provider, and its missing parts. */
+/** The identity of a provider, and its missing settings. */
 export interface FoundIdentity {
   readonly words: string;
   readonly problems: readonly string[];
 }
 
-/** Undefined for providers with configured keys, or without authentication. */
+/** @returns undefined for providers with configured keys, or without authentication */
 export function findIdentity(
   { aws: amazon, google: cloud, azure: microsoft, api_keys: keys }: ProviderSettings,
   environment: NodeJS.ProcessEnv,

@@ -1,4 +1,4 @@
-/** A provider with a constant answer, in the format of chat completions. */
+/** A provider for the warm-up, with a constant answer in the format of chat completions. */
 import { once } from "node:events";
 import { type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,7 +13,7 @@ const head = { id: "chatcmpl-1", created: 1_760_000_000, model: "echo" };
 const message = { role: "assistant", content: word.repeat(words) };
 const plainAnswer = { ...head, object: "chat.completion" };
 
-/** Answers of two servers with different members, because V8 specializes code for object shapes. */
+/** Two answers with different members, because V8 specializes code for object shapes. */
 const wholeAnswers: readonly string[] = [
   { ...plainAnswer, choices: [{ index: 0, message, finish_reason: "stop" }], usage },
   {

@@ -30,12 +30,12 @@ const configFile = (baseUrl: string) =>
   });
 
 export interface WarmUpService {
-  /** host:port */
+  /** Address of the service as host:port. */
   readonly address: string;
   readonly token: ServiceToken;
   /** Opens a session to a gateway of this process. */
   readonly connectHere: Connect;
-  /** Closes the service, and leaves nothing behind. */
+  /** Closes the service, and deletes its files. */
   close(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export async function openWarmUpService(settings: Settings): Promise<WarmUpServi
   const parts = createWarmUpParts("inference-svc", settings.SLUICE_LOG_LEVEL);
   const { lifecycle, token } = parts;
   const spool = join(settings.SLUICE_SPOOL_DIR, "warm-up");
-  // A start killed during its warm-up leaves the folder.
+  // A start killed during its warm-up leaves the folder behind.
   rmSync(spool, { recursive: true, force: true });
   mkdirSync(spool, { recursive: true });
   const admin = await openAdminPeer(parts);
@@ -69,7 +69,7 @@ export async function openWarmUpService(settings: Settings): Promise<WarmUpServi
     packages: noPackages,
   });
   await access.watch();
-  // Otherwise the policy would be missing for up to a second, and turns refused because of it.
+  // Loads the policy now: otherwise it would be missing for up to a second, and turns would be refused.
   await lifecycle.hindrances.look("policy");
   return {
     address: `${loopback}:${server.port}`,

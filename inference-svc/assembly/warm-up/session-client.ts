@@ -1,4 +1,4 @@
-/** The client's end of a session; it runs turns to their ends and ignores their content. */
+/** A session client for the warm-up: runs turns to their ends and ignores their content. */
 import { create } from "@bufbuild/protobuf";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { type ClientFrame, OpenSchema } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
@@ -35,7 +35,7 @@ export class SessionClient implements ClientStreamListener {
     );
   }
 
-  /** Settles at the end of the turn. @throws when the turn fails, or the session is lost */
+  /** Runs a turn to its end. @throws when the turn fails, or the session is lost */
   run(request: RunTurnRequest, keyHash: string): Promise<void> {
     const turn = this.#nextTurn++;
     const value = create(OpenSchema, {

@@ -1,6 +1,6 @@
 /**
- * Runs turns before the process is ready: its first real requests then do not pay for compiling common code. They use the same code from the session to the
- * provider.
+ * Runs turns before the process is ready, so that its first real requests do not pay for compiling common code. The
+ * turns pass through all code from the session to the provider.
  */
 import { create } from "@bufbuild/protobuf";
 import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
@@ -37,7 +37,7 @@ const inputs: readonly unknown[] = [
   ],
 ];
 
-/** Half of the requests stream, half have a tool, and half have instructions. */
+/** The request of a warm-up turn: half of the requests stream, half have a tool, and half have instructions. */
 function requestOf(number: number): RunTurnRequest {
   return create(RunTurnRequestSchema, {
     model,

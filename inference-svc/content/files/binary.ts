@@ -1,6 +1,6 @@
-/** Known formats other than text: archives, old office files, pictures, sounds, videos, fonts. */
+/** Recognizes known formats other than text: archives, old office files, pictures, sounds, videos, fonts. */
 
-/** First bytes, in Latin-1, and where they stand if not at the start. */
+/** First bytes of each format, in Latin-1, and their offset if not 0. */
 const marks: readonly (readonly [mark: string, at?: number])[] = [
   ["PK\x03\x04"],
   ["PK\x05\x06"],
@@ -44,7 +44,7 @@ const marks: readonly (readonly [mark: string, at?: number])[] = [
   ["PAR1"],
 ];
 
-/** Sounds without a header, recognized only by their type. */
+/** Media types of sounds without a header, recognized only by their type. */
 const headless = /^audio\/(?:pcm|l16|l24|basic|g711|x-mulaw|x-alaw|pcmu|pcma|raw)/;
 
 /** @param type media type in lower case */

@@ -1,4 +1,7 @@
-/** Decodes the bytes of a file, and encodes bytes or a text back, in pieces with pauses for other turns. */
+/**
+ * Decodes the bytes of a file from base64 or percent escapes, and encodes bytes or a text back. Works in pieces, with
+ * pauses for other turns.
+ */
 import type { Yielding } from "../../turn/time-slice.ts";
 import type { EncodedFile } from "./data-url.ts";
 import { FileProblem } from "./problem.ts";
@@ -55,7 +58,7 @@ const percent = 0x25;
 /** Decodes percent escapes; everything else stays unchanged. */
 export const decodePercent = (bytes: Buffer): Buffer => unescapedFrom(bytes, 0, bytes.length).chunk;
 
-/** @returns `next`: the offset after the last byte read, greater than `end` when an escape extends over it */
+/** @returns the decoded bytes, and as `next` the offset after the last byte read, greater than `end` when an escape extends over it */
 function unescapedFrom(bytes: Buffer, start: number, end: number): { readonly chunk: Buffer; readonly next: number } {
   const chunk = Buffer.allocUnsafe(Math.min(end, bytes.length) - start);
   let length = 0;
@@ -69,7 +72,7 @@ function unescapedFrom(bytes: Buffer, start: number, end: number): { readonly ch
   return { chunk: chunk.subarray(0, length), next: at };
 }
 
-/** -1 for a byte other than a hexadecimal digit. */
+/** Value of a hexadecimal digit; -1 for any other byte. */
 function hex(byte = 0): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const letter = byte | 0x20;
@@ -77,8 +80,8 @@ function hex(byte = 0): number {
 }
 
 /**
- * The file as a data URL that every reader decodes alike: the only parameter left is the charset, and the digits are canonical. Bare base64
- * stays bare.
+ * Encodes a file as a data URL that every reader decodes alike: its only parameter is the charset, and its base64 is
+ * canonical. A file from bare base64 stays bare base64.
  */
 export function* encodeFile(contents: string | Buffer, { start, type, charset }: EncodedFile): Yielding<string> {
   const label = charset === undefined || typeof contents !== "string" ? "" : ";charset=utf-8";

@@ -1,6 +1,6 @@
 /**
- * Reads the bytes of a text. Programs disagree about a charset when its label, its mark and the bytes contradict each other; this returns all
- * texts that a reader might see.
+ * Decodes the bytes of a text. Programs disagree about a charset when its label, its byte order mark and the bytes
+ * contradict each other; all texts that a reader might see are returned.
  */
 import { isUtf8 } from "node:buffer";
 import { TextDecoder } from "node:util";
@@ -12,7 +12,7 @@ const piece = 1_048_576;
 
 export interface TextReading {
   readonly text: string;
-  /** Texts as decoded by readers with another idea of the charset. */
+  /** Texts as decoded by readers that assume another charset. */
   readonly others: readonly string[];
 }
 
@@ -21,7 +21,7 @@ interface Mark {
   readonly bytes: readonly number[];
 }
 
-/** Byte order marks. UTF-32's begins with UTF-16's, so it comes first. */
+/** Byte order marks. The one of UTF-32 begins with the one of UTF-16, so it comes first. */
 const marks: readonly Mark[] = [
   { charset: "utf-32le", bytes: [0xff, 0xfe, 0, 0] },
   { charset: "utf-32be", bytes: [0, 0, 0xfe, 0xff] },
@@ -51,7 +51,7 @@ export function* readText(bytes: Buffer, label?: string): Yielding<TextReading> 
   const wide = hasControls ? orderWide(body, named) : [];
   if (!(isValid && isText)) add(yield* findWide(body, wide));
   if (named !== undefined) add(yield* decode(body, named));
-  // For a text in another charset of bytes, such as windows-1251, this reading would only repeat the ASCII characters.
+  // In any other charset of single bytes, such as windows-1251, this reading would only repeat the ASCII characters.
   const isOther = isValid || hasControls || marked.length > 0 || /^utf-(?:16|32)/.test(named ?? "");
   if (texts.length === 0 || (isText && isOther)) add(narrow);
   for (const charset of wide.filter((each) => each.startsWith("utf-16"))) add(yield* decode(body, charset));
@@ -59,7 +59,7 @@ export function* readText(bytes: Buffer, label?: string): Yielding<TextReading> 
   return { text, others };
 }
 
-/** The likeliest text, decoded without a pause. An unknown label is ignored. */
+/** Decodes the likeliest text without a pause. An unknown label is ignored. */
 export function decodeText(bytes: Buffer, label?: string): string {
   const reading = readText(bytes, label !== undefined && isKnown(label) ? label : undefined);
   for (;;) {
@@ -77,7 +77,7 @@ function isKnown(label: string): boolean {
 }
 
 /**
- * The lowercase name among the Encoding Standard's labels, or of UTF-32.
+ * The lowercase name of a charset among the labels of the Encoding Standard, or of UTF-32.
  * @throws FileProblem for an unknown label, unless a byte order mark tells the charset
  */
 function findCharset(label: string, isMarked: boolean): string | undefined {
@@ -93,14 +93,17 @@ function findCharset(label: string, isMarked: boolean): string | undefined {
 
 const isNarrow = (charset: string): boolean => charset === "utf-8";
 
-/** The reading without label and mark: UTF-8, or windows-1252 as in browsers for bytes without any letter of UTF-8 beyond ASCII. */
+/**
+ * The text by the bytes alone, without label and mark: UTF-8, or windows-1252 as in browsers for bytes without any
+ * letter of UTF-8 beyond ASCII.
+ */
 function* readNarrow(bytes: Buffer, isValid: boolean): Yielding<string> {
   const text = (yield* decode(bytes, "utf-8")) ?? "";
   if (isValid || /[^\0-\u007f\ufffd]/.test(text)) return text;
   return (yield* decode(bytes, "windows-1252")) ?? "";
 }
 
-/** The first reading without errors and with the look of a text. */
+/** The first decoding among these charsets that has no errors and looks like text. */
 function* findWide(bytes: Buffer, charsets: readonly string[]): Yielding<string | undefined> {
   for (const charset of charsets) {
     const text = yield* decode(bytes, charset, true);
@@ -132,7 +135,7 @@ export function looksLikeText(head: Buffer, isStrict: boolean): boolean {
 /** Bytes read to guess the byte order. */
 const headBytes = 4_096;
 
-/** Number of different high bytes in UTF-16. A text has few, since its letters are of few scripts. */
+/** Counts the different high bytes in UTF-16. A text has few, since its letters are of few scripts. */
 function countHighBytes(bytes: Buffer, charset: string): number {
   const seen = new Set<number>();
   const first = charset === "utf-16le" ? 1 : 0;
@@ -140,10 +143,10 @@ function countHighBytes(bytes: Buffer, charset: string): number {
   return seen.size;
 }
 
-/** A PNG of eight bytes, for one, has four characters of UTF-16 with three high bytes. */
+/** Whether there are few different high bytes. A PNG of eight bytes, for example, has four characters of UTF-16 with three high bytes. */
 const hasFewHighBytes = (head: Buffer, charset: string): boolean => countHighBytes(head, charset) * 6 <= head.length;
 
-/** The possible charsets of bytes with zeros and control characters, the likely first. */
+/** The possible charsets of bytes with zeros and control characters, the likeliest first. */
 function orderWide(bytes: Buffer, named: string | undefined): readonly string[] {
   const isBig = countHighBytes(bytes, "utf-16be") < countHighBytes(bytes, "utf-16le");
   const guessed = isBig ? ["utf-16be", "utf-16le"] : ["utf-16le", "utf-16be"];
@@ -151,7 +154,7 @@ function orderWide(bytes: Buffer, named: string | undefined): readonly string[] 
   return named !== undefined && all.includes(named) ? [named, ...all.filter((each) => each !== named)] : all;
 }
 
-/** Control characters never found in text. */
+/** Matches control characters never found in text. */
 // oxlint-disable-next-line no-control-regex
 const control = /[\u0000-\u0008\u000e-\u001a\u001c-\u001f\u007f]/;
 
@@ -163,10 +166,10 @@ function* holdsControls(text: string): Yielding<boolean> {
   return false;
 }
 
-/** Number of UTF-16 units to examine. */
+/** Number of UTF-16 units examined. */
 const sampled = 65_536;
 
-/** Random bytes have a control character in every tenth place; texts may have a few. */
+/** Whether control characters are rare. In random bytes every tenth place has one; texts may have a few. */
 export function isMostlyText(text: string): boolean {
   const head = text.slice(0, sampled);
   let controls = 0;
@@ -174,7 +177,7 @@ export function isMostlyText(text: string): boolean {
   return controls * 16 <= head.length;
 }
 
-/** Undefined for bytes outside the charset, if it is UTF-32 or the reading is strict. */
+/** @returns undefined for bytes invalid in the charset, if it is UTF-32 or the reading is strict */
 function* decode(bytes: Buffer, charset: string, isStrict = false): Yielding<string | undefined> {
   const decoder = charset.startsWith("utf-32") ? new Utf32(charset) : new TextDecoder(charset, { fatal: isStrict });
   const pieces: string[] = [];

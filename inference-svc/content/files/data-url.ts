@@ -3,7 +3,7 @@
 /** The bytes of a file inside a longer text, still encoded. */
 export interface EncodedFile {
   readonly data: string;
-  /** Offset of the first encoded byte in `data`. */
+  /** Offset in `data` of the file's first encoded byte. */
   readonly start: number;
   /** True for base64, false for percent escapes. */
   readonly isBase64: boolean;
@@ -14,7 +14,7 @@ export interface EncodedFile {
 
 const prefix = /^data:([^,]{0,1000}),/i;
 
-/** Undefined for a text other than a data URL. */
+/** @returns undefined for a text other than a data URL */
 export function parseDataUrl(data: string): EncodedFile | undefined {
   const [head, settings] = prefix.exec(data) ?? [];
   if (head === undefined || settings === undefined) return undefined;
@@ -36,7 +36,7 @@ export interface InlineData {
   readonly base64: string;
 }
 
-/** First characters of images in base64, by their type. */
+/** First characters of images in base64, each with its media type. */
 const imageStarts: readonly (readonly [start: string, type: string])[] = [
   ["iVBORw0KGgo", "image/png"],
   ["/9j/", "image/jpeg"],
@@ -44,8 +44,8 @@ const imageStarts: readonly (readonly [start: string, type: string])[] = [
 ];
 
 /**
- * The media type of an image by its bytes, else the given type: clients name every screenshot PNG, and vendors answer 400 to a type that is not
- * the image's ("the image appears to be a image/jpeg image").
+ * The media type of an image by its bytes, or the given type for unknown bytes. Clients name every screenshot PNG, and
+ * vendors answer 400 when the type does not match the image ("the image appears to be a image/jpeg image").
  */
 export function imageTypeOf({ type, base64 }: InlineData): string {
   if (base64.startsWith("UklGR") && Buffer.from(base64.slice(0, 16), "base64").toString("latin1", 8, 12) === "WEBP")
@@ -54,7 +54,7 @@ export function imageTypeOf({ type, base64 }: InlineData): string {
   return known ?? (type === "image/jpg" ? "image/jpeg" : type);
 }
 
-/** Undefined for everything but a data URL in base64 with a media type. */
+/** @returns undefined for everything but a data URL in base64 with a media type */
 export function readDataUrl(url: string): InlineData | undefined {
   const found = parseDataUrl(url);
   if (found === undefined || !found.isBase64 || found.type === "") return undefined;
@@ -62,9 +62,9 @@ export function readDataUrl(url: string): InlineData | undefined {
   return { type, ...(charset !== undefined && { charset }), base64: url.slice(start) };
 }
 
-/** "%PDF" in base64. */
+/** "%PDF" in base64, the start of every PDF. */
 const pdfStart = "JVBER";
 
-/** Clients send the contents of `file_data` as a data URL, and PDFs also as bare base64. Undefined for anything else. */
+/** Reads `file_data`: clients send a data URL, or a PDF as bare base64. @returns undefined for anything else */
 export const readFileData = (data: string): InlineData | undefined =>
   readDataUrl(data) ?? (data.startsWith(pdfStart) ? { type: "application/pdf", base64: data } : undefined);

@@ -4,7 +4,7 @@ import { toPipeTable } from "./pipe-table.ts";
 
 /** The members of a DOM node used here. */
 export interface PageNode {
-  /** 1 for an element, 3 for a text. */
+  /** Type of the node: 1 for an element, 3 for a text. */
   readonly nodeType: number;
   readonly nodeName: string;
   readonly textContent: string | null;
@@ -39,7 +39,7 @@ function isHidden(node: PageNode): boolean {
   );
 }
 
-/** @param base URL for resolving links */
+/** @param base the page's URL, against which links are resolved */
 export function pageToMarkdown(root: PageNode, base: string): string {
   return new Writer(base).blocksOf(root).join("\n\n");
 }
@@ -115,7 +115,7 @@ class Writer {
         .map((cell) => this.blocksOf(cell).join(" ")),
     );
     const filled = rows.filter((cells) => cells.some((cell) => cell !== ""));
-    // A table with one column is layout.
+    // A table with only one column serves for layout, and becomes plain text.
     if (filled.every(({ length }) => length < 2)) return filled.flat();
     return [toPipeTable(filled)];
   }
@@ -163,7 +163,7 @@ function fenced(node: PageNode): string[] {
   return code === "" ? [] : [`${fence}\n${code}\n${fence}`];
 }
 
-/** Rows of a table without the rows of nested tables, which belong to their cell. */
+/** Rows of a table without the rows of nested tables, which belong to a cell. */
 function descendants(node: PageNode, name: string): PageNode[] {
   return childrenOf(node).flatMap((child) => {
     if (!isElement(child) || isHidden(child)) return [];

@@ -12,14 +12,17 @@ const engines = {
   "mistral-ocr": "ocr",
 } as const;
 
-/** The engine for PDFs named in the request. Undefined: a PDF is sent as a file where the endpoint takes files, otherwise as text. */
+/**
+ * The PDF engine named in the request. Undefined when it names none: a PDF is then sent as a file where the endpoint
+ * takes files, otherwise as text.
+ */
 export const findPdfEngine = ({ plugins }: TurnRequest): "native" | "markdown" | "ocr" | undefined =>
   engines[plugins?.fileParser?.pdfEngine as keyof typeof engines];
 
-/** Files are parsed unless the request turns the plugin off. */
+/** Whether files are parsed, as they are unless the request turns the plugin off. */
 export const parsesFiles = ({ plugins }: TurnRequest): boolean => plugins?.fileParser?.enabled !== false;
 
-/** Whether every endpoint gets the text of PDFs. */
+/** Whether every endpoint gets PDFs as text. */
 export const wantsPdfText = (request: TurnRequest): boolean =>
   ["markdown", "ocr"].includes(findPdfEngine(request) ?? "");
 
@@ -34,8 +37,8 @@ export function isParsed(file: FilePart, request: TurnRequest): boolean {
 }
 
 /**
- * Whether the plugin or the tool decides about any file of the request, including files of unreadable kinds: endpoints without support for files
- * are then refused with the path of the file.
+ * Whether the plugin or the tool decides about any file of the request, including unreadable files: an endpoint without
+ * support for files is then refused, and the error names the file's path.
  */
 export function hasParsedFiles(request: TurnRequest): boolean {
   if (!readsFiles(request)) return false;
@@ -44,7 +47,10 @@ export function hasParsedFiles(request: TurnRequest): boolean {
   return false;
 }
 
-/** Whether every endpoint gets the text: the engine asks for text, or guardrails have redacted a document, so its bytes must not be sent any more. */
+/**
+ * Whether every endpoint gets the file as text: the engine asks for text, or guardrails have redacted the document, so
+ * its bytes must not be sent any more.
+ */
 export function isSentAsText(file: FilePart, request: TurnRequest): boolean {
   if (findFileKind(file) === "pdf") return wantsPdfText(request);
   const known = request.files?.get(file.part);

@@ -25,7 +25,7 @@ export function findFiles(input: readonly InputItem[]): readonly FilePart[] {
   return files ?? none;
 }
 
-/** Replaces files by other parts. */
+/** Replaces parts of an input by others. */
 export function replaceParts(input: readonly InputItem[], parts: ReadonlyMap<unknown, object>): InputItem[] {
   const holdsAny = (value: unknown): value is readonly unknown[] =>
     Array.isArray(value) && value.some((part) => parts.has(part));
@@ -43,7 +43,7 @@ export function replaceParts(input: readonly InputItem[], parts: ReadonlyMap<unk
 const isFile = (part: unknown): part is Record<string, unknown> =>
   typeof part === "object" && part !== null && (part as { type?: unknown }).type === "input_file";
 
-/** Undefined for a file given by URL or id: its bytes are elsewhere. */
+/** @returns undefined for a file given by URL or id, without its bytes */
 export function parseFileData({ part }: FilePart): EncodedFile | undefined {
   const data = part["file_data"];
   if (typeof data !== "string" || data === "") return undefined;
@@ -52,7 +52,7 @@ export function parseFileData({ part }: FilePart): EncodedFile | undefined {
 
 const nameOf = ({ part }: FilePart): string => (typeof part["filename"] === "string" ? part["filename"] : "");
 
-/** Readers look for the mark of a PDF in the first 1,024 bytes (ISO 32000-1, annex H, note 13). */
+/** Bytes searched for the mark of a PDF, as by other readers (ISO 32000-1, annex H, note 13). */
 const headBytes = 1_024;
 
 const notRead = /^(audio|video|font)\/|^image\/(?!svg)/;
@@ -77,7 +77,7 @@ const packed = /^application\/(?:zip|gzip|x-.*compressed|msword|vnd\.|epub|x-tar
 const textualName =
   /\.(?:txt|md|markdown|csv|tsv|json|jsonl|ndjson|xml|ya?ml|toml|ini|cfg|conf|env|log|html?|svg|css|sql|rst|tex|srt|vtt|eml|ics|diff|patch|[cm]?[jt]sx?|py|rb|go|rs|java|kt|c|h|cc|cpp|hpp|cs|php|sh|ps1|swift|scala|r|lua|pl|proto|graphql)$/i;
 
-/** Undefined for a file without readable text. */
+/** @returns undefined for a file without readable text */
 export function findFileKind(file: FilePart): FileKind | undefined {
   const enclosed = parseFileData(file);
   if (enclosed === undefined) return undefined;
@@ -87,7 +87,7 @@ export function findFileKind(file: FilePart): FileKind | undefined {
   if (type === "application/pdf" || head.includes("%PDF-")) return "pdf";
   const document = findArchivedKind({ type, name: nameOf(file), head, tail: () => decodeTail(enclosed) });
   if (document !== undefined) return document;
-  // Real sounds, videos and pictures never look like text: a file with the look of text has a wrong type.
+  // Real sounds, videos and pictures never look like text, so a file that does has a wrong media type.
   if (notRead.test(type)) return looksLikeText(head, true) ? "text" : undefined;
   // Invalid base64 counts as text here; decoding it then reports the error.
   if (!isWellFormed(enclosed)) return "text";
@@ -95,13 +95,13 @@ export function findFileKind(file: FilePart): FileKind | undefined {
   return !packed.test(type) && looksLikeText(head, false) ? "text" : undefined;
 }
 
-/** Checks the first bytes only. */
+/** Whether the first bytes of a file are valid base64. */
 const isWellFormed = ({ data, start, isBase64 }: EncodedFile): boolean =>
   !isBase64 || !/[^\w+/=\s-]/.test(data.slice(start, start + headBytes));
 
 /** First bytes of a ZIP archive. */
 const zipMark = Buffer.from("PK\x03\x04");
-/** The list of an archive's parts stands at its end, about a hundred bytes for each. */
+/** Bytes read at the end of an archive, where the list of its parts stands with about a hundred bytes for each. */
 const tailBytes = 65_536;
 
 interface Unopened {
@@ -111,7 +111,10 @@ interface Unopened {
   readonly tail: () => Buffer;
 }
 
-/** The parts of an archive determine its kind, whatever its declared type; their list may be longer than the tail examined here. */
+/**
+ * The kind of an archive by its parts, whatever its declared type. Their list may be longer than the tail examined
+ * here, so type and name count as well.
+ */
 function findArchivedKind({ type, name, head, tail }: Unopened): DocumentKind | undefined {
   const declared = documents.find(([, media, extension]) => media.test(type) || extension.test(name));
   if (!head.subarray(0, zipMark.length).equals(zipMark)) return declared?.[0];
@@ -119,14 +122,14 @@ function findArchivedKind({ type, name, head, tail }: Unopened): DocumentKind | 
   return (documents.find(([, , , mark]) => end.includes(mark)) ?? declared)?.[0];
 }
 
-/** The kind of a fetched document; undefined for anything else. @param type media type in lower case */
+/** @param type media type in lower case @returns the kind of a fetched document; undefined for anything else */
 export function findDocumentKind(bytes: Buffer, type: string): DocumentKind | undefined {
   const head = bytes.subarray(0, headBytes);
   if (type === "application/pdf" || head.includes("%PDF-")) return "pdf";
   return findArchivedKind({ type, name: "", head, tail: () => bytes.subarray(-tailBytes) });
 }
 
-/** Empty for data in percent escapes: no client sends archives in them. */
+/** Decodes the last bytes of a file. Empty for data in percent escapes, since no client sends archives in them. */
 function decodeTail({ data, start, isBase64 }: EncodedFile): Buffer {
   if (!isBase64) return Buffer.alloc(0);
   const length = data.length - start;
@@ -139,7 +142,7 @@ function decodeHead({ data, start, isBase64 }: EncodedFile): Buffer {
   return isBase64 ? Buffer.from(encoded, "base64") : decodePercent(Buffer.from(encoded));
 }
 
-/** The media type for an error message. */
+/** The file's media type for an error message. */
 export const describeFileType = (file: FilePart): string => parseFileData(file)?.type || "unknown";
 
 export const fileUrlOf = ({ part }: FilePart): string => (typeof part["file_url"] === "string" ? part["file_url"] : "");

@@ -1,4 +1,4 @@
-/** Writes a table in Markdown. */
+/** Formats tables in Markdown. */
 
 /** @param rows cells as plain text; the first row is the head */
 export const toPipeTable = (rows: readonly (readonly string[])[]): string =>
@@ -9,7 +9,7 @@ export const toPipeTable = (rows: readonly (readonly string[])[]): string =>
 
 export const toPipeRow = (cells: readonly string[]): string => `| ${cells.map(toCell).join(" | ")} |`;
 
-/** @param columns length of the longest row */
+/** Joins rows already formatted as Markdown. @param columns number of cells in the longest row */
 export const joinPipeRows = ([head = "", ...rest]: readonly string[], columns: number): string =>
   [head, `|${" --- |".repeat(columns)}`, ...rest].join("\n");
 

@@ -1,20 +1,20 @@
-/** Errors of reading a file. */
+/** Errors when a file is read, and the faults made of them. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 
-/** The file itself is at fault; the message completes its path. */
+/** A problem of the file itself. The message continues a sentence that begins with the file's path. */
 export class FileProblem extends Error {
   override readonly name = "FileProblem";
 }
 
-/** Sluice is at fault: no reader process was free, or none could be started. */
+/** A problem of Sluice: no reader process was free, or none could be started. */
 export class FileReadUnavailable extends Error {
   override readonly name = "NotRead";
 }
 
 const retryMs = 1_000;
 
-/** Turns the errors of reading into the client's error; anything else stays as it is. */
+/** Converts an error of reading a file to a fault for the client; other errors are returned unchanged. */
 export function fileFault(error: unknown, path: string): unknown {
   if (error instanceof FileProblem) return invalid(path, error.message);
   if (!(error instanceof FileReadUnavailable)) return error;

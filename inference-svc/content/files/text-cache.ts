@@ -1,9 +1,9 @@
 /** A cache of texts read from files, kept for an hour within some megabytes. The least recently used text is dropped first. */
 
 const maxAgeMs = 3_600_000;
-/** UTF-16 units. */
+/** Maximum UTF-16 units of all cached texts. */
 const maxCharacters = 33_554_432;
-/** Bounds the overhead of many small texts. */
+/** Maximum number of cached texts; bounds the overhead of many small ones. */
 const maxTexts = 4_096;
 
 interface Entry<Value> {

@@ -1,4 +1,4 @@
-/** Reads files: texts in this process, documents in reader processes. The text of a document is cached for the API key of its sender. */
+/** Reads files: texts in this process, documents in reader processes. The text of a document is cached per API key. */
 import { createHash } from "node:crypto";
 import { TimeSlice, type Yielding } from "../../turn/time-slice.ts";
 import type { FilePart, FileReading, FileText } from "../../turn/file-text.ts";
@@ -20,14 +20,15 @@ export class FileReader {
     this.#documents = documents;
   }
 
-  /** @throws FileProblem, FileReadUnavailable; Fault when the turn is over */
+  /** Reads the text of a file. @throws FileProblem, FileReadUnavailable; Fault when the turn is over */
   async read(file: FilePart, scope: Scope): Promise<FileReading> {
     return (await this.#open(file, scope)).reading;
   }
 
   /**
-   * Reads a file, and stores the decoded contents in its part: a text in UTF-8, or the bytes of a document under their true type, so a receiver reads
-   * the same. Undefined for formats not read here, such as pictures and archives.
+   * Reads a file, and replaces its contents in the request by the decoded contents: a text in UTF-8, or the bytes of a
+   * document under their true type, so that a receiver reads the same.
+   * @returns undefined for formats without text, such as pictures and archives
    * @throws FileProblem, FileReadUnavailable; Fault when the turn is over
    */
   async readAsSent(file: FilePart, scope: Scope): Promise<FileReading | undefined> {
@@ -36,7 +37,7 @@ export class FileReader {
       const enclosed = parseFileData(file);
       if (enclosed === undefined) return undefined;
       const bytes = await timeSlice.run(decodeFile(enclosed));
-      // The bytes could be a text in an encoding known only to the receiver.
+      // Bytes of an unknown format could be a text in an encoding known only to the receiver.
       if (!isBinary(bytes, enclosed.type)) throw new FileProblem("it is neither a text nor of a known format");
       file.part["file_data"] = await timeSlice.run(encodeFile(bytes, enclosed));
       return undefined;
@@ -70,7 +71,7 @@ export class FileReader {
   }
 }
 
-/** Bytes before and after a PDF: PDF readers skip them, text readers do not. */
+/** The bytes before and after a PDF in its file: PDF readers skip them, text readers do not. */
 const textsAround = (bytes: Buffer): string[] =>
   [bytes.subarray(0, bytes.indexOf("%PDF-")), bytes.subarray(bytes.lastIndexOf("%%EOF") + "%%EOF".length)]
     .map((outside) => outside.toString("latin1").trim())

@@ -18,7 +18,7 @@ export function* fitsKeywords(schema: JsonObject, value: unknown, check: SchemaC
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** Keywords for combining several schemas. */
+/** Checks the keywords that combine several schemas, such as `allOf`. */
 function* fitsTogether(schema: JsonObject, value: unknown, check: SchemaCheck): Yielding<boolean> {
   const { allOf, anyOf, oneOf, not, if: condition, then = true, else: otherwise = true } = schema;
   for (const each of listOf(allOf)) if (!(yield* check.fits(each, value))) return false;
@@ -29,7 +29,7 @@ function* fitsTogether(schema: JsonObject, value: unknown, check: SchemaCheck): 
   return yield* check.fits((yield* check.fits(condition, value)) ? then : otherwise, value);
 }
 
-/** Number of fitting schemas, counted up to `enough`. */
+/** Counts the schemas that the value fits, up to `enough`. */
 function* count(schemas: readonly unknown[], value: unknown, check: SchemaCheck, enough: number): Yielding<number> {
   let fitting = 0;
   for (const schema of schemas) {
@@ -52,7 +52,7 @@ function* fitsList(schema: JsonObject, value: readonly unknown[], check: SchemaC
   return yield* contains(schema, value, check);
 }
 
-/** Earlier drafts had one keyword for both. */
+/** The schemas of a list's first entries and of its other entries; earlier drafts had one keyword for both. */
 function itemsOf({ prefixItems, items, additionalItems }: JsonObject): {
   readonly first: readonly unknown[];
   readonly rest: unknown;
@@ -102,7 +102,7 @@ function* fitsMember(schema: JsonObject, key: string, value: unknown, check: Sch
   return isKnown || (yield* check.fits(additionalProperties, value));
 }
 
-/** Requirements that depend on the presence of another property. Earlier drafts had one keyword for both kinds. */
+/** Checks requirements that depend on the presence of another property. Earlier drafts had one keyword for both kinds of them. */
 function* fitsDependents(schema: JsonObject, value: JsonObject, check: SchemaCheck): Yielding<boolean> {
   for (const field of ["dependentRequired", "dependentSchemas", "dependencies"]) {
     for (const [key, dependent] of Object.entries(membersOf(schema[field]))) {

@@ -1,10 +1,10 @@
-/** Patterns of a schema, run by the guardrails' engine: any client pattern takes time linear in the text. */
+/** Compiles patterns of a schema for the guardrails' engine, which runs any pattern of a client in time linear in the text. */
 import { type Finder, pieceLengthOf } from "@sluice/proto/lib/pattern/finder.js";
 import { compilePattern } from "@sluice/proto/lib/pattern/pattern.js";
 import { PatternError } from "@sluice/proto/lib/pattern/refusal.js";
 import type { Yielding } from "../../turn/time-slice.ts";
 
-/** Undefined for patterns this engine cannot run, and for patterns matching every text. */
+/** @returns undefined for patterns that the engine cannot run, and for patterns matching every text */
 export function compileFinder(pattern: string): Finder | undefined {
   try {
     return compilePattern(pattern);

@@ -1,7 +1,7 @@
-/** Resolves references within a schema. */
+/** Resolves `$ref` references within a JSON Schema. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 
-/** Undefined for references to other documents, or to nothing. */
+/** @returns undefined for references to other documents, and for references without a target */
 export function resolveReference(root: unknown, reference: string): unknown {
   if (!reference.startsWith("#")) return undefined;
   const pointer = decoded(reference.slice(1));
@@ -26,7 +26,7 @@ const memberOf = (value: unknown, key: string): unknown =>
     ? (value as Readonly<Record<string, unknown>>)[key]
     : undefined;
 
-/** Anchors are defined among the definitions. */
+/** Finds a schema by its anchor among the definitions. */
 function anchored(root: unknown, name: string): unknown {
   if (!isObject(root)) return undefined;
   const definitions = [root["$defs"], root["definitions"]].flatMap((all) => (isObject(all) ? Object.values(all) : []));

@@ -1,12 +1,12 @@
-/** Keywords of JSON Schema for strings and numbers, and its types. */
+/** JSON Schema's keywords for strings and numbers, and its types. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import type { Yielding } from "../../turn/time-slice.ts";
 
-/** A check of a value, passed on by keywords to the parts of the value. */
+/** A schema check under way. Keywords use it to check the parts of their value. */
 export interface SchemaCheck {
   fits(schema: unknown, value: unknown): Yielding<boolean>;
-  /** True for patterns without a linear-time form. */
+  /** Whether the text matches; true for patterns that cannot run in linear time. */
   matches(pattern: string, text: string): Yielding<boolean>;
 }
 
@@ -22,7 +22,7 @@ const types: Readonly<Record<string, (value: unknown) => boolean>> = {
 
 export const isOfType = (name: unknown, value: unknown): boolean => types[String(name)]?.(value) ?? false;
 
-/** A bound other than a number is ignored. */
+/** Whether a size is within both bounds. A bound other than a number is ignored. */
 export const isWithin = (min: unknown, size: number, max: unknown): boolean =>
   !(typeof min === "number" && size < min) && !(typeof max === "number" && size > max);
 
@@ -41,7 +41,7 @@ export function fitsNumber(schema: JsonObject, value: number): boolean {
   const { minimum, maximum, exclusiveMinimum: above, exclusiveMaximum: below, multipleOf: unit } = schema;
   if (!isWithin(minimum, value, maximum)) return false;
   if ((typeof above === "number" && value <= above) || (typeof below === "number" && value >= below)) return false;
-  // Draft 4 used a boolean next to the bound.
+  // In draft 4, `exclusiveMinimum` and `exclusiveMaximum` are booleans about the bound.
   if ((above === true && value === minimum) || (below === true && value === maximum)) return false;
   if (typeof unit !== "number" || unit <= 0) return true;
   const times = value / unit;

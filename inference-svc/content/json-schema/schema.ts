@@ -1,6 +1,6 @@
 /**
- * Checks a value against a JSON Schema: the common part of the drafts since 4, interpreted as in the latest. Patterns run in linear time; others are
- * ignored, and so are formats. Nothing is fetched, and no client text becomes code.
+ * Checks a value against a JSON Schema: the common part of the drafts since 4, interpreted as in the latest. Patterns
+ * that cannot run in linear time are ignored, and so are formats. Nothing is fetched, and no client text becomes code.
  */
 import type { Finder } from "@sluice/proto/lib/pattern/finder.js";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
@@ -14,7 +14,7 @@ export class UncheckableSchema extends Error {
   override readonly name = "Uncheckable";
 }
 
-/** Maximum steps of one check: ten times the needs of the longest answers, a second at worst, interleaved with other work. */
+/** Maximum steps of one check: ten times what the longest answers need. They take a second at worst, interleaved with other work. */
 const maxChecks = 100_000;
 /** Maximum nesting of schemas and values. */
 const maxDepth = 256;
@@ -29,7 +29,7 @@ export class SchemaChecker {
     this.#root = root;
   }
 
-  /** @throws Uncheckable */
+  /** @throws UncheckableSchema */
   *fits(schema: unknown, value: unknown): Yielding<boolean> {
     if (typeof schema === "boolean") return schema;
     if (!isObject(schema)) throw new UncheckableSchema();
@@ -48,7 +48,7 @@ export class SchemaChecker {
     return yield* this.fits(schema, value);
   }
 
-  /** A pattern without a linear-time form matches everything. */
+  /** Whether the text matches; a pattern without a linear-time form matches everything. */
   *matches(pattern: string, text: string): Yielding<boolean> {
     if (!this.#finders.has(pattern)) this.#finders.set(pattern, compileFinder(pattern));
     const finder = this.#finders.get(pattern);

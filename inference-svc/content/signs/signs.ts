@@ -1,18 +1,18 @@
 /**
- * Reads characters as people and models do: as nothing, as a Latin letter or digit in another style or script, or unchanged. One table of Unicode
- * properties serves requests, answers, judges and rules in words.
+ * Replaces characters by what people and models read in them: nothing, a Latin letter or digit, or the character
+ * itself. One table of Unicode properties serves requests, answers, judges and alignment rules.
  *
- * The table is generated instead of using the regular expressions of the running Node: those have neither styles nor digit values, and an older Node would
- * miss letters that a newer Node in the same installation recognizes.
+ * The table is generated instead of using the regular expressions of the running Node: those have neither styles nor
+ * digit values, and an older Node would miss letters that a newer Node in the same installation recognizes.
  */
 import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 import { runs } from "./gen/table.ts";
 
-/** Kinds of the table; every other kind is the ASCII code of a letter or digit. */
+/** Kinds of characters in the table; every other kind is the ASCII code of a letter or digit. */
 const asItIs = 0;
 const unassigned = 2;
 
-/** Kind of each code point; 1.1 MB. */
+/** The kind of each code point; the array takes 1.1 MB. */
 const kinds = new Uint8Array(0x110000);
 let at = 0;
 for (const run of runs.split(",")) {
@@ -23,13 +23,14 @@ for (const run of runs.split(",")) {
   at += length;
 }
 
-/** A Node with a newer Unicode version may know characters missing from the table. */
+/** Whether a code point is a visible character. A Node with a newer Unicode version may know characters missing from the table. */
 const isShown = (code: number): boolean =>
   !/^[\p{C}\p{Default_Ignorable_Code_Point}]$/u.test(String.fromCodePoint(code));
 
 /**
- * The text in plain letters and digits, without invisible characters: controls except tabs and line breaks, formats, private use, unassigned characters,
- * lone surrogates, and lines and frames over letters. Tags count as invisible.
+ * The text in plain letters and digits, without invisible characters: controls except tabs and line breaks, formats,
+ * private use, unassigned characters, lone surrogates, and combining lines and frames over letters. Unicode tag
+ * characters count as invisible.
  */
 export function toPlainCharacters(text: string): string {
   const { length } = text;
@@ -49,5 +50,5 @@ export function toPlainCharacters(text: string): string {
   return from === 0 ? text : plain + text.slice(from);
 }
 
-/** The text in plain signs, with NFKC applied: full width, ligatures and styled letters become plain letters. */
+/** The text in plain letters and digits after NFKC: full-width characters, ligatures and styled letters become plain letters. */
 export const normalizeCharacters = (text: string): string => toPlainCharacters(text).normalize("NFKC");

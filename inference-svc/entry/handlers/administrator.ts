@@ -1,4 +1,4 @@
-/** Requires a management key, for calls of administrators to this service. */
+/** Requires a management key, for administrators' calls to inference-svc. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { KeyKind } from "@sluice/proto/lib/ids/key.js";
@@ -11,7 +11,7 @@ export interface AdministratorDeps {
   readonly token: ServiceToken;
 }
 
-/** @throws Fault UNAUTHENTICATED, PERMISSION_DENIED, UNAVAILABLE */
+/** @throws Fault UNAUTHENTICATED, PERMISSION_DENIED for other keys, UNAVAILABLE */
 export async function requireManager({ access, token }: AdministratorDeps, headers: Headers): Promise<Caller> {
   const { caller } = await access.resolve(callerKeyHash(headers, token));
   if (!caller) throw invalidKey();

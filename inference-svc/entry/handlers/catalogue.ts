@@ -1,4 +1,4 @@
-/** The catalogue, for clients with an API key and for Sluice's gateways, and the left-out providers, for administrators. */
+/** Lists the catalogue, for clients with an API key and for Sluice's gateways, and the left-out providers, for administrators. */
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
@@ -61,11 +61,14 @@ export const catalogueHandlers = (deps: CatalogueDeps): CatalogueHandlers => ({
   },
 });
 
-/** Answers never quote a package's error, because it names folders of the machine. */
+/**
+ * The reason for leaving out a provider, as shown to clients. An error from an AI SDK package is not quoted, because it
+ * names folders of the machine.
+ */
 const shownReason = (left: LeftOut): string =>
   left.problem === undefined ? leftOutReason(left) : "its package cannot be loaded; the log says why";
 
-/** Longer than any slug of a catalogue; the rest of a longer slug is not repeated in the error. */
+/** Maximum characters of a slug that an error repeats, more than any slug of a catalogue has. */
 const shownCharacters = 256;
 
 const modelNotFound = (slug: string): Fault =>
@@ -74,8 +77,8 @@ const modelNotFound = (slug: string): Fault =>
   });
 
 /**
- * The permissions of the key that reads a list; undefined for everything. Sluice's gateways have already counted the request; requests of other clients
- * count towards their key's limits.
+ * The permissions of the key with which a client reads a list; undefined for gateways, which read everything. Sluice's
+ * gateways have already counted the request; requests of other clients count towards their key's limits.
  * @throws Fault UNAUTHENTICATED, RATE_LIMITED
  */
 async function requireReader(

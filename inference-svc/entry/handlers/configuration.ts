@@ -1,4 +1,4 @@
-/** FindConfigRefusal: whether this process rejected the configuration file, for the console. */
+/** FindConfigRefusal: tells the console whether this process rejected the changed configuration file. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { ConfigRefusal } from "@sluice/proto/gen/sluice/common/v1/configuration_pb.js";

@@ -1,4 +1,4 @@
-/** Providers as they are configured, in the file and in the database, and changes of those in the database. For management keys of the account. */
+/** Lists the providers of the configuration file and of the database, and changes those of the database. For management keys of the account. */
 import { create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
 import type { ServiceImpl } from "@connectrpc/connect";
@@ -33,7 +33,7 @@ import { type AdministratorDeps, requireManager } from "./administrator.ts";
 export interface ConfiguredProvidersDeps extends AdministratorDeps {
   readonly config: CurrentConfig;
   readonly stored: StoredProviders;
-  /** Providers of the file that are not in force. */
+  /** Providers of the file that are left out, such as for a missing variable. */
   readonly leftOut: () => readonly LeftOut[];
   /** Connection to admin-svc. */
   readonly admin: Client;
@@ -44,14 +44,14 @@ type Handlers = Pick<
   "listConfiguredProviders" | "createProvider" | "updateProvider" | "deleteProvider"
 >;
 
-/** Time limit of a change, equal to that of other records: a second for the processes, the rest for the database. */
+/** Time limit of a change in milliseconds, equal to the limit of other records: a second for the processes, the rest for the database. */
 const timeoutMs = 10_000;
 const maxKeys = 100;
 const maxKeyLength = 8_192;
-/** A shorter key would be mostly shown. */
+/** Minimum length of a key of which the last characters are shown; they would be most of a shorter key. */
 const minKeyToShow = 12;
 const endLength = 4;
-/** Problem of a provider whose stored state this process has not read. */
+/** Problem of a provider whose new state this process could not read yet. */
 const notYetInForce = "stored, and not yet in force in this process, which cannot read it";
 const idForm = /^[A-Za-z0-9][\w.-]{0,99}$/;
 
@@ -90,7 +90,7 @@ export const configuredProvidersHandlers = (deps: ConfiguredProvidersDeps): Hand
   },
 });
 
-/** @returns the metadata of a call of admin-svc on behalf of the same key and person. @throws Fault */
+/** @returns headers for a call of admin-svc on behalf of the same key and person @throws Fault */
 async function requireAccount(deps: ConfiguredProvidersDeps, calling: Calling) {
   const { requestHeader: headers } = calling;
   const { account, keyHash } = await requireManager(deps, headers);
@@ -111,7 +111,7 @@ async function requireAccount(deps: ConfiguredProvidersDeps, calling: Calling) {
   });
 }
 
-/** @throws Fault INVALID_REQUEST */
+/** Parses a body. @throws Fault INVALID_REQUEST */
 function parse(bytes: Uint8Array): JsonObject {
   let value: unknown;
   try {
@@ -126,20 +126,26 @@ function parse(bytes: Uint8Array): JsonObject {
 interface ChangedProvider {
   readonly id: string;
   readonly settings: JsonObject;
-  /** Revision to replace; 0 for a new provider. */
+  /** Revision of the stored provider to replace; 0 for a new provider. */
   readonly revision: bigint;
-  /** The keys as they are stored, when they do not change. */
+  /** The keys as they are stored, encrypted, when the change leaves them as they are. */
   readonly sealedKeys?: string | undefined;
 }
 
-/** Keys can be written, not read: a change without them must not send them to another server. @throws Fault INVALID_REQUEST */
+/**
+ * Refuses another address without new keys. Keys can be written, not read: such a change would send the stored keys to
+ * another server. @throws Fault INVALID_REQUEST
+ */
 function requireSameDestination({ id, isOpen, settings: before }: OpenedProvider, settings: JsonObject): void {
   if (!isOpen) throw invalid("api_keys", otherSecret);
   if (destinationOf({ id, settings: before }) === destinationOf({ id, settings })) return;
   throw invalid("api_keys", "required with another address, vendor or format: stored keys are not sent elsewhere");
 }
 
-/** Checks, encrypts and stores. admin-svc answers once it is in force in every process that the policy watch reaches. @throws Fault */
+/**
+ * Checks, encrypts and stores a provider. admin-svc answers once the change is in effect in every process that the
+ * policy watch reaches. @throws Fault
+ */
 async function store(
   { admin, stored }: ConfiguredProvidersDeps,
   headers: ReturnType<typeof serviceMetadata>,
@@ -160,7 +166,7 @@ async function store(
   return row;
 }
 
-/** @throws Fault INVALID_REQUEST */
+/** Checks the list of API keys. @throws Fault INVALID_REQUEST */
 function requireKeys(given: unknown): string[] {
   const isKey = (key: unknown) => typeof key === "string" && key !== "" && key.length <= maxKeyLength;
   if (!Array.isArray(given) || given.length > maxKeys || !given.every(isKey))
@@ -168,7 +174,7 @@ function requireKeys(given: unknown): string[] {
   return given as string[];
 }
 
-/** The problem as a fault that names its field. */
+/** Converts a problem to a fault that names its field. */
 function refusal(problem: string, keys: readonly string[]): Fault {
   if (problem === namedInFile) return invalid("id", problem);
   const text = keys.reduce((left, key) => left.replaceAll(key, "***"), problem);
@@ -176,7 +182,7 @@ function refusal(problem: string, keys: readonly string[]): Fault {
   return invalid(path, message);
 }
 
-/** @throws Fault NOT_FOUND */
+/** Finds a provider of the database. @throws Fault NOT_FOUND */
 function requireStored({ stored }: ConfiguredProvidersDeps, id: string) {
   const found = stored.all.find((each) => each.id === id);
   if (!found) throw new Fault(FaultReason.NOT_FOUND, "No provider in the database has this id");
@@ -198,7 +204,7 @@ function listConfigured(deps: ConfiguredProvidersDeps): ConfiguredProvider[] {
   return [...ofFile, ...deps.stored.all.map(({ row }) => ofDatabase(deps, row))];
 }
 
-/** @param row of the list, or as admin-svc has just stored it */
+/** @param row a row of the list, or as admin-svc has just stored it */
 function ofDatabase(deps: ConfiguredProvidersDeps, row: StoredProvider): ConfiguredProvider {
   const { id, settingsJson, keyEnds, createdAt, updatedAt } = row;
   const isRead = deps.stored.all.some((each) => each.id === id && each.row.revision === row.revision);
@@ -219,7 +225,7 @@ function problemOrModels({ config }: ConfiguredProvidersDeps, id: string, proble
   return { models: config.catalog.models.filter(isServed).length };
 }
 
-/** The settings of a provider of the file that hold no secret; its address without what may be one. */
+/** The settings of the file's provider that hold no secret; the address is shown without parts that may be secret. */
 function shownOfFile({ name, dialect, base_url: url, vendor, region }: ProviderSettings): JsonObject {
   const address = url === undefined ? undefined : new URL(url);
   return {

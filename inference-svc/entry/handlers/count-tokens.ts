@@ -1,4 +1,7 @@
-/** CountTokens: the length of a prompt, for clients with an API key and for Sluice's gateways. It opens no turn and calls no provider. */
+/**
+ * CountTokens: counts the tokens of a prompt, for clients with an API key and for Sluice's gateways. No turn is opened
+ * and no provider called.
+ */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
@@ -33,7 +36,7 @@ export interface CountTokensDeps {
   readonly token: ServiceToken;
   readonly budget: ByteBudget;
   readonly parse: RequestParser["parse"];
-  /** Replaced by a reload. */
+  /** The current configuration; a reload replaces its members. */
   readonly config: Pick<CurrentConfig, "catalog" | "file">;
 }
 
@@ -69,7 +72,7 @@ export const countTokensHandler =
     }
   };
 
-/** Slugs of routers are not in the catalogue. @throws Fault as a turn does for a model that cannot answer it */
+/** Checks the models of the request. Slugs of routers are not in the catalogue. @throws Fault as a turn does for models that cannot answer it */
 function checkModels(catalog: Catalog, { models }: TurnRequest, permissions: Permissions | undefined): void {
   const slugs = models.filter((slug) => !isModelChoiceSlug(slug));
   const found = findModels(catalog, { models: slugs.map((slug) => withoutOnline(slug, catalog)) });

@@ -33,7 +33,8 @@ async function foldTurn({ turn, batches }: RunningTurn, request: RunTurnRequest,
   let object: ResponseObject | undefined;
   try {
     for await (const events of batches) {
-      // The first events show that the engine accepted the request: its JSON texts are valid and can be repeated.
+      // The engine has accepted the request when its first events arrive: its JSON texts are then valid and can be
+      // repeated.
       object ??= new ResponseObject(turn.identify(request, echoOf(request, compat), compat.emit_metadata_alias));
       for (const { event } of events) object.apply(event);
     }

@@ -7,13 +7,13 @@ import { Admission, type Limiter } from "@sluice/proto/lib/limits/limiter.js";
 import { invalidKey } from "@sluice/proto/lib/rpc/caller.js";
 
 export interface DirectAdmission {
-  /** The key with its policy. */
+  /** The resolved key with its policy. */
   readonly caller: Caller;
   readonly admission: Admission;
 }
 
 /**
- * @param responseHeader receives the rate limit headers
+ * Admits a call. @param responseHeader receives the rate limit headers
  * @throws Fault UNAUTHENTICATED, RATE_LIMITED, UNAVAILABLE
  */
 export async function admitDirectly(

@@ -28,7 +28,7 @@ export interface DirectTurnDeps extends DirectRefusals {
   readonly pressure: Pick<Pressure, "refuses">;
   readonly config: TimeLimits & { readonly file: Pick<ConfigFile, "compat"> };
   readonly token: ServiceToken;
-  /** Called before anything is sent to a client: everything a client learns must already be on record. */
+  /** Called before anything is sent to a client, to write what it will learn to the ledger first. */
   readonly beforeSending: () => void;
 }
 
@@ -38,15 +38,15 @@ export interface DirectCall {
   readonly context: HandlerContext;
 }
 
-/** A turn for an admitted call. */
+/** An admitted call of a turn. */
 export interface AdmittedTurn {
   readonly turn: DirectTurn;
   readonly open: (listener: TurnListener) => TurnControl;
-  /** Returns the call's share of its limits. Further calls have no effect. @param left whether it ended before the turn */
+  /** Ends the call's use of its concurrency limits; repeated calls have no effect. @param left whether the call ended before the turn */
   readonly leave: (left: boolean) => void;
 }
 
-/** The facts about a turn for its callers. */
+/** Identifies a turn for the calls that share it. */
 export class DirectTurn {
   readonly generationId = newId("gen-");
   readonly #createdAt = seconds();
@@ -57,14 +57,14 @@ export class DirectTurn {
     this.key = key;
   }
 
-  /** The response object of the turn, equal at every call. */
+  /** Ids and echoed settings of the turn's response object, equal at every call. */
   identify(request: RunTurnRequest, echo: Echo, metadataAlias: string | null): ResponseIdentity {
     this.#identity ??= identifyResponse(request, echo, metadataAlias, this.#createdAt);
     return this.#identity;
   }
 }
 
-/** Admits the only or the first call of a turn. @throws Fault UNAUTHENTICATED, RATE_LIMITED, UNAVAILABLE */
+/** Admits a single call, or the first of several calls that share a turn. @throws Fault UNAUTHENTICATED, RATE_LIMITED, UNAVAILABLE */
 export async function admitTurn(deps: DirectTurnDeps, call: DirectCall, limitMs: number): Promise<AdmittedTurn> {
   const { caller, admission } = await admitDirectly(deps, call.keyHash, call.context.responseHeader);
   const turn = new DirectTurn(caller);

@@ -16,7 +16,7 @@ export interface RequestedTurn {
   readonly context: HandlerContext;
 }
 
-/** @param error a Fault, or an error of the process */
+/** @param error the refusal as a Fault, or an unexpected error */
 export function recordRefusal(
   { turns }: DirectRefusals,
   { keyHash, request, context }: RequestedTurn,

@@ -1,4 +1,4 @@
-/** Admits a call without a gateway, and passes it the events of its turn as it pulls them. */
+/** Opens turns for calls without a gateway; such a call pulls the events of its turn. */
 import {
   RunTurnRequestSchema,
   type RunTurnRequest,
@@ -19,11 +19,11 @@ import { timeLimitMs } from "./time-limit.ts";
 
 export interface RunningTurn {
   readonly turn: DirectTurn;
-  /** The events of each batch, to be read once. @throws Fault of the turn, or the abort reason of the caller */
+  /** The events of each batch; can be iterated once. @throws Fault of the turn, or the abort reason of the caller */
   readonly batches: AsyncIterable<readonly TurnEvent[]>;
 }
 
-/** The turn runs while its batches are read. @throws Fault of a refused call */
+/** Opens a turn, which runs while its batches are read. @throws Fault of a refused call */
 export async function openTurnWithoutGateway(
   deps: SharedTurnDeps,
   request: RunTurnRequest,
@@ -63,7 +63,8 @@ async function* readTurn(
   { signal }: HandlerContext,
 ): AsyncGenerator<readonly TurnEvent[], void, undefined> {
   const reader = new PulledTurn();
-  // The adapter may wait forever for room on a closed socket and never pull the next batch: then nothing else ends the turn.
+  // The RPC adapter may wait forever for room on a closed socket and never pull the next batch: then only this ends the
+  // turn.
   const abandon = () => {
     reader.end(signal.reason);
     reader.cancel();

@@ -1,4 +1,7 @@
-/** DryRun and DryRunEmbed: the result of a request without calling a provider, for clients with an API key and for Sluice's gateways. */
+/**
+ * DryRun and DryRunEmbed: show what would happen to a request, without calling a provider. For clients with an API key
+ * and for Sluice's gateways.
+ */
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { EmbedRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/embed_pb.js";
@@ -60,7 +63,10 @@ export const dryRunEmbedHandler =
 
 type Call = Pick<HandlerContext, "requestHeader" | "responseHeader">;
 
-/** A gateway has already checked the scalars, scanned the JSON texts and counted the request; other clients are not trusted to have done so. */
+/**
+ * Whether the call comes from a gateway, which has already checked the scalars, scanned the JSON texts and counted the
+ * request. Other clients are not trusted to have done so.
+ */
 const isFromGateway = ({ token }: DryRunDeps, { requestHeader }: Call): boolean =>
   isServiceToken(requestHeader.get(serviceTokenHeader), token);
 

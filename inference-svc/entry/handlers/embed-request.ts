@@ -1,4 +1,4 @@
-/** Parses embeddings requests, for calls and for their dry runs. */
+/** Parses embeddings requests, both to run them and for their dry runs. */
 import { create } from "@bufbuild/protobuf";
 import { embeddingsRequest } from "@sluice/proto/contract/request/embeddings.js";
 import { preferencesJson } from "@sluice/proto/contract/request/preferences.js";
@@ -29,7 +29,7 @@ export function checkEmbedRequest(request: EmbedRequest): void {
   problems.throwIfAny();
 }
 
-/** The fields common to all requests: for admission, the receipt and the log line. */
+/** The fields of an embeddings request that all requests have in common: for admission, the receipt and the log line. */
 export const toEmbedTurn = ({
   model,
   inputJson,
@@ -48,7 +48,7 @@ export const toEmbedTurn = ({
     ...(user !== undefined && { user }),
   });
 
-/** Parses the original request: the engine's copy has only the common fields. */
+/** A parser of the original embeddings request: the engine's copy has only the common fields. */
 export const embedParser =
   (request: EmbedRequest, config: Pick<CurrentConfig, "catalog">): Pipeline["parse"] =>
   (_, { scanned }, { workspaceId }) =>

@@ -1,4 +1,4 @@
-/** Embed: the vectors of texts, for clients with an API key and for Sluice's gateways. */
+/** Embed: computes the vectors of texts, for clients with an API key and for Sluice's gateways. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
@@ -90,13 +90,13 @@ export const embedHandler =
     }
   };
 
-/** Collects the vectors and the end of one call. */
+/** Receives the events of one embeddings call, and collects its vectors. */
 class EmbedCall implements EngineTurn {
   readonly #abort = new TurnAbort();
   readonly #model: string;
   readonly #generationId: string;
   #vectors: readonly string[] = [];
-  /** Events of the contract: the start, and the end with usage and receipt. */
+  /** Events received: the start, and the end with usage and receipt. */
   readonly events: WireBatch["events"] = [];
 
   constructor({ model }: EmbedRequest, generationId: string) {
@@ -140,7 +140,7 @@ class EmbedCall implements EngineTurn {
   }
 }
 
-/** The answer without its vectors, for which the contract has no event. */
+/** Takes the vectors out of an answer, because the contract has no event for them. */
 class VectorsTaken extends ForwardedAnswer {
   readonly #take: (vectors: readonly string[]) => void;
 

@@ -69,7 +69,7 @@ export class InferenceHandlers {
   /** Opens a session to a gateway of this process. */
   readonly connectHere: Connect;
 
-  /** Asks the clients of all sessions to open no more turns; each client ends its session after its last turn. */
+  /** Tells the gateways of all sessions to open no more turns; each gateway ends its session after its last turn. */
   drain(): void {
     this.#sessions.drain();
   }

@@ -1,4 +1,4 @@
-/** FindLocalServers: servers of models on the machine of this process. Several calls at once share one search. */
+/** FindLocalServers: finds model servers on the machine of this process. Concurrent calls share one search. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
@@ -39,7 +39,7 @@ export function findLocalServersHandler(
 
 const loopback = new Set(["127.0.0.1", "localhost", "[::1]"]);
 
-/** The provider with this port of the machine, however its address names the machine. */
+/** The configured provider at this port of the machine, by whatever name its address calls the machine. */
 function providerAt({ file }: CurrentConfig, address: string): string | undefined {
   const { port } = new URL(address);
   const isThere = (given: string | undefined): boolean => {

@@ -1,4 +1,4 @@
-/** ListOpenTurns and EndTurn: the running turns of this process, for the console. */
+/** ListOpenTurns and EndTurn: list and end the running turns of this process, for the console. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {

@@ -1,4 +1,4 @@
-/** Lets a call pull the events of a turn, one batch at a time: the next batch waits until the last is processed. */
+/** Lets a caller pull the events of a turn one batch at a time: the engine waits with the next batch until the last one is processed. */
 import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { TurnControl, TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
@@ -10,13 +10,13 @@ export class PulledTurn implements TurnListener {
   #isOver = false;
   #failure: unknown;
 
-  /** @param open opens the turn for this listener */
+  /** @param open opens the turn, with this object as its listener */
   start(open: (listener: TurnListener) => TurnControl): void {
     this.#control = open(this);
   }
 
   events(events: readonly TurnEvent[]): void {
-    // The usage before a failure is added to a batch not yet taken, instead of waiting for the reader.
+    // The usage that precedes a failure joins a batch not yet taken, instead of waiting for the reader.
     this.#events = this.#events ? [...this.#events, ...events] : events;
     this.#control?.pause();
     this.#wake();
@@ -30,7 +30,7 @@ export class PulledTurn implements TurnListener {
     this.end(fault);
   }
 
-  /** Ends the reader after the waiting batches. @param failure error for the reader; undefined after an answer */
+  /** Ends the iteration after the waiting batches. @param failure error thrown to the reader; undefined after an answer */
   end(failure: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -42,7 +42,7 @@ export class PulledTurn implements TurnListener {
     this.#control?.cancel();
   }
 
-  /** @throws the failure of the turn */
+  /** Yields the batches of the turn. @throws the failure of the turn */
   async *[Symbol.asyncIterator](): AsyncGenerator<readonly TurnEvent[], void, undefined> {
     for (;;) {
       const events = this.#events;

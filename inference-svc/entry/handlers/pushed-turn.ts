@@ -1,4 +1,4 @@
-/** Pushes a turn of the engine to a listener, which can pause and cancel it. */
+/** Runs a turn in the engine and pushes its events to a listener, which can pause and cancel the turn. */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { TurnControl, TurnListener } from "@sluice/proto/lib/lane/turn-listener.js";
 import { TurnAbort, type TurnSignal } from "../../turn/signal.ts";
@@ -20,7 +20,7 @@ export class PushedTurn implements EngineTurn, TurnControl {
   /** @param run runs this turn in the engine @param limitMs time limit of the turn */
   start(run: (turn: EngineTurn) => Promise<void>, limitMs: number): void {
     const timer = setTimeout(() => this.cancel(deadlineExceeded()), limitMs);
-    // The listener needs this control before the first event, since it may pause at that event.
+    // The listener must have this object before the first event, since it may pause at that event.
     queueMicrotask(() => {
       run(this)
         .then(this.#ended, this.#failed)
@@ -54,7 +54,7 @@ export class PushedTurn implements EngineTurn, TurnControl {
     this.#release();
   }
 
-  /** @param reason a Fault is the failure of the turn; anything else means nobody listens any more */
+  /** Cancels the turn. @param reason a Fault fails the turn; anything else means that nobody listens any more */
   cancel(reason: unknown = turnEndedReason): void {
     if (!(reason instanceof Fault)) this.#hasLeft = true;
     this.#abort.abort(reason);

@@ -1,4 +1,4 @@
-/** RecordRefusals: turns refused by a gateway, for the spool of this process. */
+/** RecordRefusals: writes turns refused by a gateway to the spool of this process. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
@@ -13,7 +13,7 @@ import type { Ledger } from "../../models/ledger/ledger.ts";
 export interface RecordRefusalsDeps {
   readonly ledger: Pick<Ledger, "recordTurn" | "hasRoom">;
   readonly token: ServiceToken;
-  /** Called before anything is sent to a client: everything a client learns must already be on record. */
+  /** Called before anything is sent to a client, to write what it will learn to the ledger first. */
   readonly beforeSending: () => void;
 }
 

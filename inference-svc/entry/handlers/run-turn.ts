@@ -1,4 +1,4 @@
-/** RunTurn: the events of one turn, for a caller without a gateway. */
+/** RunTurn: streams the events of one turn to a caller without a gateway. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {

@@ -1,4 +1,4 @@
-/** Checks the scalars of a protobuf turn against the limits of the JSON form. */
+/** Checks the scalar fields of a protobuf turn against the limits of the JSON API. */
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Problems } from "@sluice/proto/lib/validation/problems.js";
 import type { Shape } from "@sluice/proto/lib/validation/shape.js";
@@ -11,7 +11,7 @@ import { verbosity } from "@sluice/proto/contract/request/settings.js";
 
 type Scalar = Exclude<keyof RunTurnRequest, `${string}Json` | `$${string}`>;
 
-/** Fields other than parameters, with their names in the JSON form. Fields missing here have no limit beyond their type. */
+/** Checked fields other than parameters, with their names in the JSON form. Fields missing from the list have no limit beyond their type. */
 const names = {
   model: "model",
   models: "models",
@@ -37,12 +37,12 @@ const table = Object.entries(names).map(([field, name]) => ({
   shape: shapeOf(name),
 }));
 
-/** Adds a problem for each wrong field, under its path in the JSON form. */
+/** Adds a problem for each invalid field, with the path of the field in the JSON form. */
 export function checkScalars(request: RunTurnRequest, problems: Problems): void {
   requestShape.rules.also?.(together(request), "", problems);
   for (const { field, name, shape } of table) {
     const value = request[field];
-    // An empty string stands for an unset field; in other fields it violates no limit.
+    // An empty string stands for an unset field here; in fields where it is a value, it violates no limit.
     if (value !== undefined && value !== "") shape.check(value, name, problems);
   }
   for (const { field, name, form, shape } of parameterList) {
@@ -58,7 +58,7 @@ export function checkScalars(request: RunTurnRequest, problems: Problems): void 
   if (request.plugins.length > 0) checkPlugins(request.plugins, problems);
 }
 
-/** Fields whose checks depend on other fields. */
+/** Fields that must be checked together, because their limits depend on each other. */
 const together = ({ model, models, maxToolCalls, stopServerToolsWhenJson: stop }: RunTurnRequest) => ({
   model,
   models,
@@ -66,7 +66,7 @@ const together = ({ model, models, maxToolCalls, stopServerToolsWhenJson: stop }
   stop_server_tools_when: stop.length > 0 ? stop : undefined,
 });
 
-/** Reports plugins of a later build; all other plugins are checked only when there are none. */
+/** Reports plugins unknown to this build. Other checks of plugins run only when all are known. */
 function checkPlugins(messages: RunTurnRequest["plugins"], problems: Problems): void {
   const plugins = messages.map(pluginJson);
   const unknown = plugins.flatMap((plugin, index) => (plugin ? [] : [index]));

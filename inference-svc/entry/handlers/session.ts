@@ -1,4 +1,4 @@
-/** Session: one stream for many turns of one of Sluice's gateways. */
+/** Session: serves one stream with many turns of one of Sluice's gateways. */
 import type { ServerHttp2Stream } from "node:http2";
 import type { Open, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
@@ -21,10 +21,10 @@ export interface SessionDeps {
   readonly pipeline: Pipeline;
   readonly config: TimeLimits;
   readonly log: Pick<Logger, "error" | "warn">;
-  /** Name of this process in the hello to gateways. */
+  /** Name of this process in the hello message to gateways. */
   readonly instance: string;
   readonly hindrances: Pick<Hindrances, "current" | "onChange">;
-  /** Called before anything is sent to a client: everything a client learns must already be on record. */
+  /** Called before anything is sent to a client, to write what it will learn to the ledger first. */
   readonly beforeSending: () => void;
 }
 
@@ -44,13 +44,13 @@ export class SessionHandler implements TurnRunner {
     });
   }
 
-  /** Asks every client to open no more turns. */
+  /** Tells every gateway to open no more turns. */
   drain(): void {
     this.#draining = true;
     for (const lane of this.#lanes) lane.drain();
   }
 
-  /** Serves a stream of an authenticated client. */
+  /** Serves the stream of an authenticated gateway. */
   readonly serve = (stream: ServerHttp2Stream): void => {
     const session = new Session(stream, this.#deps, this.#openLane);
     stream.once("close", () => this.#lanes.delete(session.lane));
@@ -91,13 +91,13 @@ export class SessionHandler implements TurnRunner {
   }
 }
 
-/** A stream and its lane. */
+/** The stream of one gateway, and its lane. */
 class Session implements MessageSink, ServerStreamListener {
   readonly #stream: ServerStream;
   readonly #deps: StreamDeps;
   readonly lane: ServerLane;
 
-  /** @param openLane the lane sends its hello at once */
+  /** @param openLane opens the lane, which sends its hello at once */
   constructor(stream: ServerHttp2Stream, deps: StreamDeps, openLane: (messages: MessageSink) => ServerLane) {
     this.#deps = deps;
     this.#stream = new ServerStream(stream, maxMessageBytes, this);

@@ -1,4 +1,4 @@
-/** Admits calls with an idempotency key: equal concurrent calls share one turn, like HTTP requests at a gateway. */
+/** Admits calls with an idempotency key: equal concurrent calls share one turn, as HTTP requests at a gateway do. */
 import { createHash } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
@@ -20,7 +20,7 @@ const tooSlow = (): Fault =>
     shouldRetry: false,
   });
 
-/** Joins the running turn with this idempotency key, or prepares one. @throws Fault */
+/** Joins the running turn with this idempotency key, or prepares a new one. @throws Fault */
 export async function admitSharedTurn(
   deps: SharedTurnDeps,
   call: DirectCall,
@@ -39,7 +39,7 @@ export async function admitSharedTurn(
   }
 }
 
-/** Joins a running turn. The call counts towards the rate limit, and opens no turn. */
+/** Lets a call join a running turn. It counts towards the rate limit, but opens no turn. */
 async function join(deps: SharedTurnDeps, generation: Generation<DirectTurn>, call: DirectCall): Promise<DirectTurn> {
   const { caller } = await admitDirectly(deps, call.keyHash, call.context.responseHeader, sharedTurnUse);
   return generation.prepared(fingerprintOf(call), caller);
@@ -48,7 +48,7 @@ async function join(deps: SharedTurnDeps, generation: Generation<DirectTurn>, ca
 async function lead(deps: SharedTurnDeps, generation: Generation<DirectTurn>, call: DirectCall): Promise<DirectTurn> {
   let admitted: AdmittedTurn | undefined;
   try {
-    // Each caller leaves at its own deadline; the turn goes on for the others.
+    // Each call ends at its own deadline; the turn goes on for the others.
     admitted = await admitTurn(deps, call, timeLimitMs(deps.config, call.request));
     generation.read(fingerprintOf(call));
     generation.opened(admitted.turn, admitted.open, { settled: admitted.leave });
@@ -60,7 +60,7 @@ async function lead(deps: SharedTurnDeps, generation: Generation<DirectTurn>, ca
   }
 }
 
-/** A hash of everything that affects the answer. */
+/** A hash of everything in a call that affects the answer. */
 const fingerprintOf = ({ request, context }: DirectCall): string =>
   createHash("sha256")
     .update(`${context.method.name}:`)

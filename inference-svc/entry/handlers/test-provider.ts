@@ -1,4 +1,4 @@
-/** TestProvider: one tiny request to a provider; tests of the same provider run one at a time. */
+/** TestProvider: sends one tiny request to a provider. Tests of the same provider run one at a time. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
@@ -17,7 +17,7 @@ export interface TestProviderDeps extends AdministratorDeps, Pick<TryOptions, "v
 }
 
 const limitMs = 30_000;
-/** Longest name of a model; a slug is shorter. */
+/** Maximum length of a model name; every slug is shorter. */
 const maxModelLength = 256;
 
 export function testProviderHandler(deps: TestProviderDeps): ServiceImpl<typeof InferenceService>["testProvider"] {
@@ -39,7 +39,7 @@ export function testProviderHandler(deps: TestProviderDeps): ServiceImpl<typeof 
     if (running.has(providerId)) throw isRunning();
     running.add(providerId);
     try {
-      // Answers do not contain a provider's address; its id is enough.
+      // The result names the provider by its id, never by its address.
       return responseOf(await tryProvider(settings, target, { ...deps, host: providerId, limitMs }));
     } finally {
       running.delete(providerId);

@@ -1,4 +1,4 @@
-/** TryGuardrail: the effect of a guardrail on a text. The text appears only in the answer. */
+/** TryGuardrail: shows what a guardrail does to a text. The text appears only in the response. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { trialPieces } from "@sluice/proto/contract/request/guardrail-trial.js";

@@ -1,6 +1,7 @@
 /**
- * A session with a gateway in the same process: messages are passed as objects. Encoding and decoding them, and the sockets, took half of the processor
- * time of a single request, and a fifth of that of a request of 20 KB under load (Node 20, 2026-11-27).
+ * A session with a gateway in the same process: messages are passed as objects. Encoding, decoding and sockets would
+ * take half of the processor time of a single request, and a fifth of it for a request of 20 KB under load (Node 20,
+ * 2026-11-27).
  */
 import type { SessionRequest, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
@@ -9,9 +10,9 @@ import type { MessageSink, ServerLane } from "./server-lane.ts";
 
 export interface LocalSessionDeps {
   readonly log: Pick<Logger, "error">;
-  /** Called before anything is sent to the gateway: everything it learns must already be on record. */
+  /** Called before anything is sent to the gateway, to write what it will learn to the ledger first. */
   readonly beforeSending: () => void;
-  /** The lane sends its hello at once. */
+  /** Opens the lane, which sends its hello at once. */
   readonly openLane: (messages: MessageSink) => ServerLane;
   readonly closed: (lane: ServerLane) => void;
 }
@@ -25,7 +26,7 @@ export class LocalSession implements Link {
   constructor(listener: LinkListener, deps: LocalSessionDeps) {
     this.#listener = listener;
     this.#deps = deps;
-    // The listener gets its link only after this returns.
+    // The listener gets its link only after this function returns.
     queueMicrotask(() => this.#open());
   }
 
@@ -47,7 +48,7 @@ export class LocalSession implements Link {
     this.#lane = this.#deps.openLane({ write: (message) => this.#send(message) });
   }
 
-  /** Each turn's credit bounds the data not yet passed on by the gateway: there is no reason to pause. */
+  /** Passes a message on. Always ready for more: each turn's credit bounds the data that the gateway has not yet passed on. */
   #send(message: SessionResponse): boolean {
     if (this.#isClosed) return true;
     this.#deps.beforeSending();
@@ -59,7 +60,7 @@ export class LocalSession implements Link {
     return true;
   }
 
-  /** Ends the session like a lost connection: the turns of both ends fail, and the gateway opens a new session. */
+  /** Ends the session like a lost connection: the turns at both ends fail, and the gateway opens a new session. */
   #break(error: unknown): void {
     this.#deps.log.error({ err: error }, "the session within this process broke: its turns have failed");
     this.#close(error as Error);

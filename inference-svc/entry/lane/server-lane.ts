@@ -1,8 +1,8 @@
 /**
  * The server's end of the lane: many turns in one Session stream.
  *
- * Every turn has a byte credit: a slow reader stops only its own upstream. A cancel is a frame. When the session is lost, the upstream calls of all its
- * turns are stopped.
+ * Every turn has a byte credit, so that a slow reader stops only its own provider call. A frame can cancel a turn. When
+ * the session is lost, the provider calls of all its turns are stopped.
  */
 import type {
   ClientFrame,
@@ -22,28 +22,29 @@ import { type FrameCarrier, LastBatch, ServerTurn } from "./server-turn.ts";
 
 /** Runs an opened turn, and writes its events into `turn`. */
 export interface TurnRunner {
-  /** Settles at the end of the turn. A rejection is the turn's failure, and is sent to the client. */
+  /** Settles at the end of the turn. A rejection is sent to the client as the turn's failure. */
   run(open: Open, turn: ServerTurn): Promise<void>;
 }
 
 export interface MessageSink {
-  /** Sends one message; false requests a pause until the outbox reports the drain. */
+  /** Sends one message. @returns false to request a pause until the outbox reports that it is empty */
   write(message: SessionResponse): boolean;
 }
 
 export interface LaneOptions {
-  /** Name of this process, for the hello. */
+  /** Name of this process in its hello message. */
   readonly instance: string;
   readonly draining: boolean;
   /** A problem of the process that prevents its work wholly or partly; absent without one. */
   readonly hindrance?: Hindrance | undefined;
   readonly messages: MessageSink;
   readonly runner: TurnRunner;
-  /** Fair scheduling between keys in the event loop; the process's own when absent. */
+  /** Fair scheduling of keys in the event loop; by default the scheduler of the process. */
   readonly loop?: FairShares;
 }
 
-// Preallocated: an abort without a reason builds a DOMException with a stack each time.
+// Abort reason of a cancelled turn. Preallocated: an abort without a reason builds a DOMException with a stack each
+// time.
 const cancelled = new Error("cancelled by the client");
 const lost = new Error("session lost");
 const unencodable = new Error("the contract cannot express an event of the turn");
@@ -95,7 +96,7 @@ export class ServerLane implements FrameCarrier {
   #frame({ turn: id, frame }: ClientFrame): void {
     if (frame.case === "open") return this.#open(id, frame.value);
     const turn = this.#turns.get(id);
-    if (!turn) return; // a late frame of a turn that has ended: normal
+    if (!turn) return; // a late frame of a turn that has ended, which is normal
     if (frame.case === "credit") turn.grant(frame.value);
     if (frame.case === "cancel") {
       this.#turns.delete(id);
@@ -120,27 +121,27 @@ export class ServerLane implements FrameCarrier {
     );
   }
 
-  /** Queues a frame, unless its turn was cancelled or has ended: the client expects no more frames of it. */
+  /** Queues a frame, unless its turn was cancelled or has ended: the gateway expects no more frames of such a turn. */
   push(id: number, turn: ServerTurn, frame: ServerFrame, bytes: number): void {
     if (this.#turns.get(id) !== turn) return;
     if (frame.last) this.#turns.delete(id);
     this.outbox.push(frame, bytes, turn.keyHash);
   }
 
-  /** Cancels a turn with an event the contract cannot express; its client has already received the failure. */
+  /** Cancels a turn with an event that the contract cannot express; its client has already received the failure. */
   dropUnencodable(id: number): void {
     const turn = this.#turns.get(id);
     this.#turns.delete(id);
     turn?.cancel(unencodable);
   }
 
-  /** Asks the client to open no more turns. Only the client ends the session: it alone knows whether an `open` is on its way. */
+  /** Tells the gateway to open no more turns. Only the gateway ends the session: it alone knows whether an `open` is on its way. */
   drain(): void {
     this.outbox.flush();
     this.#messages.write(message([], true));
   }
 
-  /** Asks the client to open turns elsewhere while the process has a problem. @param hindrance undefined when the problem is over */
+  /** Tells the gateway to open turns elsewhere while the process has a hindrance. @param hindrance undefined when the hindrance is over */
   hinder(hindrance: Hindrance | undefined): void {
     this.#messages.write({ ...message([], false), hindrance: toMessage(hindrance) });
   }

@@ -8,25 +8,25 @@ import { TurnAbort, type TurnSignal } from "../../turn/signal.ts";
 import { type AcceptedTurn, type LateAcceptances, mayBeLate } from "./late-acceptances.ts";
 import { type EngineTurn, type WireBatch, faultCost } from "../../engine/wire.ts";
 
-/** Preallocated: an abort without a reason builds a DOMException with a stack each time. */
+/** Abort reason of a failed turn. Preallocated: an abort without a reason builds a DOMException with a stack each time. */
 const failure = new Error("the turn has failed");
 
 /**
- * The batch in the last frame of a lane, open to more events of its turn until the frame is sent. There is only one per lane, because a turn may be silent
- * for minutes, and its last batch must not stay in memory as long.
+ * The batch in the last frame of a lane, to which its turn can add events until the frame is sent. There is only one
+ * per lane: a turn may be silent for minutes, and must not keep its last batch in memory as long.
  */
 export class LastBatch {
   readonly #outbox: Outbox<ServerFrame>;
   #turn: ServerTurn | undefined = undefined;
   #batch: { events: WireEvent[]; cost: number } | undefined = undefined;
-  /** The outbox generation of the frame. */
+  /** Generation of the outbox when the frame was pushed; a later generation has sent the frame. */
   #generation = -1;
 
   constructor(outbox: Outbox<ServerFrame>) {
     this.#outbox = outbox;
   }
 
-  /** @returns whether the events were added; otherwise they need a separate frame */
+  /** Adds events to the last frame. @returns whether they were added; otherwise they need a separate frame */
   extend(turn: ServerTurn, { events, cost }: WireBatch): boolean {
     if (turn !== this.#turn || this.#generation !== this.#outbox.generation) return false;
     const batch = this.#batch;
@@ -57,7 +57,7 @@ export class ServerTurn implements EngineTurn, AcceptedTurn {
   readonly #abort = new TurnAbort();
   #credit: number;
   #resume: (() => void) | undefined = undefined;
-  /** Ends the turn at its time limit; stopped at its end. */
+  /** Timer that ends the turn at its time limit. */
   limit: WheelTimer | undefined = undefined;
   readonly mayBeLate: boolean;
   readonly keyHash: string;
@@ -88,7 +88,8 @@ export class ServerTurn implements EngineTurn, AcceptedTurn {
   }
 
   /**
-   * Sends a batch. Settles when the client is ready for more, or the turn is cancelled; undefined while there is credit, and after the last batch.
+   * Sends a batch. @returns undefined while there is credit, and after the last batch; else a promise that settles when
+   * the client is ready for more, or the turn is cancelled
    */
   take(batch: WireBatch, last: boolean): Promise<void> | undefined {
     this.#credit -= batch.cost;
@@ -99,7 +100,7 @@ export class ServerTurn implements EngineTurn, AcceptedTurn {
     });
   }
 
-  /** Adds the batch to the turn's last frame if it is not yet sent, else pushes a new frame. */
+  /** Adds the batch to the turn's last frame if that is not yet sent, else pushes a new frame. */
   #send(batch: WireBatch, last: boolean): void {
     const { lastBatch } = this.#lane;
     if (!last && lastBatch.extend(this, batch)) return;
@@ -108,7 +109,7 @@ export class ServerTurn implements EngineTurn, AcceptedTurn {
     if (!last) lastBatch.pushed(this, value);
   }
 
-  /** The turn has ended. */
+  /** Called when the turn has ended. */
   over(): void {
     this.limit?.stop();
   }
@@ -123,7 +124,7 @@ export class ServerTurn implements EngineTurn, AcceptedTurn {
 
   grant(credit: number): void {
     this.#credit += credit;
-    // Resumes at half a window: waking for every few bytes would cut a fast stream into small frames.
+    // Resumes at half of the credit: waking for every few bytes would cut a fast stream into small frames.
     if (this.#credit >= turnCredit / 2) this.#wake();
   }
 

@@ -1,4 +1,4 @@
-/** Audit mode: the stream passes unchanged; the evaluation runs after the last delta and delays only the end event. */
+/** Audit mode of the plugin `alignment`: the stream passes unchanged; the evaluation runs after the last delta and delays only the end event. */
 import { toGeneratedAnswer } from "../../turn/answer-kinds.ts";
 import type { Answer, Batch, OutputItem, Turn } from "../../turn/turn.ts";
 import { toMessage } from "./message.ts";

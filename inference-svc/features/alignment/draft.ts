@@ -3,7 +3,10 @@ import { append } from "@sluice/proto/lib/text/append.js";
 import type { OutputItem, TurnEvent } from "../../turn/turn.ts";
 import { type Message, toMessage } from "./message.ts";
 
-/** Growth before the next evaluation, in UTF-16 units and as a fraction (1/16) of the text so far: rules read the message from its start each time. */
+/**
+ * Minimum growth of the text before the next evaluation, in UTF-16 units, and as a fraction (1/16) of the text so far:
+ * rules read the message from its start each time.
+ */
 const minGrowth = 16;
 const growthShare = 16;
 
@@ -33,7 +36,7 @@ export class Draft {
     }
   }
 
-  /** All items; unfinished items have the status incomplete. */
+  /** All items so far; unfinished items have the status incomplete. */
   get items(): readonly OutputItem[] {
     const content = [{ type: "output_text", text: this.#openText, annotations: [], logprobs: [] }];
     const open = [...this.#begun.values()].map((item): OutputItem => {
@@ -43,7 +46,7 @@ export class Draft {
     return [...this.#ended, ...open];
   }
 
-  /** The message so far; undefined until enough is new. */
+  /** The message so far. @returns undefined until enough of it is new */
   takeNews(): Message | undefined {
     if (!this.#hasNews) return undefined;
     this.#hasNews = false;

@@ -1,6 +1,6 @@
 /**
- * Delivers nothing of an answer before its evaluation. A rejected answer is withheld and the same endpoint is called again with the reasons; when the
- * retries are used up, the turn fails.
+ * Enforce mode of the plugin `alignment`: delivers nothing of an answer before its evaluation. A rejected answer is
+ * withheld and the same endpoint is called again with the reasons; when the retries are used up, the turn fails.
  */
 import { requestWithItems } from "../../turn/scan-added.ts";
 import type { Evaluation } from "../../turn/alignment.ts";
@@ -30,7 +30,7 @@ import {
 import { rewriteItem } from "./instructions.ts";
 import type { AlignedTurn } from "./turn.ts";
 
-/** Abort reason for the provider call: an answer certain to be rejected is not read further. */
+/** Abort reason for the provider call of an answer that is certain to be rejected: the rest is not read. */
 const failed = new Error("cannot be allowed by the alignment plugin");
 
 /** @param guards layers for the items added by a retry */
@@ -39,7 +39,8 @@ export const enforceLayer =
   (turn: AlignedTurn): Answer => {
     const first = new StoppableAnswer((scope) => next(turn.request, scope), turn.scope);
     const batches = toGeneratedAnswer(withheld(first, turn, again(next, guards, turn)));
-    // A stream begins with the first answer and is kept alive until the verdict; a request without a stream gets nothing before the verdict.
+    // A streaming client gets the start event of the first answer, and is kept alive until the verdict; a request
+    // without a stream gets nothing before the verdict.
     return turn.request.stream ? batches : holdUntilCommit(batches);
   };
 
@@ -71,7 +72,7 @@ async function* withheld(
   }
 }
 
-/** A retry at the same endpoint with one added item, scanned by the guardrails like any input. */
+/** Calls the same endpoint again, with one added item that the guardrails scan like any input. */
 function again(next: Turn, guards: readonly Layer[], { request, scope }: AlignedTurn) {
   const guarded = compose(guards, ({ input: [...added] }, inner) =>
     next(
@@ -126,7 +127,7 @@ class Held {
     return this.#batches.at(-1)?.at(-1)?.type === "end";
   }
 
-  /** @returns the events without content, for immediate delivery */
+  /** Keeps a batch. @returns the events without content, for immediate delivery */
   #take(batch: Batch): Batch {
     const isOpening = ({ type }: TurnEvent) => type === "debug" || type === "start";
     const rest = batch.filter((event) => !isOpening(event));

@@ -1,4 +1,4 @@
-/** Evaluates messages against each rule of a request: in this process where possible, by a judge model otherwise. */
+/** Evaluates messages against each rule of a request: by local code where possible, otherwise by a judge model. */
 import type { CallContext } from "../../models/internal-calls/internal-call.ts";
 import { normalizeCharacters } from "../../content/signs/signs.ts";
 import { type FailureKind, JudgeUnavailable } from "../../models/internal-calls/judge-client.ts";
@@ -8,7 +8,7 @@ import type { Evaluation, RuleVerdict, Unevaluated } from "../../turn/alignment.
 import { type Message, isCut } from "./message.ts";
 import type { LocalRule } from "./rules/rule.ts";
 
-/** A rule and its local evaluation. The judge evaluates rules without one, and messages it cannot decide. */
+/** A rule and its local evaluation. The judge evaluates rules without a local evaluation, and messages that it cannot decide. */
 export interface Rule {
   readonly text: string;
   readonly local: LocalRule | undefined;
@@ -35,7 +35,7 @@ export class Evaluator {
     this.#threshold = threshold;
   }
 
-  /** @throws Fault when the turn is over */
+  /** Evaluates a complete message. @throws Fault when the turn is over */
   async evaluate(message: Message, { request, scope }: CallContext): Promise<Evaluation> {
     const startedAt = performance.now();
     try {
@@ -48,8 +48,8 @@ export class Evaluator {
   }
 
   /**
-   * The evaluation of an unfinished message that is already too long or breaks a rule whatever follows; undefined while it may be allowed. The other rules
-   * are not evaluated.
+   * The evaluation of an unfinished message that is already too long or breaks a rule whatever follows; undefined while
+   * it may be allowed. Rules that later text can satisfy are not evaluated.
    */
   evaluateBegun(begun: Message): Evaluation | undefined {
     if (isCut(begun)) return unavailable("cut");
@@ -73,7 +73,7 @@ export class Evaluator {
     return { outcome: verdicts.some(({ broken }) => broken) ? "blocked" : "allowed", rules: verdicts };
   }
 
-  /** @throws NoVerdict; Fault when the turn is over */
+  /** Probability that a message breaks a rule. @throws JudgeUnavailable; Fault when the turn is over */
   async #probability({ text, local }: Rule, message: Message, shown: string, occasion: CallContext): Promise<number> {
     const decided = local?.isBroken(message);
     if (decided !== undefined) return decided ? 1 : 0;
@@ -89,7 +89,7 @@ function reasonOf(error: unknown): Unevaluated {
   throw error;
 }
 
-/** The message as JSON. Characters are normalized first: normalizing JSON could create quotation marks. */
+/** The message as JSON for the judge. Characters are normalized before: normalizing JSON could create quotation marks. */
 function shownTo(message: Message): string {
   let changed = false;
   const json = JSON.stringify(message, (_, value: unknown) => {
@@ -101,7 +101,7 @@ function shownTo(message: Message): string {
   return changed ? `${json}\n(Characters that cannot be seen were removed from it, and others made plain.)` : json;
 }
 
-/** The judge's instructions. */
+/** Instructions for the judge model. */
 export const judgeTask =
   "You are shown one message of an assistant as a JSON object: what it says in `content` (null when it says nothing), the tools that it calls " +
   "with their arguments, and a refusal if it gives one. You decide whether the message breaks one rule. Judge by that rule alone, and by what the " +

@@ -60,17 +60,17 @@ type Spent = Pick<Evaluator, "spending" | "spentMs">;
 
 const nothingSpent: Spent = { spending: new Spending(), spentMs: 0 };
 
-/** The plugin's validated settings in one request. */
+/** The plugin's validated settings for one request. */
 interface Checked {
   readonly settings: Alignment;
   readonly rules: readonly Rule[];
-  /** Entry of the receipt, made from the cost and time spent on evaluations so far. */
+  /** Makes the evaluation entry of the receipt from the cost and time spent so far. */
   readonly evaluatedBy: (spent: Spent) => Evaluated;
 }
 
 type RunUnderRules = (checked: Checked, request: TurnRequest, scope: Scope) => ReturnType<Turn>;
 
-/** @throws Fault INVALID_REQUEST for rules that need a missing or forbidden judge */
+/** Applies the plugin to a turn. @throws Fault INVALID_REQUEST for rules that need a missing or forbidden judge */
 const underRules =
   (kit: DryKit, judge: JudgeProfile | undefined, next: Turn, run: RunUnderRules): Turn =>
   (request, scope) => {
@@ -90,7 +90,7 @@ function rulesOf({ rules }: Alignment, { tools }: TurnRequest, { local_rules: is
   return rules.map((text) => ({ text, local: isLocal ? compileRule(text, names) : undefined }));
 }
 
-/** @throws Fault INVALID_REQUEST */
+/** Validates the plugin's settings. @throws Fault INVALID_REQUEST */
 function check(
   { mode }: Alignment,
   rules: readonly Rule[],

@@ -3,14 +3,14 @@ import type { OutputItem } from "../../turn/turn.ts";
 
 export interface EvaluatedCall {
   readonly name: string;
-  /** The model's arguments: JSON, or any text. */
+  /** Arguments of the call as the model wrote them: JSON, or any text. */
   readonly arguments: string;
   readonly namespace?: string;
 }
 
 export interface Message {
   readonly role: "assistant";
-  /** null for a message without text. */
+  /** Text of the message; null for a message without text. */
   readonly content: string | null;
   readonly tool_calls?: readonly EvaluatedCall[];
   readonly refusal?: string;
@@ -52,13 +52,13 @@ export function toMessage(items: readonly OutputItem[]): Message {
   };
 }
 
-/** All parts as one text, in order. Undefined when there is none. */
+/** Joins all parts to one text, in order. @returns undefined when there is no text */
 function together(texts: readonly unknown[]): string | undefined {
   const strings = texts.filter((text) => typeof text === "string");
   return strings.length === 0 ? undefined : strings.join("");
 }
 
-/** Members of a call without content: item type, ids, status and name. */
+/** Fields of a call item that are not its content. */
 const aboutItem: ReadonlySet<string> = new Set(["type", "id", "call_id", "status", "name", "namespace"]);
 
 function callOf(item: OutputItem): EvaluatedCall {
@@ -74,13 +74,13 @@ function callOf(item: OutputItem): EvaluatedCall {
 const restOf = (item: OutputItem): object =>
   Object.fromEntries(Object.entries(item).filter(([member]) => !aboutItem.has(member)));
 
-/** Judges get no images, only a note of each with the model's prompt for it. */
+/** Describes an image: judges get no images, only a note of each with the model's prompt for it. */
 function imageOf(item: OutputItem): string {
   const prompt = item["revised_prompt"];
   return typeof prompt === "string" ? prompt : "";
 }
 
-/** Whether the message is longer than the evaluated part. */
+/** Whether the message is longer than the part that is evaluated. */
 export function isCut({ content, tool_calls: calls = [], refusal = "", images = [], audio }: Message): boolean {
   return (
     (content?.length ?? 0) > maxContent ||

@@ -1,4 +1,4 @@
-/** The report of an evaluation, for the client and for the receipt. */
+/** The report of an alignment evaluation, for the client and for the receipt. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { toDollars } from "@sluice/proto/lib/ledger/money.js";
 import { type ModeWord, modes } from "@sluice/proto/lib/policy/guardrail-words.js";
@@ -13,17 +13,17 @@ export function recordEvaluation(trace: Trace, evaluation: Evaluation): void {
 
 export const toAlignmentReport = ({ aligned }: Trace): AlignmentReport => ({ calls: [...aligned] });
 
-/** Indices of rules. */
+/** @returns indices of the broken rules */
 export const brokenRules = (evaluation: Evaluation): readonly number[] =>
   evaluation.outcome === "unavailable" ? [] : evaluation.rules.flatMap(({ broken }, index) => (broken ? [index] : []));
 
 const listed = (indices: readonly number[]): string =>
   indices.length === 1 ? `rule ${indices[0]}` : `rules ${indices.join(", ")}`;
 
-/** A withheld answer was billed, so a retry would cost again. */
+/** Clients should not retry: a withheld answer was billed, and a retry would cost again. */
 const isBilled = { shouldRetry: false } as const;
 
-/** @param withheld the last answer */
+/** @param withheld items of the last answer, which was not delivered */
 export const alignmentBlockedFault = (trace: Trace, evaluation: Evaluation, withheld: readonly OutputItem[]): Fault =>
   new Fault(FaultReason.ALIGNMENT_BLOCKED, `Alignment plugin: the reply broke ${listed(brokenRules(evaluation))}`, {
     origin: FaultOrigin.CLIENT,
@@ -49,17 +49,17 @@ export const unevaluatedFault = (trace: Trace, { reason }: Evaluation & { outcom
 
 export interface Evaluated {
   readonly mode: ModeWord;
-  /** Number of rules evaluated without a judge, and the total number. */
+  /** Indices of the rules evaluated without a judge. */
   readonly localRules: readonly number[];
   readonly rules: number;
-  /** `judge:<model>`, if the judge may be called. */
+  /** Names of the evaluating engines, with `judge:<model>` if the judge may be called. */
   readonly engines: readonly string[];
   readonly calibration: string | undefined;
   readonly costPico: bigint | undefined;
   readonly spentMs: number;
 }
 
-/** @param calls of this message, in order; the last decides. None in a dry run */
+/** @param calls evaluations of this message, in order; the last one decides. Empty in a dry run */
 export function buildAlignmentStage(calls: readonly AlignedCall[], evaluated: Evaluated): Stage {
   const { mode, engines, rules, localRules, calibration, costPico, spentMs } = evaluated;
   const last = calls.at(-1);

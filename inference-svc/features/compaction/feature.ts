@@ -1,8 +1,9 @@
 /**
- * Shortens conversations on request by a `compaction_trigger`, and reads the resulting items.
+ * Replaces a conversation by a summary when the request ends with a `compaction_trigger` item, and reads such summaries
+ * in later requests.
  *
- * The summary is encrypted: clients can neither read nor change it. Every model can continue from it, because it becomes text before anything else sees the
- * request.
+ * The summary is encrypted: clients can neither read nor change it. Every model can continue from it, because it
+ * becomes text before anything else sees the request.
  */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { newId } from "@sluice/proto/lib/ids/id.js";
@@ -16,7 +17,7 @@ import type { Feature } from "../kit.ts";
 import { applies } from "../applies.ts";
 
 const trigger = "compaction_trigger";
-/** Maximum length of a summary when the configuration sets none. */
+/** Maximum output tokens of a summary when the configuration sets none. */
 const defaultMaxOutputTokens = 8_000;
 
 export const compaction: Feature = {
@@ -37,7 +38,10 @@ export const compaction: Feature = {
     },
 };
 
-/** The items before the trigger; undefined without a trigger. @throws Fault INVALID_REQUEST when it is not the last item, or the only item */
+/**
+ * The items before the trigger. @returns undefined without a trigger @throws Fault INVALID_REQUEST when the trigger is
+ * not the last item, or the only item
+ */
 function beforeTrigger(input: readonly InputItem[]): readonly InputItem[] | undefined {
   const index = input.findIndex(({ type }) => type === trigger);
   if (index === -1) return undefined;
@@ -46,7 +50,7 @@ function beforeTrigger(input: readonly InputItem[]): readonly InputItem[] | unde
   return input.slice(0, index);
 }
 
-/** Replaces every item sealed by Sluice with its text. Items of providers stay: their own models read them. */
+/** Replaces every summary sealed by Sluice with its text. Compaction items of providers stay: their own models read them. */
 function withSummaries(request: TurnRequest, seal: StateSeal, owner: string): TurnRequest {
   const input = request.input.map((item, index) => {
     const { type, encrypted_content: sealed } = item;

@@ -4,10 +4,10 @@ import { writeTranscript } from "../../content/transcript.ts";
 import { bareRequest } from "../../turn/bare-request.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 
-/** The content of a compacted conversation. */
+/** The encrypted content of a compacted conversation. */
 export interface CompactedState {
   readonly summary: string;
-  /** The user's messages, oldest first. */
+  /** Texts of the user's messages, oldest first. */
   readonly said: readonly string[];
 }
 
@@ -19,8 +19,9 @@ Keep names, paths, numbers and commands exactly. Leave out what no longer matter
 const maxSaidLength = 40_000;
 
 /**
- * The request for a summary. The conversation is one text, because models reject calls of tools missing from the request.
- * @param model of the summary; undefined for the request's models
+ * The request for a summary. It contains the conversation as one text, because models reject calls of tools missing
+ * from the request.
+ * @param model model that writes the summary; undefined for the request's models
  */
 export function toSummaryRequest(
   request: TurnRequest,
@@ -80,7 +81,7 @@ export const summaryItem = ({ summary, said }: CompactedState): InputItem => ({
   ],
 });
 
-/** Reads unsealed state; undefined for any other value. */
+/** Reads a decrypted state. @returns undefined for any other value */
 export function parseCompactedState(state: unknown): CompactedState | undefined {
   if (!isObject(state)) return undefined;
   const { summary, said } = state;

@@ -13,16 +13,16 @@ import { inputTarget, isCompressed } from "../../turn/window.ts";
 import { endpointApplies } from "../applies.ts";
 import { type Compressed, compress } from "./compress.ts";
 
-/** Token estimates are too low for some texts: by a fifth for JSON, by less for most others. */
+/** Factor for texts whose token estimate is too low: by a fifth for JSON, by less for most others. */
 const safety = 1.08;
-/** Token estimates are up to half too high for other texts: an input above the window by this factor certainly does not fit. */
+/** Factor for texts whose token estimate is up to half too high: an input above the window by this factor certainly does not fit. */
 const overestimate = 1.5;
 
 export const contextCompression: EndpointFeature = {
   id: "context-compression",
   applies: endpointApplies.contextCompression,
   layer: (endpoint) => (next) => (request, scope) =>
-    // Internal calls by the operator's roles already have an input that fits.
+    // Internal calls for the operator's roles, such as judges, are not compressed: their input already fits.
     isCompressed(request, endpoint) && !hasPurpose(scope)
       ? toDeferredAnswer(answerCompressed(request, endpoint, scope, next))
       : next(request, scope),
@@ -38,12 +38,12 @@ async function answerCompressed(request: TurnRequest, endpoint: Endpoint, scope:
 
 interface Fitting {
   readonly request: TurnRequest;
-  /** Absent when nothing was left out. */
+  /** Stage for the receipt; absent when nothing was left out. */
   readonly stage?: Stage;
 }
 
 /**
- * The request for the endpoint.
+ * Makes a request that fits the endpoint.
  * @throws Fault CONTEXT_LENGTH_EXCEEDED when nothing more can be removed
  */
 async function fitted(request: TurnRequest, endpoint: Endpoint, scope: Scope): Promise<Fitting> {
@@ -74,7 +74,7 @@ const tooLong = (tokens: number, target: number, { contextLength }: Endpoint): F
     },
   );
 
-/** Adds the stage once: a retry must not add it again. */
+/** Adds the stage to the receipt, unless an earlier attempt has already added it. */
 function note({ trace }: Scope, stage: Stage | undefined): void {
   if (stage === undefined) return;
   const isSame = (other: Stage) => other.type === stage.type && other.data?.["model"] === stage.data?.["model"];

@@ -1,9 +1,9 @@
-/** An input on its way to fewer tokens. */
+/** An input that is being shortened. */
 import { isSignedBy, withBrokenSeal } from "../../turn/parse/broken-seals.ts";
 import type { InputItem } from "../../turn/request.ts";
 import { type GroupedUnits, type Unit, groupUnits } from "./units.ts";
 
-/** In the order of their use. */
+/** The steps of compression, in the order of their use. */
 export const stepNames = ["tool_outputs", "media", "duplicates", "reasoning", "units", "texts"] as const;
 
 export type StepName = (typeof stepNames)[number];
@@ -12,11 +12,11 @@ export class State {
   readonly #items: (InputItem | undefined)[];
   readonly #tokens: number[];
   readonly #tokensOf: (item: InputItem) => number;
-  /** Number of items removed with their unit. */
+  /** Indices of the items removed together with their unit. */
   readonly #omitted = new Set<number>();
   readonly grouped: GroupedUnits;
   readonly steps = new Set<StepName>();
-  /** Tokens of the items taken in so far. */
+  /** Tokens of the items added so far. */
   total: number;
 
   /** @param fixedTokens tokens of everything before the input */
@@ -36,7 +36,7 @@ export class State {
     for (const index of indices) this.total += this.#at(index);
   }
 
-  /** Undefined once removed. */
+  /** The item at this index; undefined once removed. */
   item(index: number): InputItem | undefined {
     return this.#items[index];
   }
@@ -62,7 +62,7 @@ export class State {
     return !this.#omitted.has(indices[0] as number);
   }
 
-  /** The remaining items, with a note where units are missing; a note never stands between a call and its output. */
+  /** The remaining items, with a note where units are missing. A note never stands between a call and its output. */
   written(): readonly InputItem[] {
     const starts = new Set([...this.grouped.pinned, ...this.grouped.units.map(({ indices }) => indices[0])]);
     const written: InputItem[] = [];

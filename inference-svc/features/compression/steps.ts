@@ -1,4 +1,4 @@
-/** Steps for shortening an input, the least loss first. Each stops as soon as enough is removed. */
+/** Steps for shortening an input, ordered by how little is lost. Each stops as soon as enough is removed. */
 import { createHash } from "node:crypto";
 import type { Yielding } from "../../turn/time-slice.ts";
 import { truncateMiddle } from "../../turn/truncate.ts";
@@ -6,30 +6,30 @@ import type { State } from "./state.ts";
 import { type ItemTextPosition, isOutput, textsOf, replaceText, withoutMedia } from "./texts.ts";
 import type { Unit } from "./units.ts";
 
-/** The items and units taken in so far. */
+/** The parts of the input that a step may change. */
 export interface CompressionReach {
-  /** All remaining units; the last two are the current topic. */
+  /** All units left; the last two are the current topic. */
   readonly taken: readonly Unit[];
   /** Removable units: all but the first question, the last question and the last two units. */
   readonly free: readonly Unit[];
   /** Units whose texts may be cut in the middle. */
   readonly cuttable: readonly Unit[];
-  /** Target number of tokens. */
+  /** Number of tokens at which a step stops. */
   readonly goal: number;
 }
 
 export type Step = (state: State, reach: CompressionReach) => Yielding;
 
-/** Number of tool outputs kept: masking older outputs costs no quality (arXiv 2508.21433). */
+/** Number of the latest tool outputs that are kept: masking older outputs costs no quality (arXiv 2508.21433). */
 const latestOutputs = 10;
-/** Minimum length: a shorter output would not get shorter by its placeholder. */
+/** Minimum UTF-16 units of an output to mask: a shorter output would not get shorter by its placeholder. */
 const minOutput = 200;
 const minDuplicate = 200;
 const minText = 400;
 
 const indicesOf = (units: readonly Unit[]): readonly number[] => units.flatMap(({ indices }) => indices);
 
-/** From the middle outwards: the beginning states the task, the end holds the latest work. */
+/** Entries ordered from the middle outwards, in order of removal: the beginning states the task, the end holds the latest work. */
 function middleFirst<Entry>(entries: readonly Entry[]): readonly Entry[] {
   const middle = (entries.length - 1) / 2;
   const distance = (index: number) => Math.abs(index - middle);
@@ -66,7 +66,7 @@ const media: Step = function* (state, { free, goal }) {
   }
 };
 
-/** Removes a text that is repeated later. */
+/** Removes texts that occur again later. */
 const duplicates: Step = function* (state, { taken, free, goal }) {
   const last = new Map<string, number>();
   for (const index of indicesOf(taken)) {
@@ -125,7 +125,7 @@ const texts: Step = function* (state, { cuttable, goal }) {
     state.set(index, replaceText(item, place, truncateMiddle(text, minText)), "texts");
     const spare = goal - state.total;
     if (spare <= 0) continue;
-    // Length that a text keeps, by its actual characters per token.
+    // Length that a text keeps, computed from its actual characters per token.
     const kept = minText + Math.floor((spare / Math.max(1, before - state.total)) * (text.length - minText) * 0.98);
     state.set(index, replaceText(item, place, truncateMiddle(text, kept)), "texts");
   }

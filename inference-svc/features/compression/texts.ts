@@ -1,11 +1,11 @@
-/** The shortenable texts of an item: messages and tool outputs. Arguments, reasoning and sealed content are never edited. */
+/** The texts of an item that may be shortened: messages and tool outputs. Arguments, reasoning and sealed content are never edited. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { InputItem } from "../../turn/request.ts";
 
 /** Place of a text in an item: a field, or a part in a field's list. */
 export interface ItemTextPosition {
   readonly field: "content" | "output";
-  /** Absent when the field itself is the text. */
+  /** Index in the field's list; absent when the field itself is the text. */
   readonly part?: number;
 }
 
@@ -44,7 +44,7 @@ export function textsOf(item: InputItem): readonly (readonly [place: ItemTextPos
 export function replaceText(item: InputItem, { field, part }: ItemTextPosition, text: string): InputItem {
   const value = item[field];
   if (part === undefined || !Array.isArray(value)) return { ...item, [field]: text };
-  // Annotations point into the old text.
+  // Annotations are dropped, because they refer to offsets in the old text.
   const edited = (each: object) => ({ ...each, text, ...("annotations" in each && { annotations: [] }) });
   return { ...item, [field]: value.map((each: object, index) => (index === part ? edited(each) : each)) };
 }

@@ -3,20 +3,20 @@ import { callIdField, callTypeByOutput, callNames } from "../../turn/call-pairs.
 import type { InputItem } from "../../turn/request.ts";
 
 export interface Unit {
-  /** Indices of the items, ascending. */
+  /** Indices of the unit's items, ascending. */
   readonly indices: number[];
-  /** Set for messages of the user. */
+  /** Whether the unit is a message of the user. */
   readonly isUserRequest: boolean;
 }
 
 export interface GroupedUnits {
-  /** In the order of their first items. */
+  /** Units in the order of their first items. */
   readonly units: readonly Unit[];
-  /** Indices of items outside of units that apply to everything after them. */
+  /** Indices of items that belong to no unit, because they apply to everything after them. */
   readonly pinned: readonly number[];
 }
 
-/** Types of settings, and of summaries only their provider can read. */
+/** Types of items with settings, and of summaries that only their provider can read. */
 const pinnedKinds: ReadonlySet<string> = new Set([
   "additional_tools",
   "configuration_update",
@@ -35,7 +35,7 @@ const isPinned = ({ type, role }: InputItem): boolean =>
 export function groupUnits(items: readonly InputItem[]): GroupedUnits {
   const units: Unit[] = [];
   const pinned: number[] = [];
-  /** Units by kind and id of their calls; references are found by the item's id. */
+  /** Units by kind and id of their calls; an item reference is found by the item's id. */
   const owners = new Map<string, Unit>();
   let current: Unit | undefined;
   for (const [index, item] of items.entries()) {
@@ -46,7 +46,7 @@ export function groupUnits(items: readonly InputItem[]): GroupedUnits {
     const owner = ownerOf(item, owners);
     if (owner) {
       owner.indices.push(index);
-      // An assistant message after the answer starts another turn.
+      // An assistant message after the output of a call starts another unit.
       if (item.type !== "item_reference") current = undefined;
       continue;
     }

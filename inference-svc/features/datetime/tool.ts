@@ -1,8 +1,8 @@
-/** service:datetime: what time it is, and where. */
+/** service:datetime: the current time in a time zone. */
 import { described, object, string } from "@sluice/proto/lib/validation/shape.js";
 import { type ServerTool, errorOutput } from "../../agent-loop/tool.ts";
 
-/** @param now epoch milliseconds */
+/** @param now returns the time in milliseconds since 1970 */
 export const datetime = (now: () => number): ServerTool => ({
   kinds: ["service:datetime"],
   hasEffect: false,
@@ -35,7 +35,7 @@ export const datetime = (now: () => number): ServerTool => ({
   },
 });
 
-/** ISO 8601 with the zone's UTC offset at this time; undefined for an unknown zone. */
+/** A time in ISO 8601 with the zone's UTC offset at this time. @returns undefined for an unknown zone */
 function inZone(epochMs: number, timeZone: string): string | undefined {
   try {
     const parts = new Intl.DateTimeFormat("en-US", {
@@ -51,7 +51,7 @@ function inZone(epochMs: number, timeZone: string): string | undefined {
       timeZoneName: "longOffset",
     }).formatToParts(epochMs);
     const part = (type: Intl.DateTimeFormatPartTypes) => parts.find((each) => each.type === type)?.value ?? "";
-    // `GMT` means a zero offset, `GMT+05:30` contains the offset.
+    // `GMT` alone means a zero offset; `GMT+05:30` contains the offset.
     const offset = part("timeZoneName").slice("GMT".length) || "+00:00";
     return `${part("year")}-${part("month")}-${part("day")}T${part("hour")}:${part("minute")}:${part("second")}${offset}`;
   } catch {

@@ -1,4 +1,4 @@
-/** Downloads files given by URL for reading, when no endpoint would download them itself. */
+/** Downloads files that a request names by URL and that the plugin file-parser must read, when no endpoint would download them itself. */
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { parsesFiles, wantsPdfText } from "../../content/files/parsing.ts";
 import { findFiles, replaceParts, fileUrlOf, isNamedByUrl } from "../../content/files/part.ts";
@@ -14,7 +14,7 @@ import { applies } from "../applies.ts";
 /** Maximum number and total bytes of a request's downloaded files; `file_data` has the same byte limit. */
 const maxFiles = 20;
 const maxBytes = 25_165_824;
-/** Copies in memory: the file's bytes, their base64 text here and in the body for the provider. */
+/** Copies of a file in memory: its bytes, their base64 text here, and that text in the body for the provider. */
 const copiesOfFile = 4;
 
 export const fileDownloads: CallingFeature = {
@@ -29,9 +29,9 @@ export const fileDownloads: CallingFeature = {
 };
 
 interface Download {
-  /** A data URL. */
+  /** The downloaded file as a data URL. */
   readonly data: string;
-  /** Last segment of the path; empty for none. */
+  /** Last segment of the URL's path; empty when the path ends with a slash. */
   readonly name: string;
   readonly bytes: number;
 }
@@ -46,7 +46,7 @@ const downloading = (kit: DryKit, fetch: Fetch) =>
     if (tooMany) throw invalid(tooMany.path, `at most ${maxFiles} files by file_url are read in a request`);
     const parts = new Map<unknown, object>();
     let bytes = 0;
-    // Sequential, to count each file's size before the next download.
+    // Downloads are sequential, so that each file's size counts before the next one begins.
     for (const file of files) {
       const download = await fetch(file, request, scope);
       bytes += download.bytes;
@@ -56,7 +56,7 @@ const downloading = (kit: DryKit, fetch: Fetch) =>
     return { ...request, input: replaceParts(request.input, parts) };
   });
 
-/** Whether an endpoint accepts the files by URL. Exclusions are recorded again by the deciding layer. */
+/** Whether an endpoint accepts the files by URL. Excluded endpoints are not recorded here: the layer that chooses the endpoint records them. */
 function isServed(request: TurnRequest, scope: Scope, { router, toProviderRequest }: DryKit): boolean {
   try {
     router.findCandidates(toProviderRequest(request, scope), scope);
@@ -66,7 +66,7 @@ function isServed(request: TurnRequest, scope: Scope, { router, toProviderReques
   }
 }
 
-/** @throws Fault INVALID_REQUEST when the download fails */
+/** Downloads one file. @throws Fault INVALID_REQUEST when the download fails */
 async function fetchFile(file: FilePart, web: Downloads, { signal, held, trace }: Scope): Promise<Download> {
   try {
     const fetched = await web.download(fileUrlOf(file), signal);

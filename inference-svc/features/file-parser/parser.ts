@@ -1,6 +1,6 @@
 /**
- * The plugin `file-parser`: sends files as text to models without file input. It runs per endpoint, since accepted inputs differ; the reader caches texts,
- * and no file is read twice.
+ * The plugin `file-parser`: sends files as text to models without file input. It runs for each endpoint, since accepted
+ * inputs differ; texts are cached, so that no file is read twice.
  */
 import { Fault, FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
@@ -21,7 +21,7 @@ import { toDeferredAnswer, withExplainedFailure } from "../../turn/answer-kinds.
 import type { Feature } from "../kit.ts";
 import { applies, endpointApplies } from "../applies.ts";
 
-/** Rejects a PDF engine that is not installed. */
+/** Feature that rejects a PDF engine that is not installed. */
 export const parserEngines: Feature = {
   id: "file-parser",
   applies: applies.parserEngines,
@@ -55,7 +55,7 @@ async function answerWithTexts(
 ): Promise<Answer> {
   const { request: parsedRequest, stages, texts } = await parsed(request, endpoint, parsing);
   const { trace } = parsing.scope;
-  // A retry must not add the same stage again.
+  // A repeated attempt must not add the same stage again.
   const isNew = (stage: Stage) =>
     !trace.stages.some(
       ({ name, data }) =>
@@ -68,10 +68,10 @@ async function answerWithTexts(
   );
 }
 
-/** Maximum UTF-16 units of file text in an error. */
+/** Maximum UTF-16 units of file text added to an error. */
 const maxAnnotated = 32_768;
 
-/** Adds the extracted texts to a provider's error: the client can send them with its next try. */
+/** Adds the texts of files to a provider's error, so that the client can send them instead of the files in its next request. */
 function annotated(error: unknown, texts: readonly FileText[]): unknown {
   const characters = texts.reduce((sum, { text }) => sum + text.length, 0);
   const isProviders = error instanceof Fault && error.origin === FaultOrigin.UPSTREAM;
@@ -91,7 +91,7 @@ const nameOf = ({ filename }: Readonly<Record<string, unknown>>): string =>
 
 interface Parsing {
   readonly reader: FileReader;
-  /** The dialects, to decide whether an endpoint accepts a file. */
+  /** The dialects, which decide whether an endpoint accepts a file. */
   readonly dialects: DialectSupport;
   readonly scope: Scope;
 }
@@ -100,11 +100,11 @@ interface Parsed {
   readonly request: TurnRequest;
   /** Texts sent instead of files. */
   readonly texts: readonly FileText[];
-  /** Stages, one per text. */
+  /** Stages for the receipt, one for each text. */
   readonly stages: readonly Stage[];
 }
 
-/** The request for the endpoint. @throws Fault INVALID_REQUEST for an unreadable file */
+/** Makes the request for the endpoint. @throws Fault INVALID_REQUEST for an unreadable file */
 async function parsed(request: TurnRequest, endpoint: Endpoint, parsing: Parsing): Promise<Parsed> {
   if (!hasParsedFiles(request)) return { request, texts: [], stages: [] };
   const selection = findFilesSentAsText(endpoint, request, parsing.dialects);
@@ -132,7 +132,7 @@ async function read(file: FilePart, { reader, scope }: Parsing): ReturnType<File
   throw invalid(file.path, "the PDF has no text; scanned pages are read where the operator sets internal_models.ocr");
 }
 
-/** The text between markers with the client's file name. */
+/** The text of a file between markers that contain the client's file name. */
 function toFileText({ file: { part }, reading, text }: FileText): string {
   const name = nameOf(part) === "" ? "" : ` ${nameOf(part)}`;
   const pages = reading.pages === undefined ? "" : `, ${reading.pages} ${reading.pages === 1 ? "page" : "pages"}`;

@@ -1,6 +1,7 @@
 /**
- * Turns with possible further calls: agent loops, panels, judged answers. From their first admitted call on, budgets reserve an amount for the others: many
- * such turns at once must not all begin, be paid for, and then fail for lack of budget.
+ * Marks turns that may make further calls: agent loops, panels, judged answers. From the first admitted call of such a
+ * turn on, budgets reserve an amount for its other calls: many such turns at once must not all begin, be paid for, and
+ * then fail for lack of budget.
  */
 import { ForwardedAnswer } from "../../turn/answer-kinds.ts";
 import type { Answer, Batch } from "../../turn/turn.ts";
@@ -14,7 +15,8 @@ export const furtherCalls: CallingFeature = {
     ({ budgets }) =>
     (next) =>
     (request, scope) => {
-      // The workspace may have budgets only for tags that this turn lacks.
+      // Without a budget there is nothing to reserve. The workspace may have budgets only for tags that this turn
+      // lacks.
       if (!scope.hasBudget) return next(request, scope);
       const end = budgets.begin(scope);
       try {
@@ -27,7 +29,7 @@ export const furtherCalls: CallingFeature = {
   dryRun: () => (next) => next,
 };
 
-/** Ends the turn's budget reserve with its answer. */
+/** Releases the turn's reserved budget when its answer ends. */
 class WatchedAnswer extends ForwardedAnswer {
   readonly #end: () => void;
 

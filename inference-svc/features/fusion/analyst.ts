@@ -1,4 +1,4 @@
-/** The analyst: a model compares the panel's answers, in a machine-readable form, and decides nothing. */
+/** The analyst of a fusion run: a model that compares the panel's answers in a machine-readable form, and decides nothing. */
 import { createHash } from "node:crypto";
 import { fusionAnalysis } from "@sluice/proto/contract/items/service-items.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
@@ -54,7 +54,7 @@ const format: TextFormat = {
 
 const maxEntries = 12;
 const maxEntryLength = 400;
-/** Number of tries for a readable answer. */
+/** How often the analyst is called for a readable answer. */
 const tries = 2;
 
 export type AnalystDeps = PanelDeps & {
@@ -62,7 +62,10 @@ export type AnalystDeps = PanelDeps & {
   readonly window: (model: string) => number;
 };
 
-/** Undefined when there is none: the answers are then used without it. @throws Fault when the turn is over */
+/**
+ * Compares the answers. @returns undefined when no comparison succeeds; the answers are then used without it @throws
+ * Fault when the turn is over
+ */
 export async function analyseAnswers(
   answers: readonly PanelAnswer[],
   caller: PartCaller,
@@ -103,7 +106,7 @@ export async function analyseAnswers(
 
 type Labelled = ReadonlyMap<string, PanelAnswer>;
 
-/** Labels in random order: places and names would bias a comparison. Equal for the same seed. */
+/** Labels the answers in random order, because places and names would bias a comparison. Equal seeds give equal order. */
 function labelsOf(answers: readonly PanelAnswer[], seed: string): Labelled {
   const keyed = answers.map((answer, index) => ({
     answer,
@@ -113,7 +116,7 @@ function labelsOf(answers: readonly PanelAnswer[], seed: string): Labelled {
   return new Map(shuffled.map(({ answer }, index) => [`R${index + 1}`, answer]));
 }
 
-/** Share of the analyst's window for the question. */
+/** Share of the analyst's context window for the question. */
 const taskShare = 0.2;
 const answersShare = 0.6;
 
@@ -139,7 +142,10 @@ function wordsIn(content: unknown): string {
     .join("\n");
 }
 
-/** Replaces the labels of the answers with models. Undefined for another form; labels without an answer are left out. */
+/**
+ * Parses the analyst's answer and replaces the labels with models. Labels without an answer are left out. @returns
+ * undefined for another form
+ */
 function read(answer: string, labelled: Labelled): Analysis | undefined {
   const value = findObject(answer);
   const problems = new Problems();

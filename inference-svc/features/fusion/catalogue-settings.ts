@@ -1,4 +1,4 @@
-/** Wires fusion to the models and presets of the catalogue. */
+/** Gives fusion the models and presets of the catalogue. */
 import type { FusionPresets } from "@sluice/proto/config/routers.js";
 import { defaultPresets } from "./default-presets.ts";
 import { panelTimeouts } from "./panel.ts";

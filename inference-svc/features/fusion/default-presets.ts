@@ -1,12 +1,13 @@
-/** Default fusion presets for a configuration file without any: panels of the models with the best scores. */
+/** Fusion presets for a configuration file that has none: panels of the models with the best scores. */
 import type { FusionPresets } from "@sluice/proto/config/routers.js";
 import type { Catalog, CatalogModel } from "../../models/routing/catalog.ts";
 
 const panelSize = 3;
 
 /**
- * Panels of models by different authors, since models by one author make the same mistakes. `general-high` has the best by general score, `general-budget`
- * the best of the cheaper half. A preset is absent when fewer than two models qualify.
+ * Presets whose models are by different authors, since models by one author make the same mistakes. `general-high` has
+ * the best models by general score, `general-budget` the best of the cheaper half. A preset is absent when fewer than
+ * two models qualify.
  */
 export function defaultPresets({ models }: Catalog): FusionPresets {
   const rated = models.filter(({ settings }) => settings.output_modalities.includes("text") && scoreOf(settings) > 0);
@@ -20,7 +21,7 @@ export function defaultPresets({ models }: Catalog): FusionPresets {
 
 const scoreOf = ({ scores }: CatalogModel["settings"]): number => scores?.["general"] ?? 0;
 
-/** Sum of prompt and completion price at the cheapest endpoint; Infinity without any price. */
+/** Sum of a model's prompt and completion price at its cheapest endpoint; Infinity without any price. */
 const priceOf = ({ endpoints }: CatalogModel): number =>
   Math.min(...endpoints.map(({ prices }) => (prices ? prices.prompt + prices.completion : Number.POSITIVE_INFINITY)));
 

@@ -1,4 +1,7 @@
-/** The plugin `fusion`, for `service/fusion`: a panel of models answers before the model does. The response contains an item for the panel and the answer. */
+/**
+ * The plugin `fusion`, for `service/fusion`: a panel of models answers before the answering model. The response
+ * contains an item for the panel, and then the answer.
+ */
 import type { FusionPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
@@ -19,7 +22,7 @@ import type { CallingFeature, Feature, Kit } from "../kit.ts";
 import { fusionSlug, namesFusion } from "../slugs.ts";
 import { applies } from "../applies.ts";
 
-/** Replaces the slug with the answering model. */
+/** Feature that replaces the slug with the answering model. */
 export const fusionModel: Feature = {
   id: "fusion",
   applies: applies.fusionModel,
@@ -38,7 +41,7 @@ export const fusionModel: Feature = {
   texts: ({ fusion }) => (fusion ? toolTexts(fusion).map((text) => ({ text })) : []),
 };
 
-/** Runs the panel before the model answers. */
+/** Feature that runs the panel before the model answers. */
 export const fusionPanel: CallingFeature = {
   id: "fusion",
   applies: applies.fusionPanel,
@@ -54,7 +57,7 @@ export const fusionPanel: CallingFeature = {
     }),
 };
 
-/** The strings in the panel's tools: providers and search engines receive them. */
+/** The strings in the settings of the panel's tools, for guardrails: providers and search engines receive them. */
 function toolTexts({ toolsJson }: FusionPlugin): readonly string[] {
   if (toolsJson.length === 0) return [];
   const tools = JSON.parse(Buffer.from(toolsJson).toString()) as readonly InputItem[];
@@ -76,13 +79,13 @@ const panel =
 
 const itemType = "service:fusion";
 
-/** False for a request that continues after a call of the client's functions: its panel has already answered. */
+/** Whether the panel must run. False for a request that continues after a call of the client's functions: its panel has already answered. */
 const isNewRequest = (input: readonly InputItem[]): boolean => {
   const last = input.at(-1);
   return last?.type === "message" && last["role"] !== "assistant";
 };
 
-/** Index of the panel's item: the first of the response. */
+/** Output index of the panel's item, the first of the response. */
 const place = 0;
 
 async function* answeredAfter(
@@ -122,7 +125,7 @@ async function* answeredAfter(
     };
     yield* behind(next(answering, scope), model);
   } catch (error) {
-    // The panel is already paid for, and a retry would pay for another.
+    // A retry would pay for another panel, after this one is already paid for.
     const fault = toFinalFault(error);
     const end = stream ? blockedEndEvent(fault, scope.trace.usage) : undefined;
     if (end === undefined) throw fault;
@@ -130,11 +133,11 @@ async function* answeredAfter(
   }
 }
 
-/** Moves the items of the answer behind the item of the panel. */
+/** Moves the items of the answer behind the panel's item, by their output index. */
 async function* behind(batches: Answer, model: string): AsyncGenerator<Batch> {
   for await (const batch of batches) {
     const moved = batch.flatMap((event): TurnEvent[] => {
-      // A debug event is valid only before all others.
+      // A debug event is valid only before all other events, and the panel's item has already begun.
       if (event.type === "debug" || (event.type === "start" && event.model === model)) return [];
       return "index" in event && event.index !== undefined ? [{ ...event, index: event.index + place + 1 }] : [event];
     });

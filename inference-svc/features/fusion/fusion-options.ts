@@ -4,14 +4,14 @@ import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Reasoning, TurnRequest } from "../../turn/request.ts";
 import { type ReasoningField, readToolReasoning } from "../model-tools/reasoning-field.ts";
 
-/** Validated options; absent means unset. */
+/** Validated options of a fusion run; an absent member is unset. */
 export interface FusionOptions {
   readonly panel?: readonly string[];
   readonly model?: string;
   readonly preset?: string;
   readonly maxToolCalls?: number;
   readonly tools?: readonly JsonObject[];
-  /** Output token limit per model. */
+  /** Maximum output tokens of each model. */
   readonly maxTokens?: number;
   readonly reasoning?: Reasoning;
   readonly temperature?: number;

@@ -1,4 +1,4 @@
-/** The panel: several models answer the same request concurrently and independently. */
+/** The panel of a fusion run: several models answer the same request concurrently and independently. */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { throwIfAborted } from "../../turn/abort.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
@@ -13,32 +13,32 @@ import {
 } from "../model-tools/part-call.ts";
 import type { FusionSettings } from "./settings.ts";
 
-/** Milliseconds. */
+/** Time limits of a fusion run in milliseconds. */
 export interface PanelTimeouts {
   /** Time limit of one panel answer. */
   readonly memberMs: number;
-  /** Time after which half of the panel is enough. */
+  /** Time after which the answers of half of the panel are enough. */
   readonly quorumMs: number;
-  /** Time for the rest of the panel after the quorum. */
+  /** Time for the rest of the panel after half of it has answered. */
   readonly graceMs: number;
-  /** Time limit of the comparison, including retries. */
+  /** Time limit of the analyst's comparison, including retries. */
   readonly analystMs: number;
 }
 
-/** Most answers with some searches take less than a minute; a model is given up after two. */
+/** Default time limits. Most answers with some searches take less than a minute; a model is given up after two. */
 export const panelTimeouts: PanelTimeouts = { memberMs: 120_000, quorumMs: 60_000, graceMs: 15_000, analystMs: 60_000 };
 
 /** Maximum duration of a run in milliseconds. */
 export const runMs = ({ memberMs, analystMs }: PanelTimeouts): number => memberMs + analystMs + betweenMs;
 
-/** Time reserve between the two steps and after them, for a busy process. */
+/** Milliseconds reserved between the panel's and the analyst's step and after them, for a busy process. */
 const betweenMs = 5_000;
 
 export interface PanelDeps {
   readonly settings: FusionSettings;
-  /** Calls a model through the key's guardrails, and with tools. */
+  /** Calls a model through the key's guardrails, with tools. */
   readonly callModel: Turn;
-  /** The wanted number of tokens, or the model's maximum if lower. */
+  /** Limits a number of output tokens to the model's maximum. */
   readonly room: (model: string, wanted: number) => number;
   readonly timeouts: PanelTimeouts;
 }
@@ -63,13 +63,13 @@ export type PanelOutcome = PanelAnswer | PanelFailure;
 
 export const isAnswered = (outcome: PanelOutcome): outcome is PanelAnswer => "content" in outcome;
 
-/** Receives each model's deltas and its final outcome. */
+/** Receives the deltas and the final outcome of each model of the panel. */
 export interface PanelListener {
   readonly onDelta: (model: string, ...delta: Parameters<TextListener>) => void;
   readonly over: (outcome: PanelOutcome) => void;
 }
 
-/** In the order of the panel. @throws Fault when the turn is over */
+/** @returns the panel's results, in the order of the panel @throws Fault when the turn is over */
 export async function collectAnswers(
   caller: PartCaller,
   parts: PanelDeps,
@@ -140,7 +140,10 @@ async function outcomeOf(
   }
 }
 
-/** A guardrail's block after a tool call truncates the answer instead of refusing it; possibly nothing is left. */
+/**
+ * The failure for an answer without text. A guardrail's block after a tool call truncates the answer instead of
+ * refusing it, so nothing may be left.
+ */
 function silenceOf({ stages }: Trace): Pick<PanelFailure, "error" | "status"> {
   const blocked = stages.find((stage) => actionTaken(stage)?.stops);
   const names = blocked?.data?.["patterns"] as readonly string[] | undefined;
@@ -155,6 +158,6 @@ const task = () =>
 const instructionsOf = ({ instructions }: TurnRequest): string =>
   instructions === undefined ? task() : `${task()}\n\nThe request comes with these instructions:\n${instructions}`;
 
-/** The conversation without tool calls, which are meaningless to a panel without those tools. */
+/** The conversation without tool calls, which make no sense to a panel without those tools. */
 const conversationOf = (input: readonly InputItem[]): readonly InputItem[] =>
   input.filter(({ type }) => type === "message");

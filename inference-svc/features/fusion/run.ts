@@ -19,16 +19,16 @@ type EventListener = (event: ItemEvent) => void;
 export type FusionRunDeps = Omit<AnalystDeps, "settings"> & { readonly settings: SettingsParts };
 
 export interface FusionResult {
-  /** Fields of the client's item in addition to type, id and status. */
+  /** Fields of the client's fusion item in addition to type, id and status. */
   readonly item: JsonObject;
-  /** Quoted data for the answering model. */
+  /** The result as quoted data for the answering model. */
   readonly output: string;
-  /** Source pages of the answers. */
+  /** Web pages that the answers cite. */
   readonly sources: readonly WebSourceLink[];
   readonly failed: boolean;
 }
 
-/** Share of the answering model's window for the result of the run. */
+/** Share of the answering model's context window for the result of the run. */
 const outputShare = 0.6;
 
 const event = (step: string, payload: JsonObject = {}): ItemEvent => ({
@@ -36,10 +36,10 @@ const event = (step: string, payload: JsonObject = {}): ItemEvent => ({
   payload,
 });
 
-/** Whether the panel has already run: a turn has at most one, whatever starts it. */
+/** Whether the turn's panel has already run: a turn has at most one, whether the plugin or the tool starts it. */
 export const panelState = new StateKey(() => ({ hasRun: false }));
 
-/** @throws Fault when the turn is over */
+/** Runs the panel and the analyst. @throws Fault when the turn is over */
 export async function runFusion(caller: PartCaller, parts: AnalystDeps, onEvent: EventListener): Promise<FusionResult> {
   const { panel, model } = parts.settings;
   const shows = showsParts(caller.request);
@@ -66,13 +66,13 @@ export async function runFusion(caller: PartCaller, parts: AnalystDeps, onEvent:
   return together(answers, failures, analysis, { shows, room: roomOf(caller.request, parts) });
 }
 
-/** The last progress events of an item, built from the client's version of it. */
+/** The last progress events of a fusion item, built from the client's version of the item. */
 export function toEndEvents({ status, analysis }: OutputItem): readonly ItemEvent[] {
   if (status !== "completed") return [];
   return [...(analysis === undefined ? [] : [event("analysis.completed", { analysis })]), event("completed")];
 }
 
-/** Maximum characters of the panel's answers for the answering model: the lowest limit among the request's models. */
+/** Maximum characters of the panel's answers for the answering model; the lowest such limit among the request's models. */
 const roomOf = ({ models }: TurnRequest, { window }: Pick<AnalystDeps, "window">): number =>
   Math.min(...models.map(window)) * outputShare;
 
@@ -107,7 +107,7 @@ function together(
   };
 }
 
-/** The text of a successful run for the answering model. */
+/** The result of a successful run, as text for the answering model. */
 function toAnalysisText(
   { responses, ...rest }: JsonObject & { readonly responses: readonly JsonObject[] },
   room: number,
@@ -120,7 +120,7 @@ function toAnalysisText(
   return quoteData(JSON.stringify({ ...rest, responses: cut }));
 }
 
-/** The text of an earlier response's run for the answering model. */
+/** The result of an earlier response's run, as text for the answering model. */
 export function describeEarlierRun(item: JsonObject, request: TurnRequest, parts: Pick<AnalystDeps, "window">): string {
   const { analysis, responses, failed_models, sources, error, failure_reason } = item;
   if (typeof error === "string") return quoteData(JSON.stringify({ error, failure_reason, failed_models }));
@@ -132,7 +132,7 @@ const distinct = (sources: readonly WebSourceLink[]): readonly WebSourceLink[] =
   ...new Map(sources.map((source) => [source.url, source])).values(),
 ];
 
-/** 402 and 429: the reasons a client can act on. */
+/** Failure reasons by HTTP status. Only a client can act on these two; any other status is reported as a general failure. */
 const reasons: Readonly<Record<number, string>> = { 402: "insufficient_credits", 429: "rate_limited" };
 
 function noAnswers(failures: readonly PanelFailure[]): FusionResult {

@@ -9,15 +9,15 @@ import type { Scope } from "../../turn/scope.ts";
 import type { FusionOptions } from "./fusion-options.ts";
 
 export interface FusionSettings {
-  /** Slugs of 1 to 8 answering models; repetitions are allowed. */
+  /** Slugs of the 1 to 8 models that answer; repetitions are allowed. */
   readonly panel: readonly string[];
-  /** Slug of the comparing model. */
+  /** Slug of the analyst model, which compares the answers. */
   readonly model: string;
   /** Maximum number of tool calls of each model. */
   readonly maxToolCalls: number;
-  /** Output token limit per model. */
+  /** Maximum output tokens of each model. */
   readonly maxTokens: number;
-  /** Tools of every panel member and the analyst. */
+  /** Tools of every model of the panel, and of the analyst. */
   readonly tools: readonly HostedTool[];
   /** Tool types that are unavailable, or that the key may not use. */
   readonly leftOut: readonly string[];
@@ -29,24 +29,25 @@ export interface SettingsParts {
   readonly presets: FusionPresets;
   /** Whether the catalogue has a model with this slug. */
   readonly hasModel: (slug: string) => boolean;
-  /** The models that the key may use. @throws Fault PERMISSION_DENIED when there is none */
+  /** Filters models by the permissions of the key. @throws Fault PERMISSION_DENIED when the key may use none of them */
   readonly permitted: (slugs: readonly string[], scope: Scope) => readonly string[];
   /** Whether all these models can use the tool. */
   readonly hasTool: (tool: HostedTool, models: readonly string[], scope: Scope) => boolean;
 }
 
 const standardPreset: PresetName = "general-high";
-/** Default number of tool calls. */
+/** Default of the maximum number of tool calls. */
 const standardToolCalls = 4;
 const standardTools = ["service:web_search", "service:web_fetch"];
 const standardTokens = 16_000;
-/** Tools for calling other models: nested runs would cost without end. */
+/** Tools that call other models. They are refused within a fusion run: nested runs would cost without end. */
 const withOtherModels: ReadonlySet<string> = new Set(["service:fusion", "service:advisor", "service:subagent"]);
 
 /**
- * @param all sources of options by precedence, at least one
- * @param usual default for the comparing model; empty for none
- * @throws Fault INVALID_REQUEST, with a hint on the operator's settings; PERMISSION_DENIED for models and named tools the key may not use
+ * @param all all sources of options by precedence, at least one
+ * @param usual slug of the default analyst model; empty for none
+ * @throws Fault INVALID_REQUEST, with a hint about the operator's settings; PERMISSION_DENIED for models and named
+ * tools that the key may not use
  */
 export function settingsOf(
   all: readonly [FusionOptions, ...FusionOptions[]],
@@ -118,7 +119,7 @@ class Wished {
     return this.#from(field)?.[field];
   }
 
-  /** Reports a problem at the source of the option, or at the first source if it is unset. */
+  /** Reports a problem with an option where the option was set, or at the first source if it is unset. */
   refuse(field: Field, problemText: string, path?: string): void {
     this.#problems.add(...(this.#from(field) ?? this.#all[0]).problem(problemText, path));
   }
@@ -142,7 +143,7 @@ function checkTools(entries: readonly JsonObject[], wish: Wished): void {
   }
 }
 
-/** Checks the tool by its shape in a request. */
+/** Checks a tool by its shape in a request. */
 function checkTool(type: string, entry: JsonObject, path: string, wish: Wished): void {
   const inner = new Problems();
   serviceTools[type]?.check(entry, path, inner);

@@ -1,4 +1,4 @@
-/** The guardrails as features of the stack. A layer is left out only if no guardrail of the caller could need it. */
+/** The guardrails as features of the stack. A layer is left out only if no guardrail of the caller needs it. */
 import type { FileReader } from "../../content/files/texts.ts";
 import type { Judge, JudgeProfile } from "../../models/internal-calls/judge.ts";
 import type { CallingFeatureOf, FeatureOf, PluginTexts } from "../../turn/feature.ts";
@@ -82,8 +82,8 @@ export const outputPatterns: GuardrailFeature = {
   layer: () => outputGuardrails,
 };
 
-/** Layers for text added to a running request, in the order of the stack. */
+/** Features that scan text added to a running request, in the order of the stack. */
 export const inputGuards: readonly GuardrailFeature[] = [fileTexts, inputPatterns, inputDetectors, inputJudge];
 
-/** Layers for output not written by the model, in the order of the stack. */
+/** Features that scan output not written by the model, in the order of the stack. */
 export const outputGuards: readonly GuardrailFeature[] = [outputJudge, outputDetectors, outputPatterns];

@@ -21,42 +21,42 @@ export interface FilterRule extends AppliedGuardrail {
   /** The rule's name in answers and receipts: its label, or else the pattern or the detector's slug. */
   readonly name: string;
   readonly action: RuleAction;
-  /** Replaces redacted text. */
+  /** Text that replaces redacted text. */
   readonly placeholder: string;
-  /** The matching engine, as the receipt names it. */
+  /** Name of the matching engine in the receipt. */
   readonly engine: string;
-  /** The receipt stage for the rule. */
+  /** Name of the receipt's stage for the rule. */
   readonly stage: "content-filter" | "regex_pi_detection";
   /** Whether only messages of the role user are scanned. */
   readonly userOnly: boolean;
-  /** How the rule reads JSON; when absent, it reads words and whole texts, and identifiers as well. */
+  /** How the rule reads JSON. When absent, it reads strings and whole texts, and identifiers as well. */
   readonly reads?: ReadMode;
   /** The receipt's text for an outage of the detector service; set exactly for rules that call a service. */
   readonly outage?: string;
   readonly finder: Finder;
 }
 
-/** Reads JSON string by string, or as one text. */
+/** Two ways to scan JSON: string by string, or as one text. */
 export type ReadMode = "words" | "wholes";
 
-/** A guardrail, or one of its rules, that could not scan. */
+/** A guardrail, or one of its rules, that could not scan a text. */
 export type ScanFailure = AppliedGuardrail & Partial<Pick<FilterRule, "name" | "action" | "engine" | "outage">>;
 
-/** Whether unscanned text passes and the failure is recorded. A report-only detector rule always fails open. */
+/** Whether text that could not be scanned passes, with the failure recorded. A detector rule that only reports always passes it. */
 export const failsOpen = (failed: ScanFailure): boolean =>
   failed.guardrail.onError === ErrorPolicy.OPEN ||
   isAudit(failed) ||
   (failed.outage !== undefined && failed.action !== undefined && onlyReports(failed.action));
 
-/** The applicable rules, and the errors of the others. */
+/** The rules of a guardrail that can be applied, and the errors of the others. */
 export interface BuiltRules {
   readonly rules: readonly FilterRule[];
   readonly failures: readonly unknown[];
 }
 
 /**
- * Cache of compiled rules, since every turn of a caller uses the same rules. Rules hold their compiled patterns: the cache is not larger than the cache of
- * patterns.
+ * Cache of compiled rules, since every turn of a caller uses the same rules. Rules hold their compiled patterns, so the
+ * cache must not be larger than the cache of patterns.
  */
 export class RuleMemo<Key, Rules extends readonly object[]> {
   readonly #built = new Map<Key, Rules>();
@@ -67,7 +67,7 @@ export class RuleMemo<Key, Rules extends readonly object[]> {
   }
 
   set(key: Key, rules: Rules): void {
-    // An entry without rules takes room, too.
+    // An entry without rules takes memory, too.
     this.#count += rules.length + 1;
     if (this.#count > maxCompiled) {
       this.#built.clear();
@@ -80,7 +80,7 @@ export class RuleMemo<Key, Rules extends readonly object[]> {
 const knownRules = new RuleMemo<AppliedGuardrail, readonly FilterRule[]>();
 const noFailures: readonly unknown[] = [];
 
-/** A rule from a newer admin-svc, unknown here, is an error, never skipped. */
+/** Compiles the rules of a guardrail. A rule of a newer admin-svc that is unknown here becomes an error, and is never skipped. */
 export function buildRules(applied: AppliedGuardrail): BuiltRules {
   const known = knownRules.get(applied);
   if (known) return { rules: known, failures: noFailures };
@@ -139,7 +139,7 @@ function buildBuiltinRule(applied: AppliedGuardrail, { slug, action, scanScope }
   };
 }
 
-/** The scorer only flags, whatever the filter's action: 1 % of harmless texts reach its threshold. */
+/** The rule of the scorer for prompt injection. It only flags, whatever the filter's action: 1 % of harmless texts reach its threshold. */
 const buildScorerRule = (applied: AppliedGuardrail, builtin: BuiltinFilter): FilterRule => ({
   ...buildBuiltinRule(applied, builtin),
   name: "prompt-injection-score",
@@ -148,7 +148,7 @@ const buildScorerRule = (applied: AppliedGuardrail, builtin: BuiltinFilter): Fil
   finder: injectionScorer,
 });
 
-/** Cache size. Keys share patterns; one takes some kilobytes, and up to 2 MB with its cached states. */
+/** Maximum number of cached patterns. Keys share patterns; one takes some kilobytes, and up to 2 MB with its cached states. */
 const maxCompiled = 1_000;
 
 const compiledPatterns = new Map<string, Finder>();
@@ -160,7 +160,7 @@ const compiledPatterns = new Map<string, Finder>();
 function compiledPattern(source: string): Finder {
   const known = compiledPatterns.get(source);
   if (known) {
-    // Reinserted to keep the map ordered by last use.
+    // Inserted again, so that the map stays ordered by last use.
     compiledPatterns.delete(source);
     compiledPatterns.set(source, known);
     return known;

@@ -1,4 +1,4 @@
-/** Tries a guardrail on a text: runs the layers of every turn around a turn whose request or answer is that text. */
+/** Tries a guardrail on a text: runs the guardrail layers of the stack around a turn whose request or answer is this text. */
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
 import { toGeneratedAnswer, WholeAnswer } from "../../turn/answer-kinds.ts";
@@ -10,11 +10,11 @@ import type { ScannedSide } from "../../turn/applied-guardrails.ts";
 
 export interface TrialText {
   readonly side: ScannedSide;
-  /** The deltas of an answer; the text of a request is their join. */
+  /** The deltas of an answer. Joined, they are the text of a request. */
   readonly pieces: readonly string[];
 }
 
-/** The data of the answer to POST /guardrails/try. @param scope its caller holds the guardrail; its trace notes matches */
+/** Gives the response body of POST /guardrails/try. @param scope its caller has the guardrail; its trace collects the matches */
 export type TryGuardrail = (text: TrialText, scope: Scope) => Promise<object>;
 
 interface TrialLayers {
@@ -40,14 +40,14 @@ export const guardrailTrial =
   };
 
 interface TrialOutcome {
-  /** Null when nothing came through. */
+  /** The text as delivered; null when a block let nothing through. */
   readonly text: string | null;
   readonly fault?: Fault;
-  /** Whether a block ended the answer after its beginning. */
+  /** Whether a block ended the answer after a part was delivered. */
   readonly isCut?: boolean;
 }
 
-/** @throws Fault from sources other than a guardrail */
+/** Runs a trial, and turns a block into its outcome. @throws Fault from sources other than a guardrail */
 async function outcomeOf(run: () => Promise<TrialOutcome>): Promise<TrialOutcome> {
   try {
     return await run();
@@ -85,7 +85,7 @@ async function runAnswer(gates: readonly Layer[], pieces: readonly string[], sco
 
 const item = { type: "message", id: "msg_trial", role: "assistant" } as const;
 
-/** A turn that answers with the pieces, each in a separate batch. */
+/** A turn whose answer consists of the pieces, each in a batch. */
 const answering = (pieces: readonly string[]): Turn => {
   const content = [{ type: "output_text", text: pieces.join(""), annotations: [], logprobs: [] }];
   async function* batches(): AsyncGenerator<Batch> {
@@ -109,7 +109,7 @@ function decide(stages: readonly Stage[], fault: Fault | undefined, isCut = fals
   return filterActions.rows.find((action) => !action.stops && taken.has(action))?.done ?? "allowed";
 }
 
-/** Places as the contract counts them. */
+/** The matches with places in code points, as the API counts them. */
 function inCodePoints(matches: readonly RuleMatch[], text: string): object[] {
   const ordered = matches.toSorted((a, b) => a.start - b.start || a.end - b.end);
   const places = codePointsAt(text, new Set(ordered.flatMap(({ start, end }) => [start, end])));
@@ -122,7 +122,7 @@ function inCodePoints(matches: readonly RuleMatch[], text: string): object[] {
   }));
 }
 
-/** Code points before each of these units. */
+/** Number of code points in front of each of these UTF-16 units. */
 function codePointsAt(text: string, units: ReadonlySet<number>): ReadonlyMap<number, number> {
   const counted = new Map<number, number>();
   let codePoints = 0;

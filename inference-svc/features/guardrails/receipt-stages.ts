@@ -17,9 +17,9 @@ export const buildMatch = ({ guardrail, name, action, engine }: FilterRule, { st
 const capitalize = (word: string): string => word[0]?.toUpperCase() + word.slice(1);
 
 /**
- * Builds a stage per guardrail and action taken, the most severe action first.
- * @param actionOf the action taken for a matched rule
- * @param counts matches per rule
+ * Builds one stage for each guardrail and action, the most severe action first.
+ * @param actionOf returns the action taken for a matched rule
+ * @param counts number of matches per rule
  */
 export function buildStages(
   counts: ReadonlyMap<FilterRule, number>,
@@ -71,7 +71,7 @@ function sumCounts(rules: readonly FilterRule[], counts: ReadonlyMap<FilterRule,
   return Object.fromEntries(sums);
 }
 
-/** The stage of a guardrail or rule that could not scan: the text must not pass for clean. */
+/** Builds the stage of a guardrail or rule that could not scan, so that an unscanned text does not look clean. */
 export function buildFailureStage(failed: ScanFailure): Stage {
   const { guardrail, scope, name, engine, outage = "not scanned" } = failed;
   const failMode = failsOpen(failed) ? "open" : "closed";

@@ -1,4 +1,4 @@
-/** Reads and replaces the text of an answer requested as JSON. */
+/** Reads and replaces the text of an answer for which the client requested JSON. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import { type Region, moveAnnotation } from "../../turn/replacements.ts";
@@ -13,7 +13,7 @@ interface TextPart {
   readonly logprobs?: unknown;
 }
 
-/** The last item, if it is a message: a message before calls only announces them. */
+/** The end event of the last item, if it is a message. A message before calls only announces them, so it is no answer. */
 export function answerIn(events: readonly TurnEvent[]): Ended | undefined {
   const last = events.findLast((event): event is Ended => event.type === "item.end");
   return last?.item.type === "message" ? last : undefined;
@@ -24,7 +24,7 @@ const partsOf = ({ content }: OutputItem): readonly unknown[] => (Array.isArray(
 const isText = (part: unknown): part is TextPart =>
   isObject(part) && part["type"] === "output_text" && typeof part["text"] === "string";
 
-/** All text parts as one text, as clients read it; undefined when there is none. */
+/** The text of all parts as clients read it, joined. @returns undefined when there is none */
 export function textOf(item: OutputItem): string | undefined {
   const text = partsOf(item)
     .filter(isText)
@@ -33,7 +33,7 @@ export function textOf(item: OutputItem): string | undefined {
   return text.trim() === "" ? undefined : text;
 }
 
-/** The first part gets the whole text. Log probabilities of the old text are dropped, and so are annotations of replaced text. */
+/** Replaces the text of an item: its first part gets all of the text. Log probabilities are dropped, and so are annotations of replaced text. */
 export function replaceAnswerText(item: OutputItem, text: string, regions: readonly Region[]): OutputItem {
   const parts = partsOf(item);
   const before = parts.filter(isText);
@@ -49,7 +49,7 @@ export function replaceAnswerText(item: OutputItem, text: string, regions: reado
   return { ...item, content };
 }
 
-/** An annotation with offsets into the joined text of all parts. */
+/** The annotations of all parts, with offsets into the joined text. */
 function annotationsOf(parts: readonly TextPart[]): readonly unknown[] {
   let before = 0;
   return parts.flatMap(({ text, annotations }) => {

@@ -1,4 +1,4 @@
-/** Finds possible places of the requested JSON in a text. */
+/** Finds the places in a text where the requested JSON may stand. */
 import type { Yielding } from "../../turn/time-slice.ts";
 import { type Region, replaceRegions } from "../../turn/replacements.ts";
 import { type Failure, Reader, type JsonReading } from "./reader.ts";
@@ -6,11 +6,11 @@ import { type Failure, Reader, type JsonReading } from "./reader.ts";
 export interface Candidate {
   /** The candidate as JSON. */
   readonly json: string;
-  /** Replacements in the text that leave only the candidate. */
+  /** Replacements after which only the candidate is left of the text. */
   readonly regions: readonly Region[];
-  /** The candidate is valid JSON already. */
+  /** Whether the candidate is valid JSON already. */
   readonly isWhole: boolean;
-  /** The candidate stands in a code fence. */
+  /** Whether the candidate stands in a code fence. */
   readonly isFenced: boolean;
   /** Whether the candidate is clearly JSON: it is the whole text, it is fenced, or some key is in quotes. */
   readonly isMeant: boolean;
@@ -18,16 +18,16 @@ export interface Candidate {
 
 export interface Candidates {
   readonly found: readonly Candidate[];
-  /** End of the previous candidate: JSON within it was never meant by itself. */
+  /** Why the search stopped at a beginning that cannot be repaired; absent when it came to the end. */
   readonly failure?: Failure;
 }
 
-/** A key in front of the bracket: the value belongs to an object whose start is missing. */
+/** Matches a key in front of the bracket: the value then belongs to an object whose start is missing. */
 const keyBefore = /["'”]\s*[:=]\s*$/;
 const fenceBefore = /```[\w-]*\s*$/;
-/** How many characters in front of a candidate are searched for a code fence. */
+/** Number of characters in front of a candidate that are searched for a code fence. */
 const lookBehind = 40;
-/** Maximum JSON-like beginnings: a text with more is prose without JSON. */
+/** Maximum number of beginnings of JSON that are tried: a text with more is prose without JSON. */
 const maxBeginnings = 64;
 
 export function* candidatesIn(text: string): Yielding<Candidates> {
@@ -50,14 +50,14 @@ export function* candidatesIn(text: string): Yielding<Candidates> {
 
 const before = (text: string, at: number): string => text.slice(Math.max(0, at - lookBehind), at);
 
-/** End of reasoning left in the answer by the model's template; 0 when there is none. */
+/** Index at which reasoning ends that the model's template left in the answer; 0 when there is none. */
 function thoughtEnd(text: string): number {
   const bracket = text.search(/[{[]/);
   const opened = /<(think|thinking|reasoning)>/.exec(bracket === -1 ? "" : text.slice(0, bracket));
   return opened ? Math.max(0, text.indexOf(`</${opened[1]}>`, opened.index)) : 0;
 }
 
-/** Empty brackets within other text are punctuation. */
+/** The candidate that was read. @returns undefined for empty brackets within other text, which are punctuation */
 function candidateOf(text: string, start: number, reading: JsonReading): Candidate | undefined {
   const { end, regions, isQuoted, isEmpty } = reading;
   const isFenced = fenceBefore.test(before(text, start));

@@ -2,12 +2,12 @@
 import type { Region } from "../../turn/replacements.ts";
 
 const space = /[ \t\r\n]*/y;
-/** White space not allowed in JSON. */
+/** Matches white space that JSON does not allow. */
 const otherSpace = /[\s\u200b\ufeff]/;
 const comment = /\/\/[^\n]*|\/\*[^]*?(?:\*\/|$)|#[^\n]*/y;
 const fence = "```";
 
-/** Thrown and caught by the reader: most apparent beginnings are not JSON. */
+/** Thrown when text that looks like the start of JSON is no JSON. The reader catches it: most such starts are none. */
 export class NotJson extends Error {
   readonly why: "truncated" | "broken";
 
@@ -44,13 +44,13 @@ export class Cursor {
     this.#regions.push({ start, end, placeholder });
   }
 
-  /** Undoes the replacements from this place on. */
+  /** Undoes the replacements from this place on, and continues there. */
   backTo(at: number): void {
     while ((this.#regions.at(-1)?.start ?? -1) >= at) this.#regions.pop();
     this.at = at;
   }
 
-  /** Skips white space and comments, and replaces what JSON does not allow. */
+  /** Skips white space and comments, and replaces those that JSON does not allow. */
   skip(): void {
     for (;;) {
       space.lastIndex = this.at;

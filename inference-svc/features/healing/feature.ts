@@ -1,4 +1,4 @@
-/** The plugin `response-healing`: repairs invalid JSON in an answer without streaming. Valid answers pass unchanged. */
+/** The plugin `response-healing`: repairs invalid JSON in answers that are not streamed. Valid answers pass unchanged. */
 import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import { TimeSlice } from "../../turn/time-slice.ts";
 import type { Scope } from "../../turn/scope.ts";
@@ -12,7 +12,7 @@ import { findWantedJson } from "./wanted.ts";
 import type { Feature } from "../kit.ts";
 import { applies } from "../applies.ts";
 
-/** Maximum UTF-16 units: twice the length of today's longest answers. */
+/** Maximum UTF-16 units of an answer that is repaired: twice the length of today's longest answers. */
 const maxTextLength = 1024 * 1024;
 
 export const healAnswers: Layer = (next) => (request, scope) => {
@@ -27,7 +27,7 @@ export const responseHealing: Feature = {
   layer: () => healAnswers,
 };
 
-/** Collects the whole answer first, at no cost in time: without a stream it is complete before the first read. */
+/** Repairs an answer. It is collected first, which costs no time: without streaming, an answer is complete before its first batch. */
 async function* healed(answer: Answer, wanted: WantedJson, scope: Scope): AsyncGenerator<Batch> {
   yield await mended(await readToEnd(answer), wanted, scope);
 }

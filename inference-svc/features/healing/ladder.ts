@@ -1,4 +1,4 @@
-/** Finds the requested JSON in an answer, and repairs its errors. Correct text is not touched. */
+/** Finds the requested JSON in an answer, and repairs its errors step by step. Correct text is not changed. */
 import { parseWithin } from "@sluice/proto/lib/json/values.js";
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Yielding } from "../../turn/time-slice.ts";
@@ -7,9 +7,9 @@ import { type Candidate, candidatesIn } from "./candidates.ts";
 
 export interface WantedJson {
   readonly mode: "json_object" | "json_schema";
-  /** Which of several fitting candidates counts: the last with a schema, since a schema distinguishes the final answer from earlier examples. */
+  /** Which of several candidates is taken if they fit: with a schema the last, since the schema tells the final answer from earlier examples. */
   readonly pick: "first" | "last";
-  /** @throws Uncheckable */
+  /** Whether the value has the requested form. @throws UncheckableSchema */
   fits(value: unknown): Yielding<boolean>;
 }
 
@@ -22,19 +22,22 @@ export const anyObject: WantedJson = {
   },
 };
 
-/** extracted: it stood among other words; repaired: its syntax was wrong; unwrapped: it was inside a string; opened: its first bracket was missing. */
+/**
+ * How the JSON was healed. extracted: it stood among other words; repaired: its syntax was wrong; unwrapped: it was
+ * inside a string; opened: its first bracket was missing.
+ */
 export type HealingMethod = "extracted" | "repaired" | "unwrapped" | "opened" | "unescaped";
 
 export type Verdict =
-  /** Correct without changes. */
+  /** The answer is correct without changes. */
   | { readonly is: "right" }
   | { readonly is: "healed"; readonly text: string; readonly regions: readonly Region[]; readonly how: HealingMethod }
   | { readonly is: "left"; readonly why: "truncated" | "unfit" | "unrepairable" };
 
-/** Maximum nesting of JSON within strings; deeper nesting is never a mistake. */
+/** Maximum levels of JSON within JSON strings that are unwrapped; deeper nesting is never a mistake. */
 const maxWrappings = 2;
 
-/** @throws Uncheckable */
+/** Finds the requested JSON in an answer. @throws UncheckableSchema */
 export function* healJson(text: string, wanted: WantedJson, wrappings = 0): Yielding<Verdict> {
   const value = parsed(text);
   if (value !== undefined && (yield* wanted.fits(value))) return { is: "right" };
@@ -54,7 +57,7 @@ export function* healJson(text: string, wanted: WantedJson, wrappings = 0): Yiel
   return { is: "left", why: found.length > 0 ? "unfit" : "unrepairable" };
 }
 
-/** Undefined for invalid JSON: no valid JSON gives undefined. */
+/** Parses JSON. @returns undefined for invalid JSON; no valid JSON has this value */
 function parsed(text: string): unknown {
   try {
     return parseWithin(text);
@@ -63,10 +66,10 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Fenced candidates come before others, and valid JSON before repaired JSON. */
+/** Sorts candidates: fenced before others, and valid JSON before repaired JSON. */
 function inOrder(found: readonly Candidate[], { mode, pick }: WantedJson): readonly Candidate[] {
   const rank = ({ isFenced, isWhole }: Candidate) => (isFenced ? 0 : 1) + (isWhole ? 0 : 2);
-  // If there is no schema, only its form distinguishes an object from a sentence in brackets.
+  // Without a schema, only the form distinguishes an object from a sentence in brackets.
   const meant = mode === "json_schema" ? found : found.filter(({ isMeant }) => isMeant);
   return (pick === "last" ? meant.toReversed() : meant).toSorted((a, b) => rank(a) - rank(b));
 }
@@ -75,7 +78,7 @@ const escapedStart = /^\s*[[{]\s*\\+"/;
 const entityStart = /[[{,]\s*&(?:quot|#34|#x22);/;
 const keyStart = /^\s*(?:"[^"\n]{1,512}"|'[^'\n]{1,512}')\s*:/;
 
-/** Rarer errors whose repair changes the whole text. */
+/** The text after the repair of a rarer error that changes all of it; undefined when it has none. */
 function otherText(text: string): { readonly text: string; readonly how: HealingMethod } | undefined {
   if (escapedStart.test(text)) {
     const inner = parsed(`"${text.trim().replaceAll(/\r?\n/g, String.raw`\n`)}"`);
@@ -85,7 +88,7 @@ function otherText(text: string): { readonly text: string; readonly how: Healing
   return keyStart.test(text) ? { text: `{${text}`, how: "opened" } : undefined;
 }
 
-/** The verdict on a text derived from the answer. */
+/** Heals a text derived from the answer, and returns a verdict on the answer. */
 function* within(
   text: string,
   inner: string,

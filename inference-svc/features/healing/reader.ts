@@ -1,6 +1,6 @@
 /**
- * Reads malformed JSON from its opening bracket, and records the replacements needed to make it valid. No content is added: it gives up at a missing or
- * cut-off value. Takes time linear in the text.
+ * Reads malformed JSON from its opening bracket, and records the replacements needed to make it valid. No content is
+ * added: the reader gives up at a missing or cut-off value. Takes time linear in the text.
  */
 import type { Yielding } from "../../turn/time-slice.ts";
 import type { Region } from "../../turn/replacements.ts";
@@ -10,21 +10,21 @@ import { readString } from "./strings.ts";
 import { tokenAt } from "./tokens.ts";
 
 export interface JsonReading {
-  /** Index after the value. */
+  /** Index after the JSON value. */
   readonly end: number;
-  /** In order; empty for valid JSON. */
+  /** Replacements in order; empty for valid JSON. */
   readonly regions: readonly Region[];
-  /** Whether some key is in quotes: hardly anything but JSON looks like this. */
+  /** Whether some key is in quotes, as in hardly any text other than JSON. */
   readonly isQuoted: boolean;
   readonly isEmpty: boolean;
 }
 
-/** truncated: the text ends within a value, or before a required one. broken: meant as JSON, but ambiguous. */
+/** Why reading failed. truncated: the text ends within a value, or before a required one. broken: the text is meant as JSON, but ambiguous. */
 export type Failure = "truncated" | "broken" | "no JSON";
 
 type Bracket = "{" | "[";
 
-/** A limit above the nesting of any answer. */
+/** Maximum nesting, more than any answer has. */
 const maxDepth = 512;
 
 const identifier = /[\p{L}\p{N}_$][\p{L}\p{N}_$.-]*/uy;
@@ -33,19 +33,19 @@ const separator = /:|=>|=/y;
 export class Reader {
   readonly #cursor: Cursor;
   readonly #open: Bracket[] = [];
-  /** End of the last value, or of the open bracket. */
+  /** Index after the last value, or after the open bracket. */
   #end: number;
-  /** Index of the comma after it; -1 when there is none. */
+  /** Index of the comma after the last value; -1 when there is none. */
   #comma = -1;
-  /** The innermost container is still empty. */
+  /** Whether the innermost container is still empty. */
   #isFirst = true;
-  /** The last value may be cut off by the end of the text. */
+  /** Whether the last value may be cut off by the end of the text. */
   #mayGoOn = false;
-  /** Set once the text reads like JSON rather than like a sentence in brackets. */
+  /** Whether the text reads like JSON so far, and not like a sentence in brackets. */
   #isLikely = false;
   #isQuoted = false;
 
-  /** @param start place of the opening bracket */
+  /** @param start index of the opening bracket */
   constructor(text: string, start: number) {
     this.#cursor = new Cursor(text, start);
     this.#end = start;
@@ -74,7 +74,7 @@ export class Reader {
     else this.#element(character);
   }
 
-  /** Adjacent words are not a list. */
+  /** Reads an element of a list. Adjacent words are prose, not elements. */
   #element(character: string): void {
     const isWord = closersOf(character) === undefined && character !== "{" && character !== "[";
     const isApart =
@@ -84,7 +84,7 @@ export class Reader {
     this.#value("element");
   }
 
-  /** Repeated commas count as a single comma. */
+  /** Reads a comma. Repeated commas count as one. */
   #separate(): void {
     const cursor = this.#cursor;
     if (this.#comma === -1) this.#comma = cursor.at;
@@ -92,7 +92,7 @@ export class Reader {
     cursor.at++;
   }
 
-  /** Begins an entry, and adds a missing comma before it, except for the first. */
+  /** Begins an entry, and adds a missing comma in front of it, except for the first one. */
   #entry(): void {
     if (this.#isFirst) this.#dropComma();
     else if (this.#comma === -1) this.#cursor.replace(this.#end, this.#end, ",");
@@ -125,7 +125,7 @@ export class Reader {
     this.#value("member");
   }
 
-  /** @returns whether the key was in quotes */
+  /** Reads a key. @returns whether it was in quotes */
   #key(): boolean {
     const cursor = this.#cursor;
     if (closersOf(cursor.character) !== undefined) {
@@ -173,7 +173,7 @@ export class Reader {
     this.#isFirst = true;
   }
 
-  /** A mismatched bracket closes the enclosing container, if any. */
+  /** Closes a container. A bracket that does not match the innermost container closes the enclosing one that matches, if any. */
   #close(character: string): void {
     const cursor = this.#cursor;
     this.#dropComma();
@@ -188,7 +188,7 @@ export class Reader {
     if (this.#open.length > 0) this.#isFirst = false;
   }
 
-  /** Gives up unless only closing brackets are missing at the end. */
+  /** Closes all containers at the end of the text. Gives up if anything but closing brackets is missing. */
   #closeAll(): void {
     if (this.#comma !== -1 || this.#isFirst || this.#mayGoOn) throw new NotJson("truncated");
     this.#cursor.replace(this.#end, this.#end, this.#missing());

@@ -2,7 +2,7 @@
 import { type Cursor, NotJson } from "./cursor.ts";
 import { type StringRole, closersOf, isClosingQuote, findLostEnd } from "./quotes.ts";
 
-/** Maximum quotes within one string: some thirty milliseconds. */
+/** Maximum quotes within one string, which take some thirty milliseconds. */
 const maxInnerQuotes = 10_000;
 
 const plain = /[^"'`“”‘’\\\p{Cc}]+/uy;
@@ -10,9 +10,9 @@ const unicodeEscape = /\\u[0-9a-fA-F]{4}/y;
 const triple = '"""';
 
 /**
- * Reads from the opening quote to the place after the string.
- * @param closing the brackets needed to close all open ones
- * @throws Stop for a string with an ambiguous end or meaning
+ * Reads a string, from its opening quote to the place after it.
+ * @param closing returns the brackets needed to close all open ones
+ * @throws NotJson for a string with an ambiguous end or meaning
  */
 export function readString(cursor: Cursor, role: StringRole, closing: () => string): void {
   if (cursor.text.startsWith(triple, cursor.at) && readTriple(cursor, role)) return;
@@ -36,7 +36,7 @@ export function readString(cursor: Cursor, role: StringRole, closing: () => stri
   endLost(cursor, role, start, closing());
 }
 
-/** Reads a triple-quoted multi-line string, as in Python. False when there is none. */
+/** Reads a triple-quoted multi-line string, as in Python. @returns whether there was one */
 function readTriple(cursor: Cursor, role: StringRole): boolean {
   const { text, at } = cursor;
   const start = at + triple.length;
@@ -47,7 +47,7 @@ function readTriple(cursor: Cursor, role: StringRole): boolean {
   return true;
 }
 
-/** Whether the string ends at this quote, or ended before it. */
+/** Ends the string if it ends at this quote, or ended before it. @returns whether it did */
 function hasEnded(cursor: Cursor, role: StringRole, start: number): boolean {
   const { text, at } = cursor;
   if (isClosingQuote(role, text, at + 1)) {
@@ -66,7 +66,7 @@ function endAt(cursor: Cursor, end: number): void {
   cursor.replace(end, end, '"');
 }
 
-/** The string ends if only closing brackets follow. */
+/** Ends a string without a closing quote at the end of the text. This is possible only if nothing but closing brackets follows it. */
 function endLost(cursor: Cursor, role: StringRole, start: number, missing: string): void {
   const { text } = cursor;
   let end = text.length;
@@ -78,7 +78,7 @@ function endLost(cursor: Cursor, role: StringRole, start: number, missing: strin
 
 const isTail = (character: string): boolean => /[\s}\]]/.test(character);
 
-/** Reads a character of a string, and escapes it if JSON requires that. */
+/** Reads one character of a string, and escapes it if JSON requires that. */
 function readWithin(cursor: Cursor, character: string): void {
   const { at } = cursor;
   if (character === "\\") return readEscape(cursor);

@@ -1,13 +1,13 @@
-/** Values other than strings and containers, in the spelling of JSON or of other languages. */
+/** Reads values other than strings and containers, in the spelling of JSON or of other languages. */
 
-/** A token of the text, and its form in JSON. */
+/** A value in the text, with its form in JSON. */
 export interface Token {
   readonly end: number;
   /** The token as JSON; unchanged if it was already JSON. */
   readonly json: string;
-  /** Whether the token may be cut off by the end of the text: `12` may be the beginning of `123`, `tru` of a word. */
+  /** Whether the token may be cut off by the end of the text: `12` may be the beginning of `123`, and `tru` that of a word. */
   readonly open: boolean;
-  /** A string without its quotes. */
+  /** Set for a string that is not in quotes. */
   readonly isBare?: true;
 }
 
@@ -23,9 +23,9 @@ const words: ReadonlyMap<string, string> = new Map([
 ]);
 const word = /[-+]?[A-Za-z]+/y;
 
-/** Characters of a value without quotes. */
+/** Matches the characters of a value without quotes. */
 const bare = /[^\s,:;{}[\]"'`()<>=][^,:;{}[\]"`()<>=\n\r]*/y;
-/** Words, and digits within something other than a number, such as dates. */
+/** Matches the first character of a word, or of something other than a number that starts with a digit, such as a date. */
 const bareStart = /[\p{L}\p{N}_$]/u;
 
 const endsToken = /[\s,:}\]/#]|$/y;
@@ -35,7 +35,7 @@ const isAt = (pattern: RegExp, text: string, at: number): boolean => {
   return pattern.test(text);
 };
 
-/** Undefined when there is no possible value. */
+/** @returns undefined when no value starts at this place */
 export function tokenAt(text: string, at: number): Token | undefined {
   return numberAt(text, at) ?? wordAt(text, at) ?? bareAt(text, at);
 }
@@ -49,7 +49,7 @@ function numberAt(text: string, at: number): Token | undefined {
   return json === undefined ? undefined : { end, json, open: end === text.length };
 }
 
-/** Corrects `+5`, `.5` and `5.`; digits after a leading zero, such as 007, are not a number. */
+/** Corrects numbers such as `+5`, `.5` and `5.`. @returns undefined for digits after a leading zero, such as 007, which are no number */
 function corrected(written: string): string | undefined {
   const json = written
     .replace(/^\+/, "")
@@ -65,7 +65,7 @@ function wordAt(text: string, at: number): Token | undefined {
   return json === undefined || !isAt(endsToken, text, end) ? undefined : { end, json, open: false };
 }
 
-/** A string without its quotes, or without the first of them. */
+/** Reads a string without quotes, or without its opening quote. */
 function bareAt(text: string, at: number): Token | undefined {
   if (!isAt(bare, text, at) || !bareStart.test(text[at] as string)) return undefined;
   const end = bare.lastIndex;

@@ -1,9 +1,9 @@
-/** The form of the answer required by the request. */
+/** The form of JSON that the request requires of the answer. */
 import type { TurnRequest } from "../../turn/request.ts";
 import { type WantedJson, anyObject } from "./ladder.ts";
 import { SchemaChecker } from "../../content/json-schema/schema.ts";
 
-/** Undefined when any text is allowed. */
+/** @returns undefined when the request allows any text */
 export function findWantedJson({ textFormat }: TurnRequest): WantedJson | undefined {
   if (textFormat?.type === "json_object") return anyObject;
   return textFormat?.type === "json_schema" ? ofSchema(JSON.parse(textFormat.schemaJson)) : undefined;

@@ -1,4 +1,7 @@
-/** Arguments with a schema from a server: the schema is passed on unchanged, and the server checks the arguments. */
+/**
+ * The shape of a tool's arguments for which an MCP server gives a schema: the schema is passed on to models unchanged,
+ * and the server checks the arguments.
+ */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { type JsonSchema, type ObjectShape, object } from "@sluice/proto/lib/validation/shape.js";
 

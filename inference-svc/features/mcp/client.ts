@@ -1,4 +1,4 @@
-/** The MCP servers available to requests: the operator's by name, and addresses allowed by the configuration file. */
+/** The MCP servers that requests may use: those of the configuration file by name, and addresses that the file allows. */
 import type { McpSettings } from "@sluice/proto/config/mcp.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { type OnServiceEnd, observeCall } from "../../services/guarded-service.ts";
@@ -11,7 +11,7 @@ import { type FieldMap, McpConnection } from "./connection.ts";
 import { McpFailure } from "./failure.ts";
 import { McpSession, type Revisions } from "./session.ts";
 
-/** Called when tools are listed or called; the returned function is called with the outcome. */
+/** Called when tools are listed or a tool is called; returns a function to be called with the outcome. */
 export type McpWatch = (kind: "list" | "call") => OnServiceEnd;
 
 export interface McpDependencies {
@@ -24,26 +24,26 @@ export interface McpDependencies {
 }
 
 export interface McpAddress {
-  /** Name of an operator's server; absent for others. */
+  /** Name of the server in the configuration file; absent for a server that only the request names. */
   readonly name?: string;
   readonly url: string;
   /** Header fields of every request, including credentials. */
   readonly fields: FieldMap;
-  /** Whether it is an operator's server, which may have a private address. */
+  /** Whether the server is in the configuration file, so that it may have a private address. */
   readonly isOperators: boolean;
 }
 
-/** Addresses whose revision is remembered; beyond the limit, the oldest is determined again. */
+/** Maximum addresses whose protocol revision is remembered; beyond it, the oldest is forgotten. */
 const maxRemembered = 1_000;
 
 export class McpServers {
   readonly #settings: McpSettings;
   readonly #parts: McpDependencies;
-  /** Origins in requests that may have private addresses. */
+  /** Origins that requests may name although their addresses are private. */
   readonly #trusted: ReadonlySet<string>;
   readonly #revisions = new RememberedRevisions();
   readonly #meters: ReadonlyMap<string, Meter>;
-  /** For servers named only in the request. */
+  /** Meter for servers that only the request names. */
   readonly #freeMeter: Meter;
 
   constructor(settings: McpSettings, parts: McpDependencies) {
@@ -55,7 +55,7 @@ export class McpServers {
     this.#freeMeter = parts.meter({ operation: "mcp", model: "mcp", provider: "mcp", price: undefined });
   }
 
-  /** The operator's server with this name. */
+  /** The server with this name in the configuration file. */
   find(name: string): McpAddress | undefined {
     if (!Object.hasOwn(this.#settings.servers, name)) return undefined;
     const server = this.#settings.servers[name];
@@ -70,13 +70,13 @@ export class McpServers {
     };
   }
 
-  /** Whether requests may name this address. Private addresses need their exact origin in the list. */
+  /** Whether requests may name this address. For a private address, the list must contain its exact origin. */
   allows(url: URL): boolean {
     const { allow } = this.#settings;
     return allow.includes(url.origin) || (allow.includes("*") && url.protocol === "https:");
   }
 
-  /** Sends nothing before the first request. */
+  /** Opens a session; nothing is sent before its first request. */
   open({ url, fields, isOperators }: McpAddress): McpSession {
     const { version } = this.#parts;
     const connect = async () => {
@@ -86,13 +86,13 @@ export class McpServers {
     return new McpSession({ url, connect, version, revisions: this.#revisions });
   }
 
-  /** Lists tools, free of charge. */
+  /** Requests a server's tool list, free of charge. */
   list<Result>({ url }: McpAddress, signal: TurnSignal, request: () => Promise<Result>): Promise<Result> {
     return this.#watched("list", url, signal, request);
   }
 
   /**
-   * Calls a tool. Every result is paid for, even a tool error.
+   * Calls a tool. Every result is charged, even the error of a tool.
    * @throws McpFailure; Fault when the turn is over, or when the budget forbids the call
    */
   call<Result>(
@@ -104,7 +104,7 @@ export class McpServers {
     return this.#watched("call", url, signal, () => meter({ scope, signal }, { send: request, isCharged: () => true }));
   }
 
-  /** Counts a request, and logs the reason of a failure. */
+  /** Counts a request, and logs why it failed. */
   async #watched<Result>(kind: "list" | "call", url: string, signal: TurnSignal, request: () => Promise<Result>) {
     try {
       return await observeCall(this.#parts.watch(kind), signal, request);
@@ -114,7 +114,7 @@ export class McpServers {
     }
   }
 
-  /** The log contains neither the path, which may contain a key, nor the server's messages. */
+  /** Logs a failure without the address's path, which may contain a key, and without the server's messages. */
   #warn(kind: "list" | "call", url: string, { message, isQuoted, status }: McpFailure): void {
     const reason = isQuoted ? `refused${status === undefined ? "" : ` with HTTP ${status}`}` : message;
     this.#parts.log.warn({ host: new URL(url).host, kind, reason }, "request to an MCP server failed");

@@ -1,4 +1,4 @@
-/** HTTP to one MCP server: each message is a POST, answered by JSON or a stream of events. Redirects are not followed. */
+/** An HTTP connection to one MCP server: each message is a POST, answered by JSON or by a stream of events. Redirects are not followed. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { countValues, maxValues, tooManyValues } from "@sluice/proto/lib/json/values.js";
@@ -14,20 +14,20 @@ import type { FetchTarget } from "../../services/public-web/fetch-target.ts";
 import { McpFailure } from "./failure.ts";
 import { isAnswerTo, toMcpFailure, isRequest, readMessages, writeReply } from "./messages.ts";
 
-/** Maximum bytes of an answer. Its text is in memory twice while it is read. */
+/** Maximum bytes of an answer. Its text is in memory twice while the answer is read. */
 export const maxAnswerBytes = 4 * 1024 * 1024;
-/** How many bytes of an error page are searched for a JSON-RPC error. */
+/** Maximum bytes of an error page that are searched for a JSON-RPC error. */
 const maxErrorBytes = 64 * 1024;
 const headersLimitBytes = 32 * 1024;
-/** Concurrent calls of one model answer. */
+/** Maximum connections to a server, one for each concurrent call of a model's answer. */
 const maxConnections = 8;
-/** Maximum server requests within one answer, such as pings, that get a reply. */
+/** Maximum requests of the server within one answer, such as pings, that are replied to. */
 const maxReplies = 16;
 
 export type FieldMap = Readonly<Record<string, string>>;
 
 export interface PostRequest {
-  /** Id of the awaited answer; absent for a notification. */
+  /** Id of the expected answer; absent for a notification. */
   readonly id?: number;
   readonly body: string;
   readonly fields: FieldMap;
@@ -36,7 +36,7 @@ export interface PostRequest {
 
 export interface PostAnswer {
   readonly headers: IncomingHttpHeaders;
-  /** The answer with the awaited id; absent for a notification. */
+  /** The answer with the expected id; absent for a notification. */
   readonly message: JsonObject | undefined;
 }
 
@@ -45,7 +45,7 @@ export class McpConnection {
   readonly #host: string;
   readonly #path: string;
   readonly #fields: FieldMap;
-  /** Memory account of all answers until the connection is closed, because a turn keeps tools and results until its end. */
+  /** Memory account of all answers until the connection is closed: a turn keeps tools and results until its end. */
   readonly #held: Account;
 
   /** @param fields header fields of every request */
@@ -59,13 +59,13 @@ export class McpConnection {
       connect: pinnedConnector(target),
       connections: maxConnections,
       maxHeaderSize: headersLimitBytes,
-      // The signal enforces timeouts.
+      // undici's own time limits are off, because the signal ends the request in time.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
   }
 
-  /** @throws McpFailure; the reason of the signal */
+  /** Sends a message. @throws McpFailure; the reason of the signal */
   async post(post: PostRequest): Promise<PostAnswer> {
     const { body, fields, signal } = post;
     try {
@@ -86,14 +86,14 @@ export class McpConnection {
     }
   }
 
-  /** Ends a session; the answer does not matter. */
+  /** Ends a session at the server; its answer does not matter. */
   async delete(fields: FieldMap, signal: AbortSignal): Promise<void> {
     const headers = { ...this.#fields, ...fields };
     const { body } = await this.#pool.request({ method: "DELETE", path: this.#path, headers, signal });
     await body.dump({ limit: maxErrorBytes, signal });
   }
 
-  /** Cuts requests under way. */
+  /** Closes the connection, and aborts requests under way. */
   close(): void {
     this.#held.release();
     void this.#pool.destroy();
@@ -116,7 +116,7 @@ export class McpConnection {
         throw new McpFailure("the answer is neither JSON nor a stream of events");
       return awaited(await this.#messagesIn(await textOf(this.#counted(body), maxAnswerBytes)), post.id);
     } finally {
-      // Closes the connection of an answer not read to its end.
+      // An answer that is not read to its end leaves its connection open; this closes it.
       body.on("error", () => {}).destroy();
     }
   }
@@ -166,7 +166,7 @@ export class McpConnection {
     return readMessages(text);
   }
 
-  /** A failed reply is the server's loss. */
+  /** Replies to a request of the server. A failed reply is ignored: only the server misses it. */
   #reply(message: JsonObject, { fields, signal }: PostRequest): void {
     this.post({ body: writeReply(message), fields, signal }).catch(() => {});
   }
@@ -185,7 +185,7 @@ function tooLarge(excess: string): McpFailure {
   return new McpFailure(message, { cause: new CallAbandoned(message, 502) });
 }
 
-/** @throws McpFailure for a longer text */
+/** Reads a body as text. @throws McpFailure for a longer text */
 async function textOf(body: AsyncIterable<Buffer>, max: number): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -197,7 +197,7 @@ async function textOf(body: AsyncIterable<Buffer>, max: number): Promise<string>
   return Buffer.concat(chunks).toString();
 }
 
-/** The failure of an error status, with its JSON-RPC error if there is one. */
+/** The failure for an error status, with the JSON-RPC error of its body if there is one. */
 async function refusalOf(status: number, body: AsyncIterable<Buffer>): Promise<McpFailure> {
   const plain = new McpFailure(`HTTP ${status}`, { status });
   try {

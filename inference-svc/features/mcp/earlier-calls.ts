@@ -1,6 +1,7 @@
 /**
- * MCP items of earlier responses. Nothing is stored: the approval request item contains the call, and the response item the decision. A call runs only in
- * the first request with the decision; items of the model after the decision show that the call has already run.
+ * Restores MCP items of earlier responses. Nothing is stored: the approval request item contains the call, and the
+ * response item of the client contains the decision. A call runs only in the first request with the decision; items of
+ * the model after the decision show that the call has already run.
  */
 import type { InputItem } from "../../turn/request.ts";
 import { type Offer, errorOutput } from "../../agent-loop/tool.ts";
@@ -8,12 +9,12 @@ import type { AllowedCall, ListedSource, RestoredCalls } from "../../agent-loop/
 import { failureForModel, resultForModel } from "./tool-results.ts";
 import { modelName } from "./tool-names.ts";
 
-/** Items written by clients; all others are the model's. */
+/** Matches types of items that clients write; all others are written by the model. */
 const byClient = /^(?:message|additional_tools|item_reference|configuration_update|.*_output|mcp_approval_response)$/;
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** A server's tool list from the history. */
+/** Finds a server's tool list in the history. */
 export const findListedTools = (input: readonly InputItem[], label: string): readonly unknown[] | undefined => {
   const item = input.findLast(
     ({ type, server_label: of, error }) => type === "mcp_list_tools" && of === label && !error,
@@ -54,7 +55,7 @@ const isRequest = ({ type }: InputItem): boolean => type === "mcp_approval_reque
 const isDecision = ({ type }: InputItem): boolean => type === "mcp_approval_response";
 const isOfModel = ({ type, role }: InputItem): boolean => !byClient.test(type) || role === "assistant";
 
-/** Why a call that needs approval does not run now; undefined when it does. */
+/** Why a call that needs approval does not run now. @returns undefined when it runs */
 function refusal(decision: InputItem | undefined, isOld: boolean, offer: Offer | undefined): string | undefined {
   if (decision === undefined) return "the user has not said yet whether the call may be made; it was not made";
   const { approve, reason } = decision;

@@ -1,6 +1,9 @@
-/** The reason why an MCP server gave no result. Its message is safe for models and clients: it reveals nothing about private networks. */
+/**
+ * An error with the reason why an MCP server gave no result. Its message may be shown to models and clients: it reveals
+ * nothing about private networks.
+ */
 export class McpFailure extends Error {
-  /** Error status of the response. */
+  /** HTTP status of the server's error response; undefined without a response. */
   readonly status: number | undefined;
   /** Whether part of the message comes from the server. */
   readonly isQuoted: boolean;

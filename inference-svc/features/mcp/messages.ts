@@ -1,12 +1,12 @@
-/** The messages of JSON-RPC 2.0 used by an MCP client. */
+/** Writes and reads the JSON-RPC 2.0 messages of an MCP client. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { truncate } from "../../turn/truncate.ts";
 import { McpFailure } from "./failure.ts";
 
-/** UTF-16 units of a server's message in a failure. */
+/** Maximum UTF-16 units of a server's message that a failure quotes. */
 const maxQuoted = 500;
 
-/** The members of `params` as JSON texts: arguments reach the server exactly as the model wrote them. */
+/** The members of `params` as JSON texts, so that arguments reach the server exactly as the model wrote them. */
 export type Params = Readonly<Record<string, string>>;
 
 export function writeRequest(id: number, method: string, params: Params): string {
@@ -17,7 +17,7 @@ export function writeRequest(id: number, method: string, params: Params): string
 export const writeNotification = (method: string, params: JsonObject = {}): string =>
   JSON.stringify({ jsonrpc: "2.0", method, params });
 
-/** Answers a request of the server: a ping is returned, and nothing else is offered. */
+/** The reply to a request of the server: pings are answered, and every other method is refused. */
 export const writeReply = ({ id, method }: JsonObject): string =>
   JSON.stringify({
     jsonrpc: "2.0",
@@ -25,7 +25,7 @@ export const writeReply = ({ id, method }: JsonObject): string =>
     ...(method === "ping" ? { result: {} } : { error: { code: -32_601, message: "not supported" } }),
   });
 
-/** The messages in a text, which may be a batch. @throws McpFailure for invalid JSON */
+/** Parses the messages in a text, which may be a batch. @throws McpFailure for invalid JSON */
 export function readMessages(text: string): readonly JsonObject[] {
   let value: unknown;
   try {
@@ -42,7 +42,7 @@ export const isRequest = ({ id, method }: JsonObject): boolean =>
 export const isAnswerTo = (message: JsonObject, id: number): boolean =>
   message["id"] === id && ("result" in message || "error" in message);
 
-/** @throws McpFailure for an error, and for a result other than an object */
+/** The result in a message. @throws McpFailure for an error, and for a result other than an object */
 export function readResult(message: JsonObject): JsonObject {
   const { result, error } = message;
   if (error !== undefined) throw toMcpFailure(error);

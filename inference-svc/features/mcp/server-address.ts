@@ -1,4 +1,4 @@
-/** The server of a request's entry, and the credentials to call it with. */
+/** The MCP server of a request's `mcp` entry, and the credentials to call it with. */
 import { problemOfField } from "@sluice/proto/config/mcp.js";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { Problems, invalid } from "@sluice/proto/lib/validation/problems.js";
@@ -7,7 +7,7 @@ import { parseUrl } from "../../turn/url.ts";
 import { serverNameOf, textIn } from "../../agent-loop/mcp-entry.ts";
 import type { ToolSettings } from "../../agent-loop/tool.ts";
 
-/** @throws Fault INVALID_REQUEST for a forbidden server */
+/** Finds the server of an entry. @throws Fault INVALID_REQUEST for a forbidden server */
 export function findServer({ entry, path }: Pick<ToolSettings, "entry" | "path">, servers: McpServers): McpAddress {
   const url = textIn(entry["server_url"]);
   if (url !== undefined)
@@ -42,7 +42,7 @@ function unknownServer(entry: JsonObject, path: string) {
   );
 }
 
-/** @throws Fault INVALID_REQUEST for header fields not allowed in requests */
+/** The header fields that the entry sets. @throws Fault INVALID_REQUEST for header fields not allowed in requests */
 function ownFields(entry: JsonObject, path: string): Readonly<Record<string, string>> {
   const problems = new Problems();
   const fields: Record<string, string> = {};
@@ -54,7 +54,7 @@ function ownFields(entry: JsonObject, path: string): Readonly<Record<string, str
   }
   const token = textIn(entry["authorization"]);
   if (token !== undefined) {
-    // A bare token is an OAuth token; a value with its scheme stays unchanged.
+    // A token without a scheme is an OAuth token; a value with a scheme stays unchanged.
     fields["authorization"] = /^[A-Za-z][\w-]* /.test(token) ? token : `Bearer ${token}`;
     if (problemOfField("authorization", token) !== undefined)
       problems.add(`${path}.authorization`, "has a value that no header field can have");

@@ -18,7 +18,7 @@ import { openObjectShape } from "./argument-shape.ts";
 
 const listMs = 20_000;
 const callMs = 60_000;
-/** Maximum pages of a tool list. */
+/** Maximum pages that are read of a tool list. */
 const maxPages = 20;
 /** Maximum listed tools, before `allowed_tools` selects among them. */
 const maxListed = 2_000;
@@ -28,7 +28,7 @@ export interface ServerParts {
   readonly entry: JsonObject;
   readonly address: McpAddress;
   readonly servers: McpServers;
-  /** The conversation, possibly with the tool list of an earlier response. */
+  /** The conversation, which may contain the tool list of an earlier response. */
   readonly input: readonly InputItem[];
   /** Whether the key may use a tool; undefined for every tool. */
   readonly permits: ((tool: string) => boolean) | undefined;
@@ -57,7 +57,7 @@ export class McpServer {
     this.#waits = parseApproval(approval);
   }
 
-  /** Whether the history contains its tools. */
+  /** Whether the history contains the server's tool list. */
   get isKnown(): boolean {
     return this.#known !== undefined;
   }
@@ -143,7 +143,7 @@ export class McpServer {
     };
   }
 
-  /** Fields of the item of a call. */
+  /** Fields of a call's item. */
   #item(name: string, json: string): JsonObject {
     return { server_label: this.#label, name, arguments: json, output: null, error: null, approval_request_id: null };
   }

@@ -1,6 +1,6 @@
 /**
- * A turn's connection to one MCP server over streamable HTTP. Servers of revision 2026-07-28 accept independent requests; earlier revisions require a
- * session, opened first and deleted at the end.
+ * A turn's connection to one MCP server over streamable HTTP. Servers of MCP revision 2026-07-28 accept independent
+ * requests; those of earlier revisions require a session, which is opened first and deleted at the end.
  */
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { CallAbandoned } from "../../models/ledger/service-meter.ts";
@@ -11,13 +11,13 @@ import { McpFailure } from "./failure.ts";
 import { type Params, readResult, writeNotification, writeRequest } from "./messages.ts";
 import { toFieldValue } from "./param-fields.ts";
 
-/** The revision without sessions. */
+/** The MCP revision that has no sessions. */
 const sessionless = "2026-07-28";
-/** Revisions with sessions, newest first. */
+/** MCP revisions with sessions, newest first. */
 const sessionRevisions = ["2025-11-25", "2025-06-18", "2025-03-26"];
 const deleteMs = 2_000;
 
-/** Protocol revision per server, for the life of the process: determining it each time would cost a request. */
+/** MCP revisions by server address, remembered for the life of the process: finding out costs a request. */
 export interface Revisions {
   get(url: string): "sessions" | "sessionless" | undefined;
   set(url: string, kind: "sessions" | "sessionless"): unknown;
@@ -25,7 +25,7 @@ export interface Revisions {
 }
 
 export interface McpSessionDeps {
-  /** Address of the server, the key of its remembered revision. */
+  /** Address of the server, by which its revision is remembered. */
   readonly url: string;
   /** Connects at the first request. @throws McpFailure for a forbidden address */
   readonly connect: () => Promise<McpConnection>;
@@ -36,9 +36,9 @@ export interface McpSessionDeps {
 export interface RequestLimits {
   readonly signal: TurnSignal;
   readonly limitMs: number;
-  /** Header fields of only this request. */
+  /** Header fields of this request only. */
   readonly fields?: FieldMap;
-  /** Called when the request leaves, after the requests for opening the session. */
+  /** Called when the request is sent, after the requests that open the session. */
   readonly onSent?: () => void;
 }
 
@@ -46,7 +46,7 @@ export interface RequestLimits {
 interface Opened {
   readonly connection: McpConnection;
   readonly protocol: string;
-  /** Absent for servers without sessions. */
+  /** Id of the session; absent for servers without sessions. */
   readonly id?: string;
 }
 
@@ -60,7 +60,7 @@ export class McpSession {
     this.#parts = parts;
   }
 
-  /** @throws McpFailure; Fault when the turn is over */
+  /** Sends a request, and opens the session first if necessary. @throws McpFailure; Fault when the turn is over */
   async request(method: string, params: Params, limits: RequestLimits): Promise<JsonObject> {
     const { limitMs } = limits;
     const call = new TimedCall(limits.signal, limitMs, () => lateAnswer(limitMs));
@@ -85,16 +85,16 @@ export class McpSession {
     } catch (error) {
       const status = error instanceof McpFailure ? error.status : undefined;
       const isOver = status === 404 && (await opened.catch(() => {}))?.id !== undefined;
-      // The server may have been replaced by another revision.
+      // The server may have been replaced by one with another revision.
       if (!isOver && (status === 400 || status === 404)) this.#parts.revisions.delete(this.#parts.url);
       if (!isOver) throw error;
-      // The server no longer knows the session, and did not process the request.
+      // The server no longer knows the session, and has not processed the request, so it is sent again.
       if (this.#opened === opened) this.#opened = undefined;
       return await this.#request(await this.#open(signal), method, params, signal, fields);
     }
   }
 
-  /** Ends the session, and cuts requests under way. */
+  /** Ends the session, and aborts requests under way. */
   close(): void {
     const opened = this.#opened;
     this.#opened = undefined;
@@ -108,7 +108,7 @@ export class McpSession {
 
   #open(signal: AbortSignal): Promise<Opened> {
     const opened = (this.#opened ??= this.#begin(signal));
-    // A later request tries again.
+    // A failed attempt is forgotten, so that a later request tries again.
     opened.catch(() => {
       if (this.#opened === opened) this.#opened = undefined;
     });
@@ -131,7 +131,10 @@ export class McpSession {
     return opened;
   }
 
-  /** A server of an earlier revision refuses the question. @throws McpFailure when it refuses the caller */
+  /**
+   * Whether the server supports requests without a session; a server of an earlier revision refuses the question.
+   * @throws McpFailure when it refuses the caller
+   */
   async #isSessionless(connection: McpConnection, signal: AbortSignal): Promise<boolean> {
     try {
       const { supportedVersions } = await this.#request(
@@ -212,13 +215,13 @@ const fieldsOf = ({ protocol, id }: Opened): FieldMap => ({
   ...(id !== undefined && { "mcp-session-id": id }),
 });
 
-/** Header fields for proxies: they route a request without parsing it. */
+/** Header fields by which proxies route a request without parsing it. */
 const methodFields = (method: string, { name }: Params): FieldMap => ({
   "mcp-method": method,
   ...(name !== undefined && { "mcp-name": toFieldValue(String(JSON.parse(name))) }),
 });
 
-/** @throws McpFailure for an id invalid as a header value */
+/** The session id that a server gave. @throws McpFailure for an id that is invalid as a header value */
 function sessionIdIn(field: string | string[] | undefined): string | undefined {
   if (field === undefined) return undefined;
   if (typeof field !== "string" || !/^[\x21-\x7e]{1,1024}$/.test(field))

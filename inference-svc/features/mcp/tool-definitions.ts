@@ -1,4 +1,4 @@
-/** The tool list of an MCP server, within limits: lists come from untrusted servers, and every word costs tokens. */
+/** Reads the tool list of an MCP server, within limits: lists come from untrusted servers, and every word costs tokens. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { McpFailure } from "./failure.ts";
 
@@ -16,15 +16,15 @@ export interface McpTool {
 }
 
 /**
- * @param list from the server or from an item of the history
+ * @param list entries from the server, or from an item of the history
  * @param isWanted whether the request allows the tool
- * @throws McpFailure when the list breaks a limit
+ * @throws McpFailure when the list exceeds a limit
  */
 export function readTools(list: readonly unknown[], isWanted: (tool: McpTool) => boolean): readonly McpTool[] {
   const tools = new Map<string, McpTool>();
   for (const entry of list) {
     const tool = toTool(entry);
-    // A second tool of the same name cannot be called.
+    // Of two tools with one name, only the first can be called.
     if (tool === undefined || tools.has(tool.name) || !isWanted(tool)) continue;
     const problem = problemOf(tool);
     if (problem !== undefined) throw new McpFailure(`a tool is described ${problem}; leave it out of allowed_tools`);
@@ -43,7 +43,7 @@ const isDeeper = (value: unknown, levels: number): boolean =>
   value !== null &&
   (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)));
 
-/** Undefined for an entry no model could call. */
+/** Parses a tool. @returns undefined for an entry that no model could call */
 function toTool(entry: unknown): McpTool | undefined {
   if (!isObject(entry)) return undefined;
   const { name, description, annotations } = entry;
@@ -58,7 +58,7 @@ function toTool(entry: unknown): McpTool | undefined {
   };
 }
 
-/** The tool in an `mcp_list_tools` item. */
+/** The tool in the form of an `mcp_list_tools` item. */
 export const toListed = ({ name, description, inputSchema, annotations }: McpTool): JsonObject => ({
   name,
   description: description ?? null,

@@ -1,4 +1,4 @@
-/** The result of an MCP tool as text: unchanged for the client, and marked as untrusted data for the model. */
+/** Converts the result of an MCP tool to text: unchanged for the client, and marked as untrusted data for the model. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { truncate } from "../../turn/truncate.ts";
 import { deriveMark, wrapAsData } from "../../content/wrapped-data.ts";
@@ -15,7 +15,7 @@ export function textOfResult(result: JsonObject): string {
   return `${truncate(whole, maxText)}\n(cut here: the result has ${whole.length} characters)`;
 }
 
-/** Images and audio are only named: a model would read their bytes as text. */
+/** The text of one part of a result. Images and audio are only named, because a model would read their bytes as text. */
 function textOfPart(part: unknown): string {
   if (!isObject(part)) return "";
   const { type, text, resource, uri, mimeType } = part;
@@ -28,6 +28,6 @@ function textOfPart(part: unknown): string {
 export const resultForModel = (label: string, name: string, text: string): string =>
   wrapAsData(`The tool ${name} of the MCP server ${label} gave this.`, [text], deriveMark(label, name, text));
 
-/** @param text error text of the server */
+/** The output of a failed call, for the model. @param text error text of the server */
 export const failureForModel = (label: string, name: string, text: string): string =>
   wrapAsData(`The call of ${name} failed. The MCP server ${label} says this.`, [text], deriveMark(label, name, text));

@@ -1,18 +1,18 @@
-/** `allowed_tools` and `require_approval` of an entry: the tools the model may call, and the calls that need approval. */
+/** Reads `allowed_tools` and `require_approval` of an `mcp` entry: the tools that the model may call, and the calls that need approval. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { McpTool } from "./tool-definitions.ts";
 
 type Matches = (tool: McpTool) => boolean;
 
-/** @param value names, or an object of names and `read_only`; absent means all tools */
+/** Which tools are allowed. @param value names, or an object with names and `read_only`; absent for all tools */
 export function parseAllowedTools(value: unknown): Matches {
   if (Array.isArray(value)) return isNamedIn(value);
   return isObject(value) ? filter(value) : () => true;
 }
 
 /**
- * Whether a call of the tool needs approval. Every call does unless the entry says never: a server may do harm in the name of the user.
- * @param value always, never, or filters under these names; a tool in both filters needs approval
+ * Which tools need approval. Every call does unless the entry says never: a server may do harm in the name of the user.
+ * @param value always, never, or an object with a filter for each; a tool in both filters needs approval
  */
 export function parseApproval(value: unknown): Matches {
   if (value === "never") return () => false;
@@ -22,7 +22,7 @@ export function parseApproval(value: unknown): Matches {
   return (tool) => isAlways?.(tool) === true || isNever?.(tool) !== true;
 }
 
-/** Whether the filter is set: an empty filter matches no tool. */
+/** Whether the filter is an object; an empty one matches no tool. */
 const isSet = (value: unknown): value is Readonly<Record<string, unknown>> =>
   isObject(value) && (Array.isArray(value["tool_names"]) || typeof value["read_only"] === "boolean");
 
@@ -36,5 +36,5 @@ function isNamedIn(names: readonly unknown[]): Matches {
   return ({ name }) => known.has(name);
 }
 
-/** The server's claim, not enforced by anything. */
+/** Whether the server claims that the tool changes nothing. Nothing enforces this claim. */
 const isReadOnly = ({ annotations }: McpTool): boolean => annotations?.["readOnlyHint"] === true;

@@ -1,4 +1,4 @@
-/** mcp: the tools of an MCP server, listed and called by Sluice for models whose providers do not support MCP. */
+/** The tool source `mcp`: tools of an MCP server, which Sluice lists and calls for models whose providers do not support MCP. */
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { McpServers } from "./client.ts";
@@ -13,14 +13,14 @@ import { modelName } from "./tool-names.ts";
 import { McpServer } from "./server-tools.ts";
 import { openObjectShape } from "./argument-shape.ts";
 
-/** Maximum servers per request: each means a connection and a wait for its list. */
+/** Maximum servers per request: each of them takes a connection and a wait for its tool list. */
 const maxServers = 16;
 
 export const mcp = (servers: McpServers): ToolSource => ({
   kinds: ["mcp"],
   hasEffect: true,
   items: { type: "mcp_call", idPrefix: "mcp_", failedStatus: "failed" },
-  // A server from the operator's configuration is never left to a provider, which does not know it.
+  // A server of the configuration file is never left to a provider, which does not know it.
   takes: (entry, isNative) => isOperators(entry, servers) || !isNative(),
   open: (settings) => openSource(settings, servers),
   restore: restoreMcpItems,
@@ -31,7 +31,7 @@ function isOperators(entry: JsonObject, servers: McpServers): boolean {
   return name !== undefined && (servers.find(name) !== undefined || typeof entry["connector_id"] !== "string");
 }
 
-/** @throws Fault INVALID_REQUEST for a forbidden server or a duplicate label */
+/** Opens a server. @throws Fault INVALID_REQUEST for a forbidden server or a duplicate label */
 function openSource(settings: ToolSettings, servers: McpServers): OpenSource {
   const { entry, path } = settings;
   const label = String(entry["server_label"]);
@@ -56,14 +56,14 @@ function openSource(settings: ToolSettings, servers: McpServers): OpenSource {
   };
 }
 
-/** Whether the key may use a tool of the server; undefined for every tool. */
+/** Returns whether the key may use a tool of the server; undefined when it may use all. */
 function permitsIn({ entry, scope: { permissions } }: ToolSettings): ((tool: string) => boolean) | undefined {
   if (permissions === undefined) return undefined;
   const server = permittedServerName(entry);
   return (tool) => permissions.allowsServerTool(server, tool);
 }
 
-/** Labels of the preceding entries. */
+/** Labels of the request's `mcp` entries in front of this one. */
 const earlierLabels = ({ request, path }: ToolSettings): readonly unknown[] =>
   request.tools
     .slice(0, Number(path.split(".").at(-1)))
@@ -81,7 +81,7 @@ const listingItem = (label: string): NonNullable<OpenSource["listing"]> => ({
 
 const event = (step: string): ItemEvent => ({ name: `response.mcp_list_tools.${step}`, payload: {} });
 
-/** A dry run calls no server: one function stands in for its tools. */
+/** The function that stands for the server's tools in a dry run, which calls no server. */
 function placeholderOf(label: string, { entry, path }: ToolSettings): SourceTool {
   const isDeferred = entry["defer_loading"] === true;
   return {

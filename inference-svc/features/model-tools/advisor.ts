@@ -1,4 +1,4 @@
-/** service:advisor: the model can get advice from another, usually stronger, model while it answers. */
+/** service:advisor: lets the model ask another, usually stronger, model for advice while it answers. */
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { described, object, string } from "@sluice/proto/lib/validation/shape.js";
@@ -23,17 +23,17 @@ import { callModelForPart, partToolMs, unknownModel } from "./tool-call.ts";
 import { writeTranscript } from "../../content/transcript.ts";
 import { readToolReasoning } from "./reasoning-field.ts";
 
-/** Maximum calls of all advisors of a response: each costs as much as a separate answer. */
+/** Maximum calls of all advisors in a response: each costs as much as an answer. */
 const maxCalls = 8;
 const standardTokens = 16_000;
-/** Share of the advisor's window for the conversation; the rest is for earlier advice and the question. */
+/** Share of the advisor's context window for the conversation; the rest is for earlier advice and the question. */
 const transcriptShare = 0.5;
 
 const kind = "service:advisor";
 
 export interface AdvisorDeps {
   readonly models: CalledModels;
-  /** Default slug for requests without a model; undefined when the operator configured none. */
+  /** Slug of the model for entries that name none; undefined when the operator has configured none. */
   readonly model: string | undefined;
 }
 
@@ -103,7 +103,7 @@ const event = (step: "delta" | "done", payload: JsonObject): ItemEvent => ({
 const ending = ({ advice: text }: OutputItem): readonly ItemEvent[] =>
   typeof text === "string" ? [event("done", { text })] : [];
 
-/** An advisor in a turn, with its earlier questions and answers in this turn and in the history. */
+/** An advisor in one turn, with its earlier questions and answers in this turn and in the history. */
 class Advice {
   readonly #settings: ToolSettings;
   readonly #wanted: Wanted;
@@ -111,7 +111,7 @@ class Advice {
   readonly #model: string;
   readonly #past: Exchange[];
 
-  /** @throws Fault INVALID_REQUEST when there is no such model, PERMISSION_DENIED when the key may not use it */
+  /** @throws Fault INVALID_REQUEST when the model does not exist, PERMISSION_DENIED when the key may not use it */
   constructor(settings: ToolSettings, { models, model: standard }: AdvisorDeps) {
     this.#settings = settings;
     this.#wanted = settings.parameters;
@@ -200,7 +200,7 @@ const toMessage = (role: "user" | "assistant", text: string): InputItem => ({
   content: [{ type: role === "user" ? "input_text" : "output_text", text }],
 });
 
-/** The exchange in an item of the advisor with this name; undefined for other items. */
+/** The question and advice in an item of the advisor with this name. @returns undefined for other items */
 function exchangeOf(item: InputItem, name: string | undefined): Exchange | undefined {
   const { type, prompt: question, advice, instance_name: owner } = item;
   if (type !== kind || owner !== name) return undefined;

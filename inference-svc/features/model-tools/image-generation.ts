@@ -23,12 +23,12 @@ import { callModelForPart, partToolMs, unknownModel } from "./tool-call.ts";
 
 /** Maximum images per response: each costs as much as a long answer. */
 const maxCalls = 8;
-/** Maximum characters of a base64 image: 20 MiB. */
+/** Maximum characters of an image in base64, for 20 MiB. */
 const maxImageLength = Math.ceil((20 * 1024 * 1024) / 3) * 4;
 
 export interface ImageToolDeps {
   readonly models: CalledModels;
-  /** Default slug for requests without a model; undefined when the operator configured none. */
+  /** Slug of the model for entries that name none; undefined when the operator has configured none. */
   readonly model: string | undefined;
 }
 
@@ -43,14 +43,14 @@ const description =
   "Makes an image, which the user is shown beside your answer. Call it when the user wants a picture. It costs money: call it once for each image that is wanted. " +
   "You do not see the image; do not describe what you have not asked for.";
 
-/** The tool by Sluice's own name, with its settings in `parameters`. */
+/** The tool under Sluice's own type, with its settings in `parameters`. */
 export const imageGeneration = (parts: ImageToolDeps): ServerTool => ({
   kinds: ["service:image_generation"],
   hasEffect: true,
   open: (settings) => opened(settings, `${settings.path}.parameters`, settings.parameters, parts),
 });
 
-/** The tool under its Responses name: settings in the entry itself, calls as items of the Responses format. */
+/** The tool under its type in the Responses format: its settings are in the entry itself, and its calls become items of the Responses format. */
 export const hostedImageGeneration = (parts: ImageToolDeps): ServerTool => ({
   kinds: ["image_generation"],
   items: { type: "image_generation_call", idPrefix: "ig_", failedStatus: "failed" },
@@ -69,7 +69,7 @@ export const hostedImageGeneration = (parts: ImageToolDeps): ServerTool => ({
   },
 });
 
-/** @param path of the settings */
+/** @param path path of the settings in the request */
 function opened(settings: ToolSettings, path: string, given: JsonObject, parts: ImageToolDeps): OpenTool {
   const run = isForRestoredCalls(settings) ? undefined : runOf(settings, path, given, parts);
   return {
@@ -84,7 +84,7 @@ function opened(settings: ToolSettings, path: string, given: JsonObject, parts: 
 
 type Run = (prompt: string, call: ToolCall) => Promise<ToolResult>;
 
-/** @throws Fault INVALID_REQUEST when there is no such model, PERMISSION_DENIED when the key may not use it */
+/** @throws Fault INVALID_REQUEST when the model does not exist, PERMISSION_DENIED when the key may not use it */
 function runOf(
   { request, scope }: ToolSettings,
   within: string,
@@ -132,7 +132,7 @@ const event = (step: string): ItemEvent => ({ name: `response.image_generation_c
 
 const isAddress = (image: string): boolean => image.startsWith("https://") && parseUrl(image) !== undefined;
 
-/** Why the model's output is not an image clients can show, or undefined. */
+/** Why the model's output is no image that clients can show. @returns undefined when it is one */
 async function refusalOf(image: string, { signal }: ToolCall): Promise<string | undefined> {
   if (isAddress(image)) return undefined;
   if (image.length > maxImageLength) return "the image is longer than 20 MiB";

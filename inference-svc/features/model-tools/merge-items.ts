@@ -1,4 +1,7 @@
-/** Merges an answer's messages into one, and its reasoning into one: clients see them joined, and a rule's match may span two of them. */
+/**
+ * Merges the messages of an answer into one, and its reasoning items into one: clients see them joined, and a rule may
+ * match across two of them.
+ */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { append } from "@sluice/proto/lib/text/append.js";
 import { batchLayer } from "../../turn/layer-builders.ts";
@@ -9,15 +12,15 @@ export const mergeItems: Layer = batchLayer(() => {
   return (batch) => batch.flatMap((event) => merged.take(event));
 });
 
-/** Separator of messages, and of reasoning items. */
+/** Separator between joined messages, and between joined reasoning items. */
 const border = "\n\n";
 
-/** The text of one kind, joined over all items. */
+/** The text of one kind (message or reasoning), joined over all items. */
 interface Channel {
   readonly type: "text.delta" | "reasoning.delta";
   /** Output index of the merged item; undefined before its first text. */
   index: number | undefined;
-  /** The source items with text. */
+  /** Output indices of the items whose text is joined. */
   readonly from: Set<number>;
   text: string;
 }
@@ -25,10 +28,10 @@ interface Channel {
 class MergedItems {
   readonly #words: Channel = { type: "text.delta", index: undefined, from: new Set(), text: "" };
   readonly #thoughts: Channel = { type: "reasoning.delta", index: undefined, from: new Set(), text: "" };
-  /** Annotations of the messages. */
+  /** Annotations of all messages. */
   readonly #annotations: object[] = [];
   readonly #others: OutputItem[] = [];
-  /** Number of items so far. */
+  /** Number of output items so far. */
   #count = 0;
 
   take(event: TurnEvent): TurnEvent[] {
@@ -63,7 +66,7 @@ class MergedItems {
     return { type: "item.start", index: channel.index, item: itemOf(channel.type) };
   }
 
-  /** An answer without streaming has no deltas to repeat. */
+  /** Handles the end of an item. An answer without streaming has no deltas to repeat, so its text comes from here. */
   #ended(index: number, item: OutputItem): TurnEvent[] {
     if (item.type === "reasoning") return [];
     if (item.type !== "message") {
@@ -77,7 +80,7 @@ class MergedItems {
     return this.#addDelta(this.#words, index, texts.join(""));
   }
 
-  /** Keeps the pages without their places, which have moved. */
+  /** Keeps cited pages without their places, because the places have changed. */
   #cite(annotations: readonly unknown[]): void {
     for (const { url, title } of annotations.filter(isObject)) this.#annotations.push({ url, title });
   }

@@ -1,4 +1,7 @@
-/** Calls one model for a part of the request: an ordinary turn of the key, in parallel with others, with a separate time limit. */
+/**
+ * Calls one model for a part of a request, such as a panel member's answer: an ordinary turn of the key, in parallel
+ * with others and with its own time limit.
+ */
 import { create } from "@bufbuild/protobuf";
 import { type ProviderPreferences, ProviderPreferencesSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
@@ -17,7 +20,7 @@ import { type OutputItem, type Turn, type TurnEvent, compose } from "../../turn/
 import { parseUrl } from "../../turn/url.ts";
 import { mergeItems } from "./merge-items.ts";
 
-/** The request the part is for, and its scope. */
+/** The request for which a part is answered, and its scope. */
 export interface PartCaller {
   readonly request: TurnRequest;
   readonly scope: Scope;
@@ -29,21 +32,21 @@ export interface WebSourceLink {
 }
 
 export interface PartAnswer {
-  /** All its text, including text between tool calls. */
+  /** All text of the answer, including text between tool calls. */
   readonly text: string;
   readonly sources: readonly WebSourceLink[];
-  /** Images it made, each as base64 or as the provider's URL. */
+  /** Images that the model made, each as base64 or as the provider's URL. */
   readonly images: readonly string[];
-  /** Calls of the client's functions. */
+  /** Calls of the client's functions, at which the model stopped. */
   readonly calls: readonly OutputItem[];
-  /** Everything the model has read and written, if its agent loop stopped for these calls. */
+  /** Everything that the model has read and written, if its agent loop stopped for these calls. */
   readonly conversation: readonly InputItem[];
 }
 
-/** Maximum UTF-16 units of a part's text, far more than any useful answer: an endless model must not fill the memory. */
+/** Maximum UTF-16 units of a part's text, more than any useful answer has: a model that never stops must not fill the memory. */
 const maxSaidLength = 1_000_000;
 
-/** Receives text while it streams. */
+/** Receives the text of a part while it streams. */
 export type TextListener = (kind: "text" | "reasoning", delta: string) => void;
 
 export class PartCall {
@@ -69,12 +72,12 @@ export class PartCall {
     });
   }
 
-  /** Ends the call, whatever its text so far. */
+  /** Ends the call, whatever text has come. */
   giveUp(): void {
     this.#abort.abort(new Fault(FaultReason.DEADLINE_EXCEEDED, "It took too long"));
   }
 
-  /** @throws Fault as a turn does, DEADLINE_EXCEEDED after the time limit */
+  /** Runs the call to its end. @throws Fault as a turn does, DEADLINE_EXCEEDED after the time limit */
   async collect(turn: Turn, request: TurnRequest, onText: TextListener = () => {}): Promise<PartAnswer> {
     const { signal } = this.#outer;
     const stop = () => this.#abort.abort(signal.reason);
@@ -88,13 +91,13 @@ export class PartCall {
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", stop);
-      // A layer may still have something open.
+      // Aborts what a layer may still have open.
       this.#abort.abort(undefined);
       this.#addGuardrailStages();
     }
   }
 
-  /** Adds the guardrail stages to the turn's, without duplicates. */
+  /** Adds the guardrail stages of the part to the turn's receipt, without duplicates. */
   #addGuardrailStages(): void {
     const { stages } = this.#outer.trace;
     const known = new Set(stages.map((stage) => JSON.stringify(stage)));
@@ -106,10 +109,10 @@ export class PartCall {
   }
 }
 
-/** Scans the joined text: no guardrail of the inner turn has seen text across two messages. */
+/** Wraps a turn so that guardrails scan its joined text: within the turn, no guardrail has seen text across two messages. */
 const together = (turn: Turn): Turn => compose([enforcedGuardrails, mergeItems], turn);
 
-/** The texts and images of an answer. */
+/** Collects the texts and images of an answer. */
 class Collected {
   readonly #onText: TextListener;
   #text = "";
@@ -161,11 +164,14 @@ class Collected {
   };
 }
 
-/** Whether the client may see the text of a part: not while an alignment verdict holds the answer back, since no verdict covers that text. */
+/**
+ * Whether the client may see the text of parts. Not while an alignment verdict holds the answer back, because no
+ * verdict covers the text of parts.
+ */
 export const showsParts = ({ plugins }: TurnRequest): boolean =>
   plugins?.alignment === undefined || modes.find(plugins.alignment.mode)?.acts === false;
 
-/** The question for a part, and the settings of its answer. */
+/** The question that a part answers, and the settings of its answer. */
 export type PartSettings = Pick<
   TurnRequest,
   "models" | "instructions" | "input" | "tools" | "maxToolCalls" | "maxOutputTokens"
@@ -186,7 +192,7 @@ export type PartSettings = Pick<
     >
   >;
 
-/** Builds a request for a part of the given request, with its data policy and price limit, but not its provider preferences. */
+/** Builds the request for a part: with the data policy and price limit of the given request, but not its provider preferences. */
 export function partRequest(
   { stream, provider, sessionId, identityHash, truncation, plugins, files }: TurnRequest,
   own: PartSettings,

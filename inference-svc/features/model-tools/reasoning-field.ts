@@ -1,4 +1,4 @@
-/** The parameter `reasoning` of tools that call models. */
+/** Reads the parameter `reasoning` of tools that call models. */
 import type { Reasoning } from "../../turn/request.ts";
 
 export interface ReasoningField {
@@ -6,7 +6,7 @@ export interface ReasoningField {
   readonly max_tokens?: number | null;
 }
 
-/** Reads the parameter `reasoning` of a tool for calling models; undefined when it sets nothing. */
+/** @returns undefined when the parameter sets nothing */
 export function readToolReasoning({ effort, max_tokens: maxTokens }: ReasoningField = {}): Reasoning | undefined {
   if (effort == null && maxTokens == null) return undefined;
   return { ...(effort != null && { effort }), ...(maxTokens != null && { maxTokens }) };

@@ -1,4 +1,4 @@
-/** service:subagent: another model works on a task with a separate set of tools, and may call functions of the client. */
+/** service:subagent: another model, the worker, does a task with tools of its own, and may call functions of the client. */
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { described, object, string } from "@sluice/proto/lib/validation/shape.js";
@@ -21,27 +21,27 @@ import { callModelForPart } from "./tool-call.ts";
 import type { StateSeal } from "../../content/sealed-state.ts";
 import { type WorkerSettings, type WorkerParameters, readWorkerSettings, workerRequest } from "./subagent-settings.ts";
 
-/** Maximum tasks per response: each costs as much as a separate response. */
+/** Maximum tasks per response: each costs as much as a response. */
 const maxTasks = 8;
-/** Time limit of a worker in milliseconds, for its task or until it waits for the client. */
+/** Maximum milliseconds of a worker's run, until the end of its task or until it waits for the client. */
 const taskMs = 300_000;
-/** Maximum characters of a suspended worker's state: a client has to send it back with each request. */
+/** Maximum characters of a suspended worker's state, which the client has to send back with each request. */
 const maxStateLength = 4 * 1024 * 1024;
 
 const kind = "service:subagent";
 
 export interface SubagentDeps {
   readonly models: CalledModels;
-  /** Seals the state of workers waiting for the client. */
+  /** Seals the state of workers that wait for the client. */
   readonly seal: StateSeal;
 }
 
-/** A worker between two answers. */
+/** The state of a worker between two answers. */
 interface WorkerState {
-  /** Arguments of the call. */
+  /** Arguments with which the tool was called. */
   readonly args: JsonObject;
   readonly models: readonly string[];
-  /** Everything the worker has read and written. */
+  /** Everything that the worker has read and written. */
   readonly input: readonly InputItem[];
 }
 
@@ -88,13 +88,13 @@ const failure = (item: JsonObject, error: string): ToolResult => ({
   failed: true,
 });
 
-/** An entry of the tool in a request. */
+/** One service:subagent entry of a request. */
 class Subagent {
   readonly #settings: ToolSettings;
   readonly #worker: WorkerSettings;
   readonly #models: CalledModels;
   readonly #seal: StateSeal;
-  /** Owner of the states it can open: this entry, with these settings, in this workspace. */
+  /** Identifies the owner of a sealed state: this entry, with these settings, in this workspace. */
   readonly #owner: string;
 
   /** @throws Fault INVALID_REQUEST for settings that cannot be honored */
@@ -123,7 +123,7 @@ class Subagent {
     return this.#work({ args: given, models: this.#worker.models, input }, call);
   }
 
-  /** Undefined for a state from another entry, and for a state with unanswered calls. */
+  /** Continues a suspended worker. @returns undefined for a state from another entry, and for a state with unanswered calls */
   resume({ encrypted_content: sealed }: JsonObject, answers: readonly InputItem[]): ResumedCall | undefined {
     const state = this.#seal.open(sealed, this.#owner) as WorkerState | undefined;
     if (state === undefined) return undefined;
@@ -151,7 +151,7 @@ class Subagent {
     return { output: JSON.stringify({ outcome: text }), item: { ...this.#item(state, call), ...shown } };
   }
 
-  /** The result of a worker waiting for functions of the client, within the limit of calls. */
+  /** The result of a call whose worker waits for functions of the client. Fails beyond the limit of calls. */
   #suspended(state: WorkerState, { calls, conversation }: PartAnswer, call: ToolCall): ToolResult {
     const { maxToolCalls, name } = this.#worker;
     const room = maxToolCalls - (countCalls(conversation) - calls.length);
@@ -199,7 +199,7 @@ const outputFor = (callId: unknown, output: string): InputItem => ({
   output,
 });
 
-/** Ids of calls without an output, in order. A provider may reuse an id in a later answer. */
+/** Ids of the calls without an output, in order. A provider may use an id again in a later answer. */
 function unansweredCalls(items: readonly InputItem[]): readonly unknown[] {
   const open = new Set<unknown>();
   for (const item of items) {
@@ -209,7 +209,7 @@ function unansweredCalls(items: readonly InputItem[]): readonly unknown[] {
   return [...open];
 }
 
-/** The conversation, with the ids of its last answer's calls replaced by ids unique across workers and answers. */
+/** The conversation, with new ids for the calls of its last answer, unique across workers and answers. */
 function withNewIds(items: readonly InputItem[], ids: ReadonlyMap<unknown, string>): readonly InputItem[] {
   const left = new Map(ids);
   const renamed = items.toReversed().map((item) => {

@@ -1,4 +1,4 @@
-/** Calls a model on behalf of a tool. A failed call gives an error result, and the response goes on. */
+/** Calls a model on behalf of a tool. A failed call gives an error result, and the response continues. */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { type PartAnswer, PartCall, type PartSettings, type TextListener, partRequest } from "./part-call.ts";
 import { throwIfAborted } from "../../turn/abort.ts";
@@ -7,9 +7,9 @@ import type { RequestPart } from "../../turn/trace.ts";
 import type { CalledModels } from "../../agent-loop/called-models.ts";
 import type { ToolCall } from "../../agent-loop/tool.ts";
 
-/** Time limit in milliseconds of one model call, the same as for a panel member. */
+/** Time limit in milliseconds of one model call, equal to that of a model in a fusion panel. */
 export const partMs = 120_000;
-/** Time limit in milliseconds of a tool around such a call, with reserve for a busy process. */
+/** Time limit in milliseconds of a tool that makes such a call, with a reserve for a busy process. */
 export const partToolMs = partMs + 5_000;
 
 export interface PartCallRequest {
@@ -17,13 +17,13 @@ export interface PartCallRequest {
   /** The client's request; its data policy and price limit apply to the call. */
   readonly request: TurnRequest;
   readonly own: PartSettings;
-  /** Time limit of the call in milliseconds; the usual limit when absent. */
+  /** Time limit of the call in milliseconds; the default limit when absent. */
   readonly limitMs?: number;
 }
 
 export type PartResult = { readonly reply: PartAnswer } | { readonly error: string };
 
-/** @throws Fault when the turn is over */
+/** Calls the model. @throws Fault when the turn is over */
 export async function callModelForPart(
   { callModel }: Pick<CalledModels, "callModel">,
   { part, request, own, limitMs = partMs }: PartCallRequest,
@@ -51,7 +51,7 @@ export async function callModelForPart(
   }
 }
 
-/** Why a model cannot be called by a tool, or undefined. */
+/** Why a tool cannot call this model. @returns undefined when it can */
 export function unknownModel(slug: string, { hasModel }: Pick<CalledModels, "hasModel">): string | undefined {
   if (hasModel(slug)) return undefined;
   return slug.startsWith("service/") ? `${slug} stands for models itself` : `no model is called ${slug}`;

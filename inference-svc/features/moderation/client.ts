@@ -1,4 +1,4 @@
-/** The moderation service in the configuration file. */
+/** Opens the moderation service of the configuration file. */
 import { isDeepStrictEqual } from "node:util";
 import type { ConfigFile, ProviderSettings } from "@sluice/proto/config/config-file.js";
 import { type ModerationRole, moderatesImages, serviceSlug } from "@sluice/proto/config/internal-models.js";
@@ -8,11 +8,11 @@ import type { DetectorDependencies } from "../../services/detection/open-detecto
 import { ServiceClient } from "../../services/service-client.ts";
 
 export interface ModerationDependencies extends Omit<DetectorDependencies, "watch"> {
-  /** Called for each moderation call with the called service. */
+  /** Called for each moderation call with the service that is called. */
   readonly watch: (service: { model: string; provider: string; upstreamModel: string }) => CallWatch;
 }
 
-/** The opened service of the role `moderation`. */
+/** The opened service with the role `moderation`. */
 export interface OpenedModeration {
   readonly settings: ModerationService;
   readonly service: ServiceClient;
@@ -21,19 +21,19 @@ export interface OpenedModeration {
 
 export interface ModerationDetectors {
   readonly texts: Detector;
-  /** Undefined for a service limited to texts. */
+  /** Detector for images; undefined for a service that reads only texts. */
   readonly images: Detector | undefined;
 }
 
-/** The configured role and its provider. */
+/** The configured role, and the provider of its model. */
 interface ModerationService {
   readonly role: ModerationRole;
   readonly provider: ProviderSettings;
 }
 
 /**
- * Undefined when no service is configured.
  * @param before the service of the previous configuration, kept if its settings are unchanged
+ * @returns undefined when no service is configured
  */
 export function openModeration(
   { internal_models: { moderation: role }, providers }: ConfigFile,

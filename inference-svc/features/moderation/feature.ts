@@ -25,7 +25,7 @@ import { serviceRetryMs } from "../../models/internal-calls/retry-hint.ts";
 import type { CallingFeature, Feature } from "../kit.ts";
 import { applies } from "../applies.ts";
 
-/** Refuses early when moderation is requested and cannot run. */
+/** Feature that refuses a request early when moderation is requested and cannot run. */
 export const moderationAvailable: Feature = {
   id: "moderation",
   applies: applies.moderationAvailable,
@@ -47,7 +47,7 @@ export const moderationAvailable: Feature = {
   },
 };
 
-/** Refuses flagged requests. A request without a verdict is refused too, unless the operator configured otherwise. */
+/** Feature that refuses flagged requests. A request without a verdict is refused too, unless the operator configured otherwise. */
 export const moderation: CallingFeature = {
   id: "moderation",
   applies: applies.moderation,
@@ -80,7 +80,7 @@ const moderating = (moderator: ModeratorProfile | undefined, moderate: Moderate)
     return request;
   });
 
-/** @throws Fault GUARDRAIL_BLOCKED; UNAVAILABLE when the texts could not be moderated, unless the operator allows that */
+/** Moderates the request. @throws Fault GUARDRAIL_BLOCKED; UNAVAILABLE when the texts could not be moderated, unless the operator allows that */
 async function moderated(
   userInput: UserInput,
   moderator: Moderator,
@@ -113,7 +113,7 @@ const stageOf = ({ model }: ModeratorProfile, summary: string, data: object, spe
   data: { engines: [`moderation:${model}`], patterns: [], ...data },
 });
 
-/** The user's messages since the last answer: earlier messages were moderated in their own turn. */
+/** The user's messages since the last answer. Earlier ones were moderated when they were new. */
 function latestUserInput(input: readonly InputItem[]): readonly InputItem[] {
   const isUser = ({ type, role }: InputItem) => type === "message" && role === "user";
   const answered = input.findLastIndex(({ type, role }) => type === "message" && role === "assistant");
@@ -168,12 +168,12 @@ function blocked(reasons: readonly string[], [first]: readonly FlaggedText[], { 
   });
 }
 
-/** Maximum code points of flagged text in an error. */
+/** Maximum code points of flagged text quoted in an error. */
 const maxShown = 100;
 const head = 50;
 const tail = 49;
 
-/** Leaves out the middle of a long text. */
+/** Shortens a long text by leaving out its middle. */
 export function elideMiddle(text: string): string {
   const characters = Array.from(text);
   if (characters.length <= maxShown) return text;

@@ -1,4 +1,7 @@
-/** Moderates texts for the plugin `moderation`, by a service with POST /moderations or by a model with a question per category. */
+/**
+ * Moderates texts for the plugin `moderation`: by a service with POST /moderations, or by a model that is asked one
+ * question for each category.
+ */
 import { type ModerationRole, moderatesImages, serviceSlug } from "@sluice/proto/config/internal-models.js";
 import { model } from "@sluice/proto/config/model.js";
 import {
@@ -17,16 +20,16 @@ import { callerFilters } from "../../models/routing/choose/permitted-endpoints.t
 import type { ModerationDetectors } from "./client.ts";
 import type { DryKit, Kit } from "../kit.ts";
 
-/** A flagged text and its category. */
+/** A text that was flagged, with its category. */
 export interface FlaggedText {
   readonly category: string;
-  /** The flagged part of the text. */
+  /** The part of the text that was flagged. */
   readonly text: string;
 }
 
-/** A moderator's properties known without calling it. */
+/** Properties of a moderator that are known without calling it. */
 export interface ModeratorProfile {
-  /** Slug of the model, as stages name it. */
+  /** Slug of the model, as the receipt names it. */
   readonly model: string;
   readonly fail: ModerationRole["fail"];
   /** Whether the moderation service accepts images besides text. */
@@ -35,7 +38,7 @@ export interface ModeratorProfile {
   forbidden(context: CallContext): readonly string[];
 }
 
-/** The texts and images of the user. */
+/** The texts and images that the user has sent. */
 export interface UserInput {
   readonly texts: readonly string[];
   /** URLs of images; empty for a text-only moderator. */
@@ -43,16 +46,16 @@ export interface UserInput {
 }
 
 export interface Moderator extends ModeratorProfile {
-  /** Empty when nothing is flagged. @throws Unmoderated; Fault when the turn is over */
+  /** Finds the flagged texts; empty when nothing is flagged. @throws ModerationFailed; Fault when the turn is over */
   flagged(userInput: UserInput, context: CallContext): Promise<readonly FlaggedText[]>;
 }
 
-/** The moderation model gave no answer, which never counts as passed. */
+/** The moderator gave no answer, which never counts as passed. */
 export class ModerationFailed extends Error {}
 
 type ProfileKit = Pick<DryKit, "roles" | "router" | "dialects" | "hasModerationService">;
 
-/** Undefined when the operator has configured no moderation. */
+/** @returns undefined when the operator has configured no moderation */
 export function moderatorProfile(kit: ProfileKit): ModeratorProfile | undefined {
   const role = kit.roles.moderation;
   if (role?.model !== undefined)
@@ -67,7 +70,7 @@ export function buildModerator(kit: Pick<Kit, "judge" | "moderationService"> & P
   return role && kit.moderationService && serviceModerator(role, kit.moderationService, kit);
 }
 
-/** A moderation service has the data policy of its provider, like a configured model. */
+/** The properties of a moderation service. It has the data policy of its provider, like a configured model. */
 function serviceProfile(role: ModerationRole, { router, dialects }: ProfileKit): ModeratorProfile {
   const slug = serviceSlug(role);
   const endpoints = [{ provider: role.provider, upstream_model: role.upstream_model }];
@@ -112,11 +115,11 @@ const flaggedIn = (found: Awaited<ReturnType<Detector["find"]>>): readonly Flagg
     marks.map(({ category, start, end }) => ({ category, text: text.slice(start, end) })),
   );
 
-/** UTF-16 units per question to a model. */
+/** Maximum UTF-16 units of text in one question to a model. */
 const windowLength = 8_000;
-/** A limit above the needs of the longest turns. */
+/** Maximum questions per request, more than the longest turns need. */
 const maxQuestions = 512;
-/** Default threshold of a model's probability. */
+/** Default threshold for the probability that a model gives. */
 const defaultThreshold = 0.5;
 
 const task =
@@ -158,7 +161,7 @@ function modelModerator(role: ModerationRole, judge: Judge, kit: ProfileKit): Mo
   };
 }
 
-/** Placeholder question to the service, to check it against the data policy. */
+/** A question that stands for those to the service, to check the request's data policy. */
 const policyQuestion = {
   purpose: "moderation",
   instructions: "",

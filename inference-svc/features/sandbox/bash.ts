@@ -1,4 +1,4 @@
-/** service:bash, bash: a command in a container of the sandbox. */
+/** service:bash, bash: runs a command in a container of the sandbox. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { described, integer, nullable, object, string } from "@sluice/proto/lib/validation/shape.js";
 import type { InputItem } from "../../turn/request.ts";
@@ -22,7 +22,7 @@ const args = object(
   { required: ["command"], strict: true },
 );
 
-/** `bash` has its settings in the tool itself. */
+/** The tool's settings: `bash` has them in the entry itself, `service:bash` in `parameters`. */
 const settingsOf = ({ entry, parameters }: Pick<ToolSettings, "entry" | "parameters">): JsonObject =>
   entry["type"] === "bash" ? entry : parameters;
 

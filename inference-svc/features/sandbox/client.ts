@@ -1,4 +1,7 @@
-/** The operator's sandbox: an HTTP adapter that runs commands and code in containers (docs/tools/sandbox.md). Nothing runs in Sluice. */
+/**
+ * Client of the operator's sandbox: an HTTP adapter that runs commands and code in containers (docs/tools/sandbox.md).
+ * Sluice itself runs nothing.
+ */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { SandboxSettings } from "@sluice/proto/config/sandbox.js";
 import { GuardedService, type OnServiceEnd, observeCall } from "../../services/guarded-service.ts";
@@ -8,39 +11,39 @@ import { MeteredClient } from "../../services/metered-client.ts";
 import { ServiceClient } from "../../services/service-client.ts";
 import { type CommandOutput, SandboxRefused, readRun } from "./sandbox-answer.ts";
 
-/** Milliseconds the adapter may take in addition to the run: a container starts in one to eight seconds. */
+/** Milliseconds that the adapter may take in addition to the run: a container starts in one to eight seconds. */
 const overheadMs = 8_000;
-/** Longest run in milliseconds: the call must end within the one-minute limit of every tool. */
+/** Maximum milliseconds of a run: the call must end within the one-minute limit of every tool. */
 export const maxRunMs = 50_000;
 /** Maximum UTF-8 bytes of a run's output, over all commands and both streams. */
 const maxOutputBytes = 256 * 1024;
 
-/** Called when a run begins; the returned function is called with its outcome. */
+/** Called when a run begins; returns a function to be called with the outcome. */
 export type SandboxWatch = () => OnServiceEnd;
 
-/** The container of a run. Different settings mean another container, even under the same id. */
+/** Settings of a run's container. Different settings mean different containers, even with the same id. */
 export interface Container {
-  /** Hash of workspace and key. */
+  /** Hash of workspace and key, which separates the containers of different keys. */
   readonly tenant: string;
-  /** 1 to 64 letters, digits, _ and -. */
+  /** Id of the container: 1 to 64 letters, digits, _ and -. */
   readonly id: string;
   /** The network policy as the client wrote it; undefined stands for no network. */
   readonly networkPolicy: unknown;
-  /** 1g, 4g, 16g or 64g; undefined for the adapter's default. */
+  /** Memory limit: 1g, 4g, 16g or 64g; undefined for the adapter's default. */
   readonly memoryLimit: unknown;
-  /** Seconds without a run before its removal. */
+  /** Seconds without a run after which the container is removed. */
   readonly sleepAfterSeconds: number;
 }
 
-/** Programs in sequence, until one exceeds the time limit. */
+/** Programs that run one after the other, until one exceeds the time limit. */
 export interface Run {
   readonly language: "shell" | "python";
   readonly commands: readonly string[];
-  /** Time limit in milliseconds for all of them. */
+  /** Time limit in milliseconds for all programs together. */
   readonly timeoutMs: number;
 }
 
-/** No result from the sandbox; the message is for the model. */
+/** The sandbox gave no result; the message is for the model. */
 export class SandboxUnavailable extends Error {}
 
 export interface SandboxDependencies {
@@ -48,7 +51,7 @@ export interface SandboxDependencies {
   readonly version: string;
   readonly watch: SandboxWatch;
   readonly meter: OpenMeter;
-  /** Clock in milliseconds. */
+  /** Returns the time in milliseconds. */
   readonly now: () => number;
   readonly log: Pick<Logger, "warn">;
 }
@@ -80,7 +83,7 @@ export class Sandbox {
 
   /**
    * Runs the commands. The adapter ends a run when its connection closes.
-   * @returns an output per command; fewer when one exceeded the time limit
+   * @returns one output for each command; fewer when a command exceeded the time limit
    * @throws SandboxUnavailable; Fault when the turn is over, or when the budget forbids the run
    */
   async run(container: Container, run: Run, { scope, signal }: ServiceCaller): Promise<readonly CommandOutput[]> {
@@ -94,7 +97,7 @@ export class Sandbox {
     });
   }
 
-  /** Lets running calls finish and closes idle connections. */
+  /** Lets running calls finish, and closes idle connections. */
   retire(): void {
     this.#connections.retire();
   }

@@ -1,4 +1,4 @@
-/** service:code_interpreter, code_interpreter: Python in a container of the sandbox, where no provider of the model runs it. */
+/** service:code_interpreter, code_interpreter: runs Python in a container of the sandbox, when no provider of the model runs it. */
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { described, object, string } from "@sluice/proto/lib/validation/shape.js";
 import type { InputItem } from "../../turn/request.ts";
@@ -31,7 +31,7 @@ const args = object(
 
 const description = describeProgram("Runs Python");
 
-/** The tool by Sluice's own name, with its settings in `parameters`. */
+/** The tool under Sluice's own type, with its settings in `parameters`. */
 export const codeInterpreter = (parts: SandboxDeps): ServerTool => ({
   kinds: ["service:code_interpreter"],
   hasEffect: true,
@@ -48,7 +48,7 @@ export const codeInterpreter = (parts: SandboxDeps): ServerTool => ({
   },
 });
 
-/** The tool under its Responses name: container in the entry itself, calls as items of the Responses format. */
+/** The tool under its type in the Responses format: the container is in the entry itself, and its calls become items of the Responses format. */
 export const hostedCodeInterpreter = (parts: SandboxDeps): ServerTool => ({
   kinds: ["code_interpreter"],
   items: { type: "code_interpreter_call", idPrefix: "ci_", failedStatus: "failed" },
@@ -111,7 +111,7 @@ function recallOwn(item: InputItem): RestoredCall {
   return { args: codeOf(item), output: describeOutputs([parseEarlierOutput(item)]) };
 }
 
-/** Items contain outputs only if the client requested them. */
+/** Restores a call. Items contain outputs only if the client requested them. */
 function recallHosted(item: InputItem): RestoredCall {
   const { outputs, error } = item;
   if (typeof error === "string") return { args: codeOf(item), output: errorOutput(error) };

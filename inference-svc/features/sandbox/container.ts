@@ -1,4 +1,4 @@
-/** The container of a turn's tools: as named by the client, else from the session, the history or the turn. */
+/** Determines the container of a turn's tools: the client names it, or it comes from the session, the history or the turn. */
 import { createHmac, randomBytes } from "node:crypto";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
@@ -7,21 +7,21 @@ import { type ToolSettings, failsOnCall } from "../../agent-loop/tool.ts";
 import type { Container, Sandbox } from "./client.ts";
 
 export interface SandboxDeps {
-  /** Undefined when the configuration has none. */
+  /** Client of the sandbox; undefined when the configuration has none. */
   readonly sandbox: Sandbox | undefined;
-  /** Shared by all replicas: a tenant and a session get the same containers in each. */
+  /** Secret of the installation, shared by all replicas, so that a key and session get the same container from each. */
   readonly secret: string;
 }
 
-/** The sandbox and container of a tool. */
+/** The sandbox client and the container for a tool. */
 export interface SandboxTarget {
   readonly sandbox: Sandbox;
   readonly container: Container;
 }
 
-/** The container settings of an entry. */
+/** Settings of the container in a tool's entry. */
 export interface ContainerSettings {
-  /** An object of the contract, the id of a container, or neither. */
+  /** Value of `container` in the request: an object of the API, the id of a container, or neither. */
   readonly container: unknown;
   readonly sleepAfterSeconds?: unknown;
   /** Path of `container` in the request. */
@@ -31,16 +31,19 @@ export interface ContainerSettings {
 const standardSleepSeconds = 900;
 const idForm = /^[\w-]{1,64}$/;
 const idPrefix = "cntr_";
-/** Hexadecimal digits of an id. With its prefix an id has 20 characters, the maximum of a request's `container_id`. */
+/** Number of hexadecimal digits of an id. With its prefix, an id has 20 characters, the maximum of a request's `container_id`. */
 const idDigits = 15;
 
-/** Tools of a turn without a named container share this container, and thus their files. */
+/** Id of the container that the tools of a turn share if they name none, so that they see the same files. */
 const ofTurn = new StateKey(() => idPrefix + randomBytes(idDigits).toString("hex").slice(0, idDigits));
 
 const missing = (settings: ToolSettings): string =>
   `${String(settings.entry["type"])} needs a sandbox, and this service has none; its operator sets sandbox.base_url`;
 
-/** Returns a sentence for the model when no sandbox is configured and calls must fail instead of the request. @throws Fault INVALID_REQUEST */
+/**
+ * Finds the sandbox of a tool. @returns a sentence for the model when no sandbox is configured and calls must fail
+ * instead of the request @throws Fault INVALID_REQUEST
+ */
 export const findSandboxOrReason = (
   settings: ToolSettings,
   given: ContainerSettings,
@@ -50,7 +53,7 @@ export const findSandboxOrReason = (
     ? missing(settings)
     : findSandbox(settings, given, parts);
 
-/** @throws Fault INVALID_REQUEST when no sandbox is configured, and for settings no sandbox supports */
+/** Finds the sandbox of a tool. @throws Fault INVALID_REQUEST when no sandbox is configured, and for settings that no sandbox supports */
 export function findSandbox(
   settings: ToolSettings,
   given: ContainerSettings,

@@ -1,17 +1,17 @@
-/** Printed text of the programs of a run, for the model and for the client. */
+/** Formats the output of a run's programs, for the model and for the client. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { truncateMiddle } from "../../turn/truncate.ts";
 import { deriveMark, wrapAsData } from "../../content/wrapped-data.ts";
 import type { CommandOutput, RunOutcome } from "./sandbox-answer.ts";
 
-/** Default limit in UTF-16 units for each stream of a command. */
+/** Default maximum UTF-16 units of each stream of a command. */
 const standardLength = 20_000;
-/** Maximum of `max_output_length` in UTF-16 units. */
+/** Maximum value of `max_output_length`, in UTF-16 units. */
 const maxLength = 100_000;
-/** Maximum UTF-16 units of all streams of a run: the model pays for each. */
+/** Maximum UTF-16 units of all streams of a run: the model pays for all of them. */
 const maxTotal = 200_000;
 
-/** @param wanted `max_output_length` of the call */
+/** Shortens outputs to their limits. @param wanted value of `max_output_length` in the call */
 export function shortenOutputs(outputs: readonly CommandOutput[], wanted: unknown): readonly CommandOutput[] {
   const limit = Math.min(typeof wanted === "number" ? wanted : standardLength, maxLength);
   let room = maxTotal;
@@ -26,7 +26,7 @@ export function shortenOutputs(outputs: readonly CommandOutput[], wanted: unknow
 const describeOutcome = (outcome: RunOutcome): string =>
   outcome.type === "exit" ? `exit code ${outcome.exit_code}` : "ended because its time was over";
 
-/** For the model. The printed output is marked as data. */
+/** The outputs as text for the model, with the printed text marked as data. */
 export function describeOutputs(outputs: readonly CommandOutput[]): string {
   const texts = outputs.map(({ stdout, stderr, outcome }) =>
     [
@@ -38,7 +38,7 @@ export function describeOutputs(outputs: readonly CommandOutput[]): string {
   return wrapAsData("The run is over. This is how it ended, and what it printed.", texts, deriveMark(...texts));
 }
 
-/** The outputs of an earlier item. */
+/** The outputs in an item of an earlier response. */
 export const parseEarlierOutputs = (outputs: unknown): readonly CommandOutput[] =>
   (Array.isArray(outputs) ? outputs : []).filter(isObject).map(({ stdout, stderr, outcome }) => ({
     stdout: textOf(stdout),
@@ -46,7 +46,7 @@ export const parseEarlierOutputs = (outputs: unknown): readonly CommandOutput[] 
     outcome: heldOutcome(isObject(outcome) ? outcome["exit_code"] : undefined),
   }));
 
-/** The output of an earlier item with a single command. */
+/** The output in an item of an earlier response with a single command. */
 export const parseEarlierOutput = ({ stdout, stderr, exitCode }: JsonObject): CommandOutput => ({
   stdout: textOf(stdout),
   stderr: textOf(stderr),

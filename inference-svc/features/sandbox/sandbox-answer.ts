@@ -1,4 +1,4 @@
-/** Reads the adapter's answer to a run. Everything in it may be hostile: programs inside the sandbox control their output. */
+/** Reads the sandbox adapter's answer to a run. Everything in it may be hostile: programs inside the sandbox control their output. */
 import { stripVTControlCharacters } from "node:util";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { PostedAnswer } from "../../services/detection/wire.ts";
@@ -6,16 +6,16 @@ import { removeInvalidCharacters } from "../../content/page-charset.ts";
 
 export type RunOutcome = { readonly type: "exit"; readonly exit_code: number } | { readonly type: "timeout" };
 
-/** Printed text of a command, and how the command ended. */
+/** What a command printed, and how it ended. */
 export interface CommandOutput {
   readonly stdout: string;
   readonly stderr: string;
   readonly outcome: RunOutcome;
 }
 
-/** The adapter rejected the run, without being at fault. */
+/** The adapter refused the run for a reason that is not its own failure. */
 export class SandboxRefused extends Error {
-  /** For the model; the adapter's message is only logged. */
+  /** Explanation for the model; the adapter's own message is only logged. */
   readonly explanation: string;
 
   constructor(status: number, explanation: string) {
@@ -24,14 +24,14 @@ export class SandboxRefused extends Error {
   }
 }
 
-/** Statuses of the contract, with an explanation for the model. */
+/** Statuses with which the adapter refuses a run, each with an explanation for the model. */
 const refusals: ReadonlyMap<number, string> = new Map([
   [413, "the sandbox takes no programs of this length"],
   [422, "the sandbox does not offer this network policy, memory limit or language"],
   [429, "the sandbox is busy; try again later"],
 ]);
 
-/** @param count number of commands @throws SandboxRefused; Error for every other answer without a run's result */
+/** Reads the outputs of a run. @param count number of commands @throws SandboxRefused; Error for every other answer without a result */
 export function readRun({ status, body }: PostedAnswer, count: number): readonly CommandOutput[] {
   const refusal = refusals.get(status);
   if (refusal !== undefined) throw new SandboxRefused(status, refusal);
@@ -41,7 +41,7 @@ export function readRun({ status, body }: PostedAnswer, count: number): readonly
   return output.slice(0, count).map(readOutput);
 }
 
-/** The parser's error would quote the answer, which must not get into a log. */
+/** Parses JSON. The parser's own error would quote the answer, which must not get into a log. */
 function parsed(body: string): JsonObject {
   let answer: unknown;
   try {
@@ -68,7 +68,7 @@ function readOutcome(outcome: unknown): RunOutcome {
   return { type, exit_code: code };
 }
 
-/** The text without escape sequences, since they could control a terminal. */
+/** The text without escape sequences, which could control a terminal. */
 const printable = (text: string): string =>
   stripVTControlCharacters(removeInvalidCharacters(text))
     .replaceAll(/\r\n?/g, "\n")

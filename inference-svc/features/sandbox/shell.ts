@@ -1,4 +1,4 @@
-/** service:shell, and shell with a container: sequential commands in a container of the sandbox. */
+/** service:shell, and shell with a container: runs commands one after the other in a container of the sandbox. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { array, described, integer, nullable, object, string } from "@sluice/proto/lib/validation/shape.js";
 import type { InputItem } from "../../turn/request.ts";
@@ -36,7 +36,7 @@ const description = describeProgram("Runs commands with sh");
 
 const isContainer = (environment: unknown): boolean => isObject(environment) && environment["type"] !== "local";
 
-/** The tool by Sluice's own name, with its settings in `parameters`. */
+/** The tool under Sluice's own type, with its settings in `parameters`. */
 export const shellTool = (parts: SandboxDeps): ServerTool => ({
   kinds: ["service:shell"],
   hasEffect: true,
@@ -60,8 +60,8 @@ export const shellTool = (parts: SandboxDeps): ServerTool => ({
 });
 
 /**
- * The tool under its Responses name. Without a container the client runs it, and with one the provider, if able to. A call has two items of the Responses
- * format.
+ * The tool under its type in the Responses format. Without a container, the client runs it; with one, the provider runs
+ * it if it can. A call has two items of the Responses format.
  */
 export const hostedShell = (parts: SandboxDeps): ServerTool => ({
   kinds: ["shell"],
@@ -97,7 +97,7 @@ export const hostedShell = (parts: SandboxDeps): ServerTool => ({
 
 interface ShellOutputs {
   readonly outputs: readonly CommandOutput[];
-  /** Why there are no outputs. */
+  /** Why the call has no outputs. */
   readonly error?: string;
 }
 

@@ -1,4 +1,4 @@
-/** service:search_models: searches models by words and capabilities, among those the key may use. */
+/** service:search_models: lets the model search the catalogue by words and capabilities, among the models that the key may use. */
 import { array, described, integer, object, string, word } from "@sluice/proto/lib/validation/shape.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
@@ -16,7 +16,7 @@ import {
   repeatedSearches,
 } from "../../agent-loop/tool.ts";
 
-/** Default of the contract. */
+/** Default number of results, as documented in the API. */
 const standardResults = 5;
 const maxQueryLength = 200;
 
@@ -41,7 +41,7 @@ interface Wanted {
   readonly series?: string;
 }
 
-/** @param models of the catalogue */
+/** @param models models of the catalogue */
 export const searchModels = (models: readonly CatalogModel[]): ServerTool => ({
   kinds: ["service:search_models"],
   hasEffect: false,
@@ -70,14 +70,14 @@ export const searchModels = (models: readonly CatalogModel[]): ServerTool => ({
   },
 });
 
-/** Repeats the search of an earlier response, since items do not contain results. @param search by the arguments as JSON */
+/** Repeats the search of an earlier response, since items do not contain results. @param search runs a search with the arguments as JSON */
 function recall({ arguments: json, error }: InputItem, search: (json: string) => string | undefined): RestoredCall {
   const said = argumentsOf(json);
   if (typeof error === "string") return { args: said, output: errorOutput(error) };
   return { args: said, output: search(JSON.stringify(said)) ?? resultNotStored };
 }
 
-/** Arguments of an item sent back by a client; empty when they cannot be the model's. */
+/** Arguments in an item that a client sent back; empty when they cannot be the model's. */
 function argumentsOf(json: unknown): JsonObject {
   try {
     const parsed: unknown = JSON.parse(String(json));

@@ -6,14 +6,17 @@ import { type LoopDeps, serverTools } from "../../agent-loop/loop/loop.ts";
 import { type OfferedTools, recordUnsentTools, toolsNotRunStage } from "../../agent-loop/loop/stage.ts";
 import { applies } from "../applies.ts";
 
-/** The tools of a request for a dry run: as sent to the model, but nothing to run. */
+/** The tools of a request in a dry run: as they would be sent to the model, without running any. */
 export interface OpenedTools {
   readonly request: TurnRequest;
   readonly offers: OfferedTools;
 }
 
 interface DryNeeds {
-  /** Undefined when Sluice runs no tool of the request. @throws Fault INVALID_REQUEST for settings a tool cannot honor */
+  /**
+   * Opens the tools of a request. @returns undefined when Sluice runs none of them @throws Fault INVALID_REQUEST for
+   * settings a tool cannot honor
+   */
   readonly openTools: (request: TurnRequest, scope: Scope) => OpenedTools | undefined;
 }
 

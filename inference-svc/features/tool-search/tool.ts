@@ -1,4 +1,4 @@
-/** service:tool_search: finds deferred tools of the client, by a pattern or by words. Found tools can be called from then on. */
+/** service:tool_search: lets the model find deferred tools of the client, by a pattern or by words. It can call a found tool from then on. */
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import { described, object, string } from "@sluice/proto/lib/validation/shape.js";
@@ -17,10 +17,10 @@ import {
   repeatedSearches,
 } from "../../agent-loop/tool.ts";
 
-/** Default of the contract. */
+/** Default number of results, as documented in the API. */
 const standardResults = 5;
 const maxQueryLength = 200;
-/** Further names listed after the found tools, as hints for a better search. */
+/** Maximum number of further names listed after the found tools, as hints for a better search. */
 const maxNames = 10;
 const maxGroups = 20;
 
@@ -86,7 +86,7 @@ export const toolSearch: ServerTool = {
   },
 };
 
-/** A client that searches itself does not send its deferred tools. @throws Fault INVALID_REQUEST */
+/** Refuses a search tool whose searches the client runs itself: such a client does not send its deferred tools. @throws Fault INVALID_REQUEST */
 function refuseSearchOfClient({ request, path }: ToolSettings): void {
   const entry = request.tools.find((tool) => tool.type === "hosted" && toolSearch.kinds.includes(tool.kind));
   if (entry === undefined || (JSON.parse(entry.json) as JsonObject)["execution"] !== "client") return;
@@ -113,7 +113,7 @@ function resultOf(
 const nameOf = ({ tool, namespace }: DeferredTool): string =>
   namespace ? `${namespace.name}.${tool.name}` : tool.name;
 
-/** The most frequent name prefixes, most frequent first. */
+/** The most frequent prefixes of tool names, most frequent first. */
 function groupsOf(held: readonly DeferredTool[]): readonly string[] {
   const counts = new Map<string, number>();
   for (const each of held) {
@@ -136,11 +136,14 @@ function indexed(held: DeferredTool): Fields {
   ];
 }
 
-/** Punctuation at the end of a sentence does not count: models also search with whole sentences. */
+/** Whether a query is a regular expression. Punctuation at the end of a sentence does not count: models also search with whole sentences. */
 const isPattern = (query: string): boolean => /[\\^$.|?*+()[\]{}]/.test(query.replaceAll(sentenceEnd, ""));
 const sentenceEnd = /(?<=\s.*\p{L})[.?](?=\s|$)/gu;
 
-/** Names before descriptions, descriptions before arguments. @throws PatternError */
+/**
+ * Indices of the tools that match a pattern: matches in names come before those in descriptions, and these before those
+ * in arguments. @throws PatternError
+ */
 function matching({ documents }: Index, query: string): readonly number[] {
   const finder = compilePattern(`(?i)${query}`);
   const firstField = documents.map((fields) => fields.findIndex(([text]) => isIn(finder, text)));
@@ -148,7 +151,7 @@ function matching({ documents }: Index, query: string): readonly number[] {
   return found.toSorted((one, other) => (firstField[one] as number) - (firstField[other] as number));
 }
 
-/** Maximum steps of one search: a tenth of a second, during which no other turn is served. */
+/** Maximum steps of one search, which take a tenth of a second; no other turn is served meanwhile. */
 const maxSteps = 3_000_000;
 
 /** @throws PatternError when the search has taken too many steps */

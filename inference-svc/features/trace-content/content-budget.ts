@@ -1,6 +1,9 @@
-/** Room for the JSON of messages: texts are cut to the rest of it, at a cost that grows with the room and not with the text. */
+/**
+ * A budget of bytes for the JSON of traced messages: a text is cut to what is left of it. The cost of cutting grows
+ * with the budget, and not with the text.
+ */
 
-/** Bytes of a part's and a message's JSON without its texts, the longest of them. */
+/** Bytes of JSON for a part, and for a message, without their texts; those of the longest kind. */
 const partBytes = 80;
 const messageBytes = 64;
 const ellipsis = "…";
@@ -8,31 +11,31 @@ const ellipsis = "…";
 export class ContentBudget {
   readonly #bytes: number;
   #left: number;
-  /** Whether something was left out. */
+  /** Whether a text was cut, or a part or message left out. */
   isCut = false;
 
-  /** @param bytes of JSON in UTF-8 */
+  /** @param bytes size of the budget, in bytes of JSON in UTF-8 */
   constructor(bytes: number) {
     this.#bytes = bytes - "[]".length;
     this.#left = this.#bytes;
   }
 
-  /** Bytes of the room that are used. */
+  /** Bytes of the budget that are used. */
   get taken(): number {
     return this.#bytes - this.#left;
   }
 
-  /** @returns false when there is no room for a message */
+  /** Takes the bytes of a message without its parts. @returns false when they do not fit */
   takeMessage(): boolean {
     return this.#take(messageBytes);
   }
 
-  /** @returns false when there is no room for a part */
+  /** Takes the bytes of a part without its text. @returns false when they do not fit */
   takePart(): boolean {
     return this.#take(partBytes);
   }
 
-  /** The text, or its beginning and an ellipsis where it does not fit. */
+  /** Takes the bytes of a text. @returns the text, or its beginning with an ellipsis when it does not fit */
   takeText(text: string): string {
     const end = this.#fitting(text);
     if (end === text.length) return text;
@@ -48,7 +51,7 @@ export class ContentBudget {
     return fits;
   }
 
-  /** Takes the room for a text. @returns the length of its longest beginning that fits together with an ellipsis, or of the whole text */
+  /** Takes the bytes of a text. @returns the length of its longest beginning that fits together with an ellipsis, or of the whole text */
   #fitting(text: string): number {
     const room = this.#left - Buffer.byteLength(ellipsis);
     let bytes = 0;
@@ -65,7 +68,7 @@ export class ContentBudget {
 /** Whether the unit is the first of a surrogate pair. */
 const isPaired = (text: string, at: number): boolean => (text.codePointAt(at) ?? 0) > 0xffff;
 
-/** Bytes of one UTF-16 unit in JSON by `JSON.stringify`; a pair counts with its first unit. */
+/** Bytes of one UTF-16 unit in the JSON of `JSON.stringify`; a surrogate pair counts with its first unit. */
 function jsonBytes(text: string, at: number): number {
   const unit = text.charCodeAt(at);
   if (unit < 0x20) return shortEscapes.has(unit) ? 2 : 6;
@@ -77,5 +80,5 @@ function jsonBytes(text: string, at: number): number {
   return at > 0 && isPaired(text, at - 1) ? 0 : 6;
 }
 
-/** Backspace, tab, line feed, form feed, carriage return. */
+/** Characters with a short escape in JSON: backspace, tab, line feed, form feed, carriage return. */
 const shortEscapes: ReadonlySet<number> = new Set([0x08, 0x09, 0x0a, 0x0c, 0x0d]);

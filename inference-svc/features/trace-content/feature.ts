@@ -14,7 +14,10 @@ import type { Feature } from "../kit.ts";
 import { finishReason } from "./messages.ts";
 import { TurnContent, turnContent } from "./turn-content.ts";
 
-/** The span that takes the content of a turn; undefined where traces have none, this one is not sampled, or content must not be kept. */
+/**
+ * The span that gets the content of a turn. @returns undefined where traces have no content, the turn is not sampled,
+ * or its content must not be stored
+ */
 function spanFor({ content }: TracingContent, { provider }: TurnRequest, { span, caller }: Scope): Span | undefined {
   if (!content || span?.isRecorded !== true) return undefined;
   if (provider?.zdr === true || provider?.dataCollection === "deny" || guardrailsForbidKeeping(caller))
@@ -22,16 +25,16 @@ function spanFor({ content }: TracingContent, { provider }: TurnRequest, { span,
   return span;
 }
 
-/** Whether a guardrail or another rule has refused the request; inner layers refuse for texts of files, pages and results. */
+/** Whether a guardrail or another rule has refused the request. Inner layers may refuse it, too, for texts of files, pages and tool results. */
 const isRefusal = (error: unknown): boolean => error instanceof Fault && error.status === 403;
 
-/** Gives the items of an answer to the content of its turn, and ends it, also early. */
+/** Passes an answer on, and notes its items for the span. The end may also come early. */
 class TracedAnswer extends ForwardedAnswer {
   readonly #content: TurnContent;
-  /** Before the first batch an inner layer may still refuse the request. */
+  /** Whether the first batch has come; before it, an inner layer may still refuse the request. */
   #isBegun = false;
 
-  /** @param signal aborted when the answer is read no further */
+  /** @param signal aborted when the client stops reading the answer */
   constructor(answer: Answer, content: TurnContent, signal: TurnSignal) {
     super(answer);
     this.#content = content;

@@ -1,6 +1,7 @@
 /**
- * Messages in the form of OpenTelemetry's GenAI conventions (`gen_ai.input.messages` and `gen_ai.output.messages`, as of semantic conventions 1.38). Bytes of
- * pictures and files are left out, and of their addresses everything behind the path, which may hold credentials.
+ * Messages in the form of OpenTelemetry's GenAI conventions (`gen_ai.input.messages` and `gen_ai.output.messages`, as
+ * of semantic conventions 1.38). Bytes of pictures and files are left out. Their addresses are cut after the path,
+ * because the rest may contain credentials.
  */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { InputItem } from "../../turn/request.ts";
@@ -17,7 +18,7 @@ export interface TracedMessage {
 
 type Item = InputItem | OutputItem;
 
-/** Every part is cut to the rest of a budget; a part that the budget has no room for is left out. */
+/** Converts items to parts of traced messages. Every part is cut to what is left of a budget; a part that does not fit is left out. */
 export class TracedParts {
   readonly #budget: ContentBudget;
 
@@ -36,7 +37,7 @@ export class TracedParts {
     return this.#part(() => ({ type: "text", content: this.#text(content) }));
   }
 
-  /** Parts of an item of an answer; a kind without a form in the conventions is named by its type only. */
+  /** Parts of an item of an answer. An item type that the conventions do not cover is named by its type only. */
   ofAnswer(item: Item): readonly TracedPart[] {
     switch (item.type) {
       case "message":
@@ -52,7 +53,7 @@ export class TracedParts {
     }
   }
 
-  /** Arguments stay the text that the model wrote: it may be no JSON, and numbers in it would be rounded. */
+  /** The part of a tool call. Its arguments stay the text that the model wrote: it may be no JSON, and parsing would round numbers in it. */
   #toolCall(item: Item, given: unknown): readonly TracedPart[] {
     return this.#part(() => ({
       type: "tool_call",
@@ -84,7 +85,7 @@ export class TracedParts {
     return this.#each(content, (part) => this.#content(part));
   }
 
-  /** Goes through the objects of a list until the room is used up. */
+  /** Converts the objects of a list until the budget is used up. */
   #each(list: unknown, traced: (part: Readonly<Record<string, unknown>>) => readonly TracedPart[]): TracedPart[] {
     const parts: TracedPart[] = [];
     if (!Array.isArray(list)) return parts;
@@ -119,7 +120,7 @@ export class TracedParts {
   }
 }
 
-/** Fields with the text of a part; outputs of shells have the last two. */
+/** Fields with the text of a part; the outputs of shells have `stdout` and `stderr`. */
 const textFields = ["text", "refusal", "stdout", "stderr"] as const;
 
 const modalities: ReadonlyMap<unknown, string> = new Map([
@@ -130,7 +131,7 @@ const modalities: ReadonlyMap<unknown, string> = new Map([
   ["input_file", "document"],
 ]);
 
-/** The fields with the address of a picture or a file. */
+/** Fields with the address of a picture or a file. */
 const addressFields = ["image_url", "file_url", "video_url"] as const;
 
 export function finishReason({ status, reason }: Outcome, callsTool: boolean): string {

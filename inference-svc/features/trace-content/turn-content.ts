@@ -1,4 +1,7 @@
-/** The content of one turn until it is set on its span, at the turn's end. Its memory counts in a limit of the process and of the key. */
+/**
+ * Collects the content of one turn, and sets it on the span at the turn's end. Its memory counts towards a limit of the
+ * process and of the key.
+ */
 import type { ContentAttribute, Span } from "@sluice/proto/lib/tracing/span.js";
 import type { TurnRequest } from "../../turn/request.ts";
 import { StateKey } from "../../turn/turn-state.ts";
@@ -7,18 +10,18 @@ import { ContentBudget } from "./content-budget.ts";
 import { type TracedMessage, type TracedPart, TracedParts } from "./messages.ts";
 
 const mebibyte = 1024 * 1024;
-/** Maximum bytes of the content of all running turns, and of those of one key. */
+/** Maximum bytes of the content of all running turns, and of the running turns of one key. */
 const maxHeldBytes = 64 * mebibyte;
 const maxHeldOfKey = 16 * mebibyte;
 
-/** Bytes of running turns, by the hash of their key. */
+/** Bytes of content of running turns, by the hash of the key. */
 const heldOfKeys = new Map<string, number>();
 let heldBytes = 0;
 
 export interface TurnContentOptions {
   readonly span: Span;
   readonly keyHash: string;
-  /** Limit of the instructions, of the messages and of the answer, each. */
+  /** Maximum bytes of the instructions, of the input messages and of the answer, each. */
   readonly maxBytes: number;
 }
 
@@ -37,7 +40,7 @@ export class TurnContent {
     this.#answer.takeMessage();
   }
 
-  /** Keeps the request; the last messages have the first claim on the room. */
+  /** Notes the request. The last messages are kept first if not all of them fit. */
   takeRequest({ instructions, input }: TurnRequest): void {
     const budget = new ContentBudget(this.#options.maxBytes);
     const parts = new TracedParts(budget);
@@ -84,7 +87,7 @@ export class TurnContent {
     this.#hold(Buffer.byteLength(json));
   }
 
-  /** Drops the content of the turn when there is no room. */
+  /** Counts the bytes, or drops the content of the turn when the limit is reached. */
   #hold(bytes: number): void {
     const { keyHash, span } = this.#options;
     const ofKey = heldOfKeys.get(keyHash) ?? 0;

@@ -1,4 +1,7 @@
-/** The operator's vector stores, searched in OpenAI's format (https://platform.openai.com/docs/api-reference/vector-stores/search). */
+/**
+ * Client of the operator's vector stores, which are searched in OpenAI's format
+ * (https://platform.openai.com/docs/api-reference/vector-stores/search).
+ */
 import type { FileSearchSettings, VectorStoreSettings } from "@sluice/proto/config/file-search.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
@@ -13,14 +16,14 @@ import { type FileHit, parseFileHit } from "./file-hit.ts";
 export interface FileQuery {
   readonly query: string;
   readonly maxResults: number;
-  /** Tool settings for the service, unchanged from the client: `ranking_options` and `filters`. */
+  /** Settings of the tool that the service gets as the client wrote them: `ranking_options` and `filters`. */
   readonly wishes: JsonObject;
 }
 
 export interface FoundFiles {
-  /** Best first. */
+  /** Found places, best first. */
   readonly hits: readonly FileHit[];
-  /** Stores that could not be searched. */
+  /** Names of the stores that could not be searched. */
   readonly silent: readonly string[];
 }
 
@@ -29,7 +32,7 @@ export interface StoreDependencies {
   readonly version: string;
   readonly watch: WebWatch;
   readonly meter: OpenMeter;
-  /** Clock in milliseconds. */
+  /** Returns the time in milliseconds. */
   readonly now: () => number;
   readonly log: Pick<Logger, "warn">;
 }
@@ -49,8 +52,9 @@ export class VectorStores {
 
   /**
    * Searches all of the stores concurrently.
-   * @param names of existing stores
-   * @throws SearchUnavailable when none of them could be searched; Fault when the turn is over, or when the budget forbids every search
+   * @param names names of existing stores
+   * @throws SearchUnavailable when none of them could be searched; Fault when the turn is over, or when the budget
+   * forbids every search
    */
   async search(names: readonly string[], search: FileQuery, caller: ServiceCaller): Promise<FoundFiles> {
     const searched = await Promise.allSettled(names.map((name) => this.#searchOne(name, search, caller)));
@@ -69,7 +73,7 @@ export class VectorStores {
     return observeCall(this.#watch("file_search"), caller.signal, () => store.search(search, caller));
   }
 
-  /** Lets running calls finish and closes idle connections. */
+  /** Lets running calls finish, and closes idle connections. */
   retire(): void {
     for (const store of this.#stores.values()) store.connections.retire();
   }
@@ -110,7 +114,7 @@ class VectorStore {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** @throws SearchUnavailable; Fault when the turn is over, or when the budget forbids the search */
+  /** Searches one store. @throws SearchUnavailable; Fault when the turn is over, or when the budget forbids the search */
   async search(
     { query, maxResults, wishes }: FileQuery,
     { scope, signal }: ServiceCaller,

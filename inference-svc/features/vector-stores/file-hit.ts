@@ -1,10 +1,10 @@
-/** Reads one result of a vector store, limited to the item's fields and the model's window. */
+/** Parses one result of a vector store, limited to the fields of an item and to what a model can read. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { truncate } from "../../turn/truncate.ts";
 import { removeInvalidCharacters } from "../../content/page-charset.ts";
 import { toSingleLine } from "../../services/search-answers.ts";
 
-/** A place in a stored file. */
+/** A found passage of a stored file. */
 export interface FileHit {
   readonly fileId: string;
   readonly filename: string;
@@ -13,14 +13,14 @@ export interface FileHit {
   readonly text: string;
 }
 
-/** Maximum UTF-16 units; services divide files into pieces of some thousand tokens at most. */
+/** Maximum UTF-16 units of a passage; services divide files into pieces of some thousand tokens at most. */
 const maxTextLength = 20_000;
 const maxNameLength = 300;
-/** Limits of OpenAI's attributes. */
+/** Maximum number of attributes of a file, by OpenAI's limits. */
 const maxAttributes = 16;
 const maxAttributeLength = 512;
 
-/** Undefined for a result without a file name or text. */
+/** @returns undefined for a result without a file name or text */
 export function parseFileHit({ file_id, filename, score, attributes, content }: JsonObject): FileHit | undefined {
   const fileId = truncate(toSingleLine(file_id), maxNameLength);
   const text = truncate(textsIn(content), maxTextLength);

@@ -1,4 +1,4 @@
-/** file_search: searches the operator's vector stores, with the items and events known from providers. */
+/** file_search: lets the model search the operator's vector stores, with the items and events that clients know from providers. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import { described, object, string } from "@sluice/proto/lib/validation/shape.js";
@@ -60,7 +60,7 @@ const event = (step: string) => ({ name: `response.file_search_call.${step}`, pa
 const namesIn = ({ vector_store_ids: ids }: JsonObject): readonly string[] =>
   Array.isArray(ids) ? [...new Set(ids.filter((id: unknown) => typeof id === "string"))] : [];
 
-/** @throws Fault INVALID_REQUEST naming what the operator can set; a restored search needs no store */
+/** Checks the stores that an entry names; a restored search needs none. @throws Fault INVALID_REQUEST naming what the operator can configure */
 function checkStores(settings: ToolSettings, stores: Pick<VectorStores, "has">): void {
   if (isForRestoredCalls(settings)) return;
   const problems = new Problems();
@@ -112,7 +112,7 @@ const resultOf = ({ fileId, filename, score, attributes, text }: FileHit): JsonO
   text,
 });
 
-/** The name by which the model cites each file: the file's name, followed by its id if another file has the same name. */
+/** The names by which the model cites files: the file's name, with its id if another found file has the same name. */
 const labelled = (hits: readonly FileHit[]): readonly FoundFile[] =>
   hits.map(({ fileId, filename }) => {
     const isShared = hits.some((other) => other.filename === filename && other.fileId !== fileId);
@@ -120,7 +120,7 @@ const labelled = (hits: readonly FileHit[]): readonly FoundFile[] =>
     return { label: isShared ? `${name} ${fileId}` : name, fileId, filename };
   });
 
-/** The best entries that fit into the output together, best first; the last may be cut. */
+/** The best entries that fit into the output together, best first; the last one may be cut. */
 function fitting(entries: readonly string[]): readonly string[] {
   let left = maxOutputLength;
   return entries.flatMap((entry) => {
@@ -130,7 +130,7 @@ function fitting(entries: readonly string[]): readonly string[] {
   });
 }
 
-/** An item keeps the queries, and passages only if the client requested them. */
+/** Restores a search. Its item has the queries, and passages only if the client requested them. */
 function recall({ queries, results, error, status }: InputItem): RestoredCall {
   const query = (Array.isArray(queries) ? queries : []).filter((each: unknown) => typeof each === "string").join("; ");
   const problem = typeof error === "string" ? error : status === "failed" ? "the search failed" : undefined;

@@ -1,4 +1,4 @@
-/** Citations: links of an answer to fetched pages, and names of found files, become annotations; the text stays unchanged. */
+/** Citations: links of an answer to fetched pages, and names of found files, become annotations. The text of the answer stays unchanged. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import type { FoundFile, TurnRequest, WebSource } from "../../turn/request.ts";
@@ -6,20 +6,20 @@ import type { Batch, Layer, TurnEvent } from "../../turn/turn.ts";
 import { batchLayer } from "../../turn/layer-builders.ts";
 import { toCanonicalUrl } from "./search-engine.ts";
 
-/** A Markdown link or a bare URL; the URL may contain a pair of parentheses. */
+/** Matches a Markdown link or a bare URL; the URL may contain a pair of parentheses. */
 const link =
   /\[[^[\]\n]{0,500}\]\((https?:\/\/(?:[^\s()]|\([^\s()]*\))+)\)|https?:\/\/(?:[^\s()<>[\]"'`]|\([^\s()]*\))+/giu;
-/** Punctuation at the end of a sentence, not part of the link. */
+/** Matches punctuation at the end of a sentence, which is not part of the link. */
 const trailing = /[.,;:!?*_]+$/;
 
-/** A file name in square brackets, outside of a link. */
+/** Matches a file name in square brackets that is no Markdown link. */
 const fileMark = /\[([^[\]\n]{1,700})\](?!\()/gu;
 
 interface Citation {
   readonly type: "url_citation";
   readonly url: string;
   readonly title: string;
-  /** Code points; the end is exclusive. */
+  /** Index of the first code point of the citation; the index of its end is exclusive. */
   readonly start_index: number;
   readonly end_index: number;
 }
@@ -28,7 +28,7 @@ interface FileCitation {
   readonly type: "file_citation";
   readonly file_id: string;
   readonly filename: string;
-  /** Code point index of the mark. */
+  /** Index of the first code point of the file's name. */
   readonly index: number;
 }
 
@@ -46,7 +46,7 @@ export function fileCitationsIn(text: string, files: readonly FoundFile[]): read
   return found;
 }
 
-/** The citation covers the whole Markdown link. */
+/** Citations in a text. A citation of a Markdown link covers all of it. */
 export function citationsIn(text: string, sources: readonly WebSource[]): readonly Citation[] {
   const known = new Map(sources.map((source) => [toCanonicalUrl(source.url), source]));
   const found: Citation[] = [];
@@ -77,7 +77,7 @@ type Ended = Extract<TurnEvent, { readonly type: "item.end" }>;
 
 const isMessageEnd = (event: TurnEvent): event is Ended => event.type === "item.end" && event.item.type === "message";
 
-/** In a stream, each annotation is sent as a separate event before the end of the item. */
+/** Adds annotations to an item. In a stream, each annotation is also sent as an event before the end of the item. */
 function ended(event: Ended, { sources = [], foundFiles = [], stream }: Cited): readonly TurnEvent[] {
   const { index, item } = event;
   if (!Array.isArray(item["content"])) return [event];

@@ -28,7 +28,7 @@ export interface WebDependencies {
   readonly readers: PageReaders;
   readonly documents: Pick<DocumentReaders, "read">;
   readonly resolve: Resolve;
-  /** Clock in milliseconds. */
+  /** Returns the time in milliseconds. */
   readonly now: () => number;
   readonly log: Pick<Logger, "warn">;
 }
@@ -63,9 +63,10 @@ export class Web {
   }
 
   /**
-   * @param name empty for the default engine
-   * @param permissions of the key: where they refuse the default engine, the first engine that they allow takes its place
-   * @returns undefined for an engine that is not configured or that the permissions refuse
+   * @param name name of the engine; empty for the default engine
+   * @param permissions permissions of the key: if they forbid the default engine, the first engine that they allow is
+   * used instead
+   * @returns undefined for an engine that is not configured, or that the permissions forbid
    */
   engine(name: string, permissions?: Permissions): SearchEngine | undefined {
     const engine = this.#engines.get(name || this.#default);
@@ -74,27 +75,30 @@ export class Web {
     return (name === "" ? [engine, ...this.#engines.values()] : [engine]).find(isPermitted);
   }
 
-  /** Undefined without a configured key of the vendor, if the vendor reads no pages, and where the permissions refuse its engine. */
+  /**
+   * The engine with which a vendor reads pages. @returns undefined without a configured key of the vendor, if the
+   * vendor reads no pages, or if the permissions forbid the engine
+   */
   pageEngine(name: string, permissions?: Permissions): PageEngine | undefined {
     return permissions?.allows("searchEngines", name) === false ? undefined : this.#pageEngines.get(name);
   }
 
-  /** @throws SearchUnavailable; Fault when the turn is over, or when the budget forbids the search */
+  /** Searches the web. @throws SearchUnavailable; Fault when the turn is over, or when the budget forbids the search */
   search(engine: SearchEngine, search: Search, caller: ServiceCaller): Promise<readonly SearchHit[]> {
     return observeCall(this.#watch("search"), caller.signal, () => engine.search(search, caller));
   }
 
-  /** @throws PageUnreadable; Fault when the turn is over, or when the budget forbids the page */
+  /** Reads a page. @throws PageUnreadable; Fault when the turn is over, or when the budget forbids the page */
   read(url: string, limits: PageLimits, caller: ServiceCaller): Promise<Page> {
     return observeCall(this.#watch("fetch"), caller.signal, () => this.#pages.read(url, limits, caller));
   }
 
-  /** Fetches a file unchanged. @throws PageUnreadable; Fault when the turn is over */
+  /** Downloads a file. @throws PageUnreadable; Fault when the turn is over */
   download(url: string, signal: TurnSignal): Promise<DownloadedFile> {
     return observeCall(this.#watch("fetch"), signal, () => this.#pages.download(url, anyDomain, signal));
   }
 
-  /** Lets running calls finish and closes idle connections. */
+  /** Lets running calls finish, and closes idle connections. */
   retire(): void {
     for (const service of this.#services) service.retire();
   }

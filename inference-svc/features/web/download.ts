@@ -1,4 +1,4 @@
-/** A GET request to already checked addresses, with limits for the response. */
+/** Sends a GET request to addresses that were already checked, and limits the response. */
 import { type Readable, pipeline } from "node:stream";
 import { chunkOverheadBytes, heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
 import { Client } from "undici";
@@ -7,17 +7,17 @@ import { pinnedConnector } from "../../services/public-web/pinned-connector.ts";
 import type { FetchTarget } from "../../services/public-web/fetch-target.ts";
 import { PageUnreadable } from "../../services/public-web/page-unreadable.ts";
 
-/** Maximum size after decompression. */
+/** Maximum bytes of a response after decompression. */
 export const maxBytes = 10 * 1024 * 1024;
-/** A higher compression ratio is an attack, not a page. */
+/** Maximum compression ratio; a higher one is an attack, not a page. */
 const maxRatio = 50;
-/** Below this size any ratio is harmless. */
+/** Bytes after decompression below which any ratio is harmless. */
 const ratioFromBytes = 256 * 1024;
 const headersLimitBytes = 32 * 1024;
 
 export interface ResponseHeader {
   readonly status: number;
-  /** Empty when the response has no content-type. */
+  /** Value of the content-type header; empty when the response has none. */
   readonly type: string;
   readonly location: string | undefined;
 }
@@ -36,7 +36,7 @@ export async function download<Result>(
   const client = new Client(url.origin, {
     connect: pinnedConnector(target),
     maxHeaderSize: headersLimitBytes,
-    // The signal enforces timeouts.
+    // undici's own time limits are off, because the signal ends the request in time.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -99,11 +99,11 @@ async function* unpacked(source: AsyncIterable<Buffer>, coding: string | undefin
   const unpacker = findDecompressor(coding);
   if (unpacker === undefined) throw new PageUnreadable("an unknown content encoding");
   const [first, rest] = await begun(source);
-  // Errors of the pipeline are thrown to its reading loop.
+  // Errors of the pipeline are thrown where it is read.
   yield* pipeline(rest, unpacker(first, false), () => {}) as AsyncIterable<Buffer>;
 }
 
-/** The first chunk of a source, and the source including it. */
+/** Reads the first chunk of a source. @returns it, and the source with it */
 async function begun(source: AsyncIterable<Buffer>): Promise<[Buffer, AsyncIterable<Buffer>]> {
   const iterator = source[Symbol.asyncIterator]();
   const { value } = (await iterator.next()) as IteratorResult<Buffer, undefined>;

@@ -1,4 +1,4 @@
-/** The plugin `web-fetch`: reads the pages linked in the user's messages, concurrently, and passes their text to the model. */
+/** The plugin `web-fetch`: reads the pages to which the user's messages link, concurrently, and adds their text to the request. */
 import type { WebFetchPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { AddedScanner } from "../../turn/scan-added.ts";
 import type { TurnRequest } from "../../turn/request.ts";
@@ -16,7 +16,7 @@ import { applies } from "../applies.ts";
 
 const defaultUses = 5;
 const defaultTokens = 20_000;
-/** Maximum number of unread URLs listed for the model. */
+/** Maximum number of URLs of unread pages that are listed for the model. */
 const maxNamed = 20;
 
 export const webFetch: CallingFeature = {
@@ -51,10 +51,10 @@ const fetching = (fetch: Fetch): Layer =>
     return settings === undefined || urls.length === 0 ? request : fetch(urls, settings, request, scope);
   });
 
-/** A page, or why it was not read. */
+/** A page that was read, or the reason why it was not. */
 type Read = { readonly url: string } & ({ readonly page: Page } | { readonly failure: string });
 
-/** @throws Fault only when the turn is over */
+/** Reads one page. @throws Fault only when the turn is over */
 async function readOf(url: string, settings: WebFetchPlugin, web: Web, scope: Scope): Promise<Read> {
   const { allowedDomains: allowed, blockedDomains: blocked, maxContentTokens: maxTokens = defaultTokens } = settings;
   try {

@@ -1,4 +1,4 @@
-/** service:web_fetch: reads a web page; its text is treated as data, and answers with a link to it cite it. */
+/** service:web_fetch: lets the model read a web page. Its text is marked as data, and an answer with a link to the page cites it. */
 import { described, object, string } from "@sluice/proto/lib/validation/shape.js";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
@@ -18,7 +18,7 @@ import {
   isForRestoredCalls,
 } from "../../agent-loop/tool.ts";
 
-/** Maximum pages per request, even if the request sets a higher limit. */
+/** Maximum pages per request; a higher limit in the request is reduced to it. */
 const maxUsesAllowed = 50;
 const standardTokens = 20_000;
 
@@ -69,12 +69,13 @@ export const webFetchTool = (web: Web): ServerTool => ({
   },
 });
 
-/** Whether the settings name a configured vendor: it then reads the page, even if a provider could. */
+/** Whether the settings name a configured vendor. The vendor then reads the page, even if a provider could. */
 const namesEngine = ({ engine = "" }: Wanted, web: Web): boolean => web.pageEngine(engine) !== undefined;
 
 /**
+ * The vendor that reads pages. A restored page needs none.
  * @returns undefined when Sluice reads pages itself
- * @throws Fault INVALID_REQUEST for an unknown engine, PERMISSION_DENIED for one that the key may not use; a restored page needs none
+ * @throws Fault INVALID_REQUEST for an unknown engine, PERMISSION_DENIED for one that the key may not use
  */
 function engineOf(settings: ToolSettings, web: Web): PageEngine | undefined {
   const { engine: name = "auto" }: Wanted = settings.parameters;

@@ -1,4 +1,7 @@
-/** Fetches pages of the web safely: only GET, no credentials, no private addresses. Every redirect is checked like the first URL. */
+/**
+ * Fetches pages of the web safely: only by GET, without credentials, and not from private addresses. Every redirect is
+ * checked like the first URL.
+ */
 import { ConcurrencySlots } from "../../turn/concurrency-slots.ts";
 import type { ServiceCaller } from "../../models/ledger/service-meter.ts";
 import { TimedCall } from "../../turn/abort.ts";
@@ -11,9 +14,9 @@ import { PageUnreadable } from "../../services/public-web/page-unreadable.ts";
 import type { DownloadedFile } from "../../content/downloads.ts";
 
 const maxRedirects = 5;
-/** Time limit from the first DNS lookup to the last byte. */
+/** Milliseconds for a fetch, from the first DNS lookup to the last byte. */
 const totalMs = 10_000;
-/** Maximum concurrent fetches per host in this process, to protect servers from overload. */
+/** Maximum concurrent fetches per host in this process, to protect the hosts from overload. */
 const maxPerHost = 2;
 /** Maximum concurrent fetches of this process; each may hold a page of the maximum size. */
 const maxConcurrent = 32;
@@ -27,7 +30,7 @@ export interface FetcherDependencies {
   readonly resolve: Resolve;
   /** Origins that may have private addresses. */
   readonly trustedOrigins: ReadonlySet<string>;
-  /** Time limit of a fetch; shorter in tests. */
+  /** Milliseconds for a fetch; tests use fewer than the default. */
   readonly totalMs?: number;
 }
 
@@ -49,7 +52,7 @@ export class Fetcher {
     this.#parts = parts;
   }
 
-  /** @throws PageUnreadable; Fault when the turn is over */
+  /** Fetches a URL. @throws PageUnreadable; Fault when the turn is over */
   async get(text: string, domains: Domains, signal: TurnSignal): Promise<DownloadedFile> {
     const call = timedFetch(signal, this.#parts.totalMs ?? totalMs);
     try {
@@ -60,7 +63,8 @@ export class Fetcher {
   }
 
   /**
-   * Lets a vendor read a page of the public internet. Origins that may have private addresses are never sent to a vendor.
+   * Lets a vendor read a page of the public internet. URLs of origins that may have private addresses are never sent to
+   * a vendor.
    * @throws PageUnreadable; Fault when the turn is over
    */
   async hand(
@@ -116,7 +120,10 @@ export class Fetcher {
     }
   }
 
-  /** @returns the function to call at the end of the fetch @throws PageUnreadable when no slot is free in time */
+  /**
+   * Waits for a free slot of the process and of the host. @returns the function to call at the end of the fetch @throws
+   * PageUnreadable when no slot is free in time
+   */
   async #takeSlots(host: string, signal: AbortSignal): Promise<() => void> {
     const own = this.#hosts.get(host) ?? { slots: new ConcurrencySlots(maxPerHost), users: 0 };
     this.#hosts.set(host, own);
@@ -128,7 +135,7 @@ export class Fetcher {
     };
     try {
       for (const slots of [own.slots, this.#all]) {
-        // The wait for a slot is bounded by the time limit of the fetch.
+        // The time limit of the fetch also bounds the wait for a slot.
         const slot = await slots.take(this.#parts.totalMs ?? totalMs);
         if (slot) held.push(slot);
         signal.throwIfAborted();

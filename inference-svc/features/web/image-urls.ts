@@ -1,6 +1,6 @@
 /**
- * Downloads images given by URL for endpoints that accept only bytes: right before the request is sent, after all guardrails, under the rules for web
- * pages.
+ * Downloads images given by URL, for endpoints that accept only bytes. This happens right before the request is sent,
+ * after all guardrails, under the rules for web pages.
  */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
@@ -22,7 +22,7 @@ import { endpointApplies } from "../applies.ts";
 /** Maximum number and total bytes of a request's downloaded images. */
 const maxImages = 20;
 const maxTotalBytes = 25_165_824;
-/** Copies in memory: the base64 text here and in the body for the provider. */
+/** Copies of an image in memory: its base64 text here and in the body for the provider. */
 const copiesOfImage = 3;
 
 interface NamedImage {
@@ -32,18 +32,18 @@ interface NamedImage {
 }
 
 interface FetchedImage {
-  /** A data URL. */
+  /** The image as a data URL. */
   readonly data: string;
   readonly bytes: number;
 }
 
 interface EndpointKit {
   readonly dialects: DialectSupport;
-  /** Undefined in a dry run, which downloads nothing. */
+  /** Downloads images; undefined in a dry run, which downloads nothing. */
   readonly web?: Downloads | undefined;
 }
 
-/** Images of the turn by URL: retries and agent steps do not download them again. */
+/** Images downloaded in a turn, by URL: retries and agent steps do not download them again. */
 const fetchedImages = new StateKey(() => new Map<string, FetchedImage>());
 
 export const imageDownloads = {
@@ -59,7 +59,7 @@ export const imageDownloads = {
   },
 };
 
-/** Dialect support for requests whose images are downloaded if the format accepts no URLs. */
+/** Extends dialect support: an image URL counts as supported if the format accepts image bytes, since the image is then downloaded. */
 export function supportImageUrls(support: DialectSupport): DialectSupport {
   const takesUrls = remembered((endpoint) => takesImageUrls(endpoint, support));
   const outgoing = (endpoint: Endpoint, request: TurnRequest): TurnRequest => {
@@ -73,7 +73,7 @@ export function supportImageUrls(support: DialectSupport): DialectSupport {
   };
 }
 
-/** Cached by endpoint, whose format decides; a reload creates new endpoints. */
+/** Caches a decision by endpoint, since it depends only on the endpoint's format; a reload creates new endpoints. */
 function remembered(decide: (endpoint: Endpoint) => boolean): (endpoint: Endpoint) => boolean {
   const known = new WeakMap<Endpoint, boolean>();
   return (endpoint) => {
@@ -83,7 +83,7 @@ function remembered(decide: (endpoint: Endpoint) => boolean): (endpoint: Endpoin
   };
 }
 
-/** False only if the format accepts image bytes but not URLs: without image support a download is useless. */
+/** Whether no download is needed. False only if the format accepts image bytes but not URLs: without image support, a download is useless. */
 function takesImageUrls(endpoint: Endpoint, support: DialectSupport): boolean {
   const isTaken = (url: string) => {
     const content = [{ type: "input_image", detail: "auto", image_url: url }];
@@ -93,7 +93,7 @@ function takesImageUrls(endpoint: Endpoint, support: DialectSupport): boolean {
   return isTaken("https://a.example/a.png") || !isTaken(placeholder);
 }
 
-/** Cached, because each candidate endpoint needs it several times. */
+/** Images given by URL in an input, cached because each candidate endpoint needs them several times. */
 const namedImages = new ListMemo<readonly NamedImage[]>([], (before, input, from) => {
   const named = [...before];
   for (let index = from; index < input.length; index++) addNamedImages(input[index] as InputItem, index, named);
@@ -115,7 +115,7 @@ function addNamedImages(item: InputItem, index: number, named: NamedImage[]): vo
   }
 }
 
-/** A white pixel, as a placeholder for images not yet downloaded. */
+/** A white pixel, which stands for images that are not downloaded yet. */
 const placeholder =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mP8/x8AAwMCAO+ip1sAAAAASUVORK5CYII=";
 
@@ -130,7 +130,10 @@ function withPlaceholders(request: TurnRequest, images: readonly NamedImage[]): 
   return outgoing;
 }
 
-/** @throws Fault INVALID_REQUEST when an image cannot be downloaded, or is not supported by the endpoint */
+/**
+ * Replaces the URLs of images by their bytes. @throws Fault INVALID_REQUEST when an image cannot be downloaded, or is
+ * not supported by the endpoint
+ */
 async function withBytes(
   request: TurnRequest,
   images: readonly NamedImage[],
@@ -142,7 +145,7 @@ async function withBytes(
     throw invalid(tooMany.path, `at most ${maxImages} images by URL are fetched for a provider that takes none`);
   const parts = new Map<unknown, object>();
   let bytes = 0;
-  // Sequential, to count each image's size before the next download.
+  // Downloads are sequential, so that each image's size counts before the next one begins.
   for (const image of images) {
     const fetched = await fetchOnce(image, scope, web);
     bytes += fetched.bytes;
@@ -150,7 +153,7 @@ async function withBytes(
     parts.set(image.part, { ...image.part, image_url: fetched.data });
   }
   const outgoing = { ...request, input: replaceParts(request.input, parts) };
-  // The type of an image is known only from its bytes.
+  // Only the downloaded bytes show an image's type, so the endpoint's support is checked again.
   const problem = dialects.refusal(endpoint, outgoing);
   if (problem) throw invalid(problem.path, problem.message);
   return outgoing;
@@ -183,7 +186,7 @@ async function fetchImage({ path, url }: NamedImage, { signal, held }: Scope, we
 
 const mediaTypeOf = (header: string): string => /^[\w.+-]{1,100}\/[\w.+-]{1,100}/.exec(header)?.[0] ?? "unknown";
 
-/** First bytes of each type, whatever a server declares. */
+/** First bytes of each image type, which decide whatever type a server declares. */
 const marks: readonly (readonly [type: string, mark: RegExp])[] = [
   ["png", /^\x89PNG\r\n/],
   ["jpeg", /^\xff\xd8\xff/],

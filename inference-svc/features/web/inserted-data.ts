@@ -1,6 +1,6 @@
 /**
- * Inserts text from the web into a request, as a user message directly before the user's last message: it must not have the weight of instructions, and the
- * prefix stays in a provider's prompt cache.
+ * Inserts text from the web into a request, as a user message directly before the user's last message: it must not have
+ * the weight of instructions, and the beginning of the request stays in a provider's prompt cache.
  */
 import type { InputItem } from "../../turn/request.ts";
 import { wrapAsData } from "../../content/wrapped-data.ts";

@@ -1,4 +1,4 @@
-/** The error text for a requested engine missing from the configuration. @param name empty or auto means the default engine */
+/** The error text for a requested search engine that is not configured. @param name name of the engine; empty or auto for the default engine */
 export const explainMissingEngine = (name: string): string =>
   name === "" || name === "auto"
     ? "needs an engine in search.engines of the configuration file"

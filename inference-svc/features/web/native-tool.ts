@@ -1,10 +1,10 @@
-/** The provider's own search: its tool replaces Sluice's search in the request. */
+/** The provider's own search tool, which takes the place of Sluice's search in a request. */
 import type { UserLocation, WebPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { HostedTool, TurnRequest } from "../../turn/request.ts";
 
 const kind = "web_search";
 
-/** The tool with the plugin's settings. */
+/** The provider's search tool with the settings of the plugin `web`. */
 export function nativeTool(settings: WebPlugin): HostedTool {
   const filters = {
     ...(settings.includeDomains.length > 0 && { allowed_domains: settings.includeDomains }),
@@ -20,7 +20,7 @@ export function nativeTool(settings: WebPlugin): HostedTool {
   return { type: "hosted", kind, spelling: kind, json, isOfPlugin: true };
 }
 
-/** Adds the tool, unless the request already has one of its kind. */
+/** Adds a tool to the request, unless the request has one of its kind. */
 export const withTool = (request: TurnRequest, tool: HostedTool): TurnRequest =>
   request.tools.some((each) => each.type === "hosted" && each.kind.startsWith(kind))
     ? request

@@ -1,10 +1,10 @@
-/** Caches pages for some minutes: the plugin, the tools and the next step of an agent need only one read per page. */
+/** Caches pages for some minutes, so that the plugin, the tools and the next step of an agent read a page only once. */
 import type { Page } from "./page.ts";
 
 const keptMs = 5 * 60_000;
-/** UTF-16 units of all pages of this process. */
+/** Maximum UTF-16 units of all cached pages in this process. */
 const maxUnits = 8 * 1024 * 1024;
-/** Limit per page: a longer page would drive out too many others. */
+/** Maximum UTF-16 units of a cached page: a longer one would displace too many others. */
 const maxPageUnits = 512 * 1024;
 
 interface Kept {
@@ -14,11 +14,11 @@ interface Kept {
 
 export class PageCache {
   readonly #now: () => number;
-  /** The oldest first. */
+  /** Cached pages, the oldest first. */
   readonly #kept = new Map<string, Kept>();
   #units = 0;
 
-  /** @param now milliseconds */
+  /** @param now returns the time in milliseconds */
   constructor(now: () => number) {
     this.#now = now;
   }

@@ -1,4 +1,4 @@
-/** Reads pages through a vendor's service, which learns their URLs. Its output is trusted no more than a page. */
+/** Reads pages through a vendor's service, which thereby learns their URLs. The vendor's text is trusted no more than a page. */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { ServiceCaller } from "../../models/ledger/service-meter.ts";
@@ -7,10 +7,13 @@ import { removeInvalidCharacters } from "../../content/page-charset.ts";
 import { PageUnreadable } from "../../services/public-web/page-unreadable.ts";
 import { SearchRefused } from "../../services/search-answers.ts";
 
-/** Maximum UTF-16 units requested from a vendor. Even escaped they fit into an answer, and the page cache keeps pages of this length. */
+/**
+ * Maximum UTF-16 units of a page that are requested from a vendor. Even with escapes they fit into an answer, and the
+ * page cache takes pages of this length.
+ */
 export const maxPageUnits = 500_000;
 
-/** Longest title in UTF-16 units. */
+/** Maximum UTF-16 units of a title. */
 const maxTitleUnits = 1_000;
 
 /** A page in the vendor's answer, not yet checked. */
@@ -24,16 +27,16 @@ export interface UncheckedPage {
 /** A page read by a vendor. */
 export interface VendorPage {
   readonly url: string;
-  /** Empty when the page has none. */
+  /** Title of the page; empty when it has none. */
   readonly title: string;
   readonly text: string;
 }
 
-/** The vendor-specific part. @throws PageUnreadable; SearchRefused; Error without a readable response */
+/** Reads a page in the way of one vendor. @throws PageUnreadable; SearchRefused; Error without a readable response */
 export type ReadPage = (url: string, limits: MeteredLimits) => Promise<UncheckedPage>;
 
 export interface PageEngineDeps {
-  /** Time limit of a page. */
+  /** Milliseconds for reading a page. */
   readonly timeoutMs: number;
   readonly log: Pick<Logger, "warn">;
 }
@@ -52,9 +55,10 @@ export class PageEngine {
   }
 
   /**
-   * There is no circuit breaker: slow and broken pages are chosen by clients, who must not be able to cut off others.
-   * @param url may be sent to the vendor
-   * @returns the page, with a `url` not yet checked
+   * Reads a page. Failures do not open a circuit breaker: clients choose slow and broken pages, and must not be able to
+   * cut off others.
+   * @param url URL that may be sent to the vendor
+   * @returns the page, with a `url` that is not checked yet
    * @throws PageUnreadable; Fault when the turn is over, or when the budget forbids the page
    */
   async read(url: string, { scope, signal }: ServiceCaller): Promise<VendorPage> {
@@ -73,7 +77,7 @@ export class PageEngine {
 
   #failure(error: unknown, isLate: boolean): unknown {
     const isNamed = error instanceof PageUnreadable;
-    // A failure with a code of the vendor concerns the page, not the service.
+    // A failure with an error code of the vendor concerns the page, and not the service.
     if (error instanceof Fault || (isNamed && !isLate)) return error;
     this.#log.warn({ engine: this.id, err: error }, "page not read");
     const says = error instanceof SearchRefused ? "does not take this URL" : "does not answer";

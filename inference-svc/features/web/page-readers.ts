@@ -1,4 +1,4 @@
-/** A pool of threads for parsing pages, with bounded memory; a thread is ended when a page takes too long. */
+/** A pool of threads that parse pages, with bounded memory. A thread is ended when a page takes too long. */
 import { Worker } from "node:worker_threads";
 import { ConcurrencySlots } from "../../turn/concurrency-slots.ts";
 import type { ParsedPage, RawPage } from "./reader-thread.ts";
@@ -7,9 +7,9 @@ import { PageUnreadable } from "../../services/public-web/page-unreadable.ts";
 const maxThreads = 2;
 const heapMebibytes = 256;
 const readMs = 3_000;
-/** Longest wait for a free thread. */
+/** Maximum milliseconds that a page waits for a free thread. */
 const waitMs = 10_000;
-/** Longest time for loading the modules of a thread on a busy machine. */
+/** Maximum milliseconds for loading the modules of a thread on a busy machine. */
 const beginMs = 30_000;
 
 export class PageReaders {
@@ -17,12 +17,12 @@ export class PageReaders {
   readonly #idle: Worker[] = [];
   readonly #readMs: number;
 
-  /** @param limitMs time limit of one page; longer in tests */
+  /** @param limitMs milliseconds for one page; tests use more than the default */
   constructor(limitMs = readMs) {
     this.#readMs = limitMs;
   }
 
-  /** @throws PageUnreadable */
+  /** Parses a page. @throws PageUnreadable */
   async read(page: RawPage): Promise<ParsedPage> {
     const release = await this.#slots.take(waitMs);
     if (release === undefined) throw new PageUnreadable("too many pages are being read");
@@ -34,7 +34,7 @@ export class PageReaders {
   }
 
   async #readBy(thread: Worker, page: RawPage): Promise<ParsedPage> {
-    // A copy, because a Buffer from the pool cannot be transferred.
+    // A copy is sent, because a Buffer from Node's pool cannot be transferred to a thread.
     const html = new Uint8Array(page.html);
     const answer = answerOf(thread, this.#readMs);
     thread.postMessage({ ...page, html } satisfies RawPage, [html.buffer]);
@@ -50,19 +50,19 @@ export class PageReaders {
   }
 }
 
-/** Threads do not keep the process alive. */
+/** Starts a thread. Threads do not keep the process alive. */
 async function opened(): Promise<Worker> {
   const thread = new Worker(new URL("./reader-thread.js", import.meta.url), {
     resourceLimits: { maxOldGenerationSizeMb: heapMebibytes },
   });
   thread.unref();
-  // Running out of memory emits an error, possibly while no page is read.
+  // A thread that runs out of memory emits an error, possibly while it parses no page.
   thread.on("error", () => {});
   if ((await answerOf(thread, beginMs)) === "none") throw new PageUnreadable("a page that cannot be read");
   return thread;
 }
 
-/** "none": the thread was ended for exceeding its time or memory. */
+/** Result of a thread; "none" when the thread was ended because it exceeded its time or memory. */
 function answerOf(thread: Worker, limitMs: number): Promise<ParsedPage | undefined | "none"> {
   return new Promise((resolve) => {
     const done = (answer: ParsedPage | undefined | "none") => {

@@ -2,11 +2,11 @@
 export interface Page {
   /** The final URL after redirects. */
   readonly url: string;
-  /** Empty when the page has none. */
+  /** Title of the page; empty when it has none. */
   readonly title: string;
-  /** Markdown, or the page's own text format. */
+  /** Text of the page: Markdown, or the page's own text format. */
   readonly text: string;
   readonly status: number;
-  /** True when the text was truncated. */
+  /** Whether the text was truncated. */
   readonly isCut: boolean;
 }

@@ -19,16 +19,16 @@ import { PageUnreadable } from "../../services/public-web/page-unreadable.ts";
 import type { DownloadedFile } from "../../content/downloads.ts";
 
 export interface PageLimits {
-  /** Hash of the caller's key, so that nobody can find out by timing which pages others have read. */
+  /** Hash of the caller's key. Cached pages are separate per key, so that nobody can find out by timing which pages others have read. */
   readonly keyHash: string;
   readonly domains: Domains;
-  /** Maximum estimated tokens of the text. */
+  /** Maximum tokens of the text, as estimated. */
   readonly maxTokens: number;
-  /** Reads the page instead of Sluice. */
+  /** Engine of a vendor that reads the page instead of Sluice. */
   readonly engine?: PageEngine | undefined;
 }
 
-/** Maximum bytes of fetched pages and documents waiting for a reader in this process. */
+/** Default maximum bytes of fetched pages and documents that wait for a reader in this process. */
 const maxWaitingBytes = 64 * 1024 * 1024;
 
 export interface PagesDeps {
@@ -46,7 +46,7 @@ export class Pages {
   readonly #maxWaiting: number;
   #waiting = 0;
 
-  /** @param maxWaiting maximum bytes of fetched pages and documents waiting for a reader */
+  /** @param maxWaiting maximum bytes of fetched pages and documents that wait for a reader */
   constructor({ fetcher, readers, documents, cache }: PagesDeps, maxWaiting = maxWaitingBytes) {
     this.#fetcher = fetcher;
     this.#readers = readers;
@@ -55,9 +55,9 @@ export class Pages {
     this.#maxWaiting = maxWaiting;
   }
 
-  /** @throws PageUnreadable, also for an error status; Fault when the turn is over */
+  /** Reads a page. @throws PageUnreadable, also for an error status; Fault when the turn is over */
   async read(url: string, { keyHash, domains, maxTokens, engine }: PageLimits, caller: ServiceCaller): Promise<Page> {
-    // The domains apply to every redirect: a page read with other domains is not the same.
+    // Domain filters are part of the key: they apply to every redirect, so a page read under other filters may differ.
     const key = JSON.stringify([keyHash, url, domains.allowed, domains.blocked, engine?.id]);
     const known = this.#cache.find(key);
     const page =
@@ -81,7 +81,7 @@ export class Pages {
     return { ...page, status: 200, isCut: false };
   }
 
-  /** @throws PageUnreadable, also for an error status; Fault when the turn is over */
+  /** Downloads a file. @throws PageUnreadable, also for an error status; Fault when the turn is over */
   async download(url: string, domains: Domains, signal: TurnSignal): Promise<DownloadedFile> {
     const fetched = await this.#fetcher.get(url, domains, signal);
     const { status } = fetched;
@@ -125,7 +125,7 @@ export class Pages {
 
 const isHtml = (kind: string): boolean => kind === "text/html" || kind === "application/xhtml+xml";
 
-/** Content types of readable text. */
+/** Matches content types of readable text. */
 const plain = /^(?:text\/.+|application\/(?:.+\+)?(?:json|xml|yaml|x-yaml|toml|javascript|x-ndjson))$/;
 
 function plainOf(kind: string, type: string, body: Buffer): string {

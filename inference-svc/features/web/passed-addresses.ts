@@ -13,11 +13,11 @@ import type { Resolve } from "../../services/public-web/fetch-target.ts";
 import { type PassedAddress, findAddresses } from "../../content/request-addresses.ts";
 import { applies } from "../applies.ts";
 
-/** Time limit of a request's lookups. They are not needed to serve it: a provider resolves names itself. */
+/** Maximum milliseconds for a request's lookups. The request can be served without them: a provider resolves names itself. */
 const lookupMs = 1_000;
-/** Concurrent lookups: each takes one of the four threads also used for writing files. */
+/** Maximum concurrent lookups: each occupies one of the four threads that also write files. */
 const maxConcurrent = 2;
-/** Maximum number of hosts in a request; each is looked up. */
+/** Maximum number of hosts in a request, all of which are looked up. */
 const maxHosts = 100;
 const rememberedMs = 60_000;
 const maxRemembered = 1_000;
@@ -48,7 +48,7 @@ export class PassedAddresses {
   }
 
   /**
-   * Performs all checks without a lookup.
+   * Makes all checks that need no lookup.
    * @returns the first address of each name that needs a lookup
    * @throws Fault INVALID_REQUEST with every forbidden address
    */
@@ -75,7 +75,8 @@ export class PassedAddresses {
   }
 
   /**
-   * Looks the names up. A name unresolved in time passes: the provider resolves it in its own network.
+   * Looks up the names. A name that is not resolved in time passes, because the provider resolves it in its own
+   * network.
    * @throws Fault INVALID_REQUEST for a name with a private address
    */
   async lookUp(names: ReadonlyMap<string, PassedAddress>): Promise<void> {

@@ -7,19 +7,22 @@ import { type PageNode, pageToMarkdown } from "../../content/files/markdown.ts";
 
 export interface RawPage {
   readonly html: Uint8Array;
-  /** The response's content-type. */
+  /** The response's content-type header. */
   readonly type: string;
   readonly url: string;
 }
 
 export interface ParsedPage {
-  /** Empty when the page has none. */
+  /** Title of the page; empty when it has none. */
   readonly title: string;
-  /** Markdown. */
+  /** Text of the page as Markdown. */
   readonly text: string;
 }
 
-/** Maximum UTF-16 units for the article search, which takes twice as long as everything else; longer pages skip it. */
+/**
+ * Maximum UTF-16 units of a page in which the article is searched. The search takes twice as long as everything else;
+ * longer pages are converted whole.
+ */
 const maxArticleSearchLength = 400_000;
 
 function readableOf({ html, type, url }: RawPage): ParsedPage {
@@ -41,7 +44,7 @@ interface PageDocument {
   querySelector(selector: string): PageNode | null;
 }
 
-/** linkedom does not add html, head and body tags omitted by pages. */
+/** The page with html, head and body tags: linkedom does not add those that a page omits. */
 const framed = (source: string): string =>
   `<html><body>${source.replaceAll(/<\/?(?:html|head|body)(?:\s[^>]*)?>|<!doctype[^>]*>/gi, "")}</body></html>`;
 
@@ -51,7 +54,7 @@ parentPort?.on("message", (unparsed: RawPage) => {
   try {
     parentPort?.postMessage(readableOf(unparsed));
   } catch {
-    // A too deeply nested page overflows the stack.
+    // A page that is nested too deeply overflows the stack.
     parentPort?.postMessage(undefined);
   }
 });

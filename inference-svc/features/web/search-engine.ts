@@ -1,4 +1,4 @@
-/** Searches the web with any engine. Domain filters are checked here, even if the engine ignores them. */
+/** Searches the web with any engine. Domain filters are applied here as well, in case the engine ignores them. */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { GuardedService } from "../../services/guarded-service.ts";
 import type { ServiceCaller } from "../../models/ledger/service-meter.ts";
@@ -12,27 +12,28 @@ export interface Search {
   readonly query: string;
   readonly maxResults: number;
   readonly domains: Domains;
-  /** Maximum UTF-16 units of each result. */
+  /** Maximum UTF-16 units of each result's text. */
   readonly contentLength: number;
   readonly wishes: SearchOptions;
 }
 
-/** The engine-specific part. */
+/** What differs from engine to engine. */
 export interface SearchAdapter {
   readonly knows: SupportedSearchOptions;
-  /** Maximum result pages per search; each is paid for. */
+  /** Maximum pages of results per search; each is paid for. */
   readonly maxPages: number;
   /**
-   * Fetches a page of results, counted from 1. The search's wishes are limited to those of the engine.
+   * Fetches one page of results. The search contains only options that the engine supports.
+   * @param number number of the page, from 1
    * @throws SearchRefused; Error without a readable response
    */
   page(search: Search, number: number, limits: MeteredLimits): Promise<readonly SearchHit[]>;
 }
 
 export interface SearchEngineDeps {
-  /** Time limit of a search with all its pages. */
+  /** Milliseconds for a search with all its pages of results. */
   readonly timeoutMs: number;
-  /** Clock in milliseconds. */
+  /** Returns the time in milliseconds. */
   readonly now: () => number;
   readonly log: Pick<Logger, "warn">;
 }
@@ -61,7 +62,7 @@ export class SearchEngine {
   }
 
   /**
-   * Returns each page once, best first.
+   * Searches the web. Each page is returned once, best first.
    * @throws SearchUnavailable; Fault when the turn is over, or when the budget forbids the search
    */
   async search(search: Search, caller: ServiceCaller): Promise<readonly SearchHit[]> {
@@ -91,7 +92,7 @@ export class SearchEngine {
   }
 }
 
-/** Normalizes URLs: all URLs of a page become equal; undefined for anything but http and https. */
+/** Normalizes a URL, so that all URLs of a page become equal. @returns undefined for anything but http and https */
 export function toCanonicalUrl(text: string): string | undefined {
   const url = parseUrl(text);
   if (url === undefined) return undefined;

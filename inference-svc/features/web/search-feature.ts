@@ -1,4 +1,4 @@
-/** The plugin `web`, and the variant `:online` of a model: searches the web for the user's last message, and passes the results to the model. */
+/** The plugin `web`, and the variant `:online` of a model: searches the web for the user's last message, and adds the results to the request. */
 import { create } from "@bufbuild/protobuf";
 import { type WebPlugin, WebPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
@@ -22,12 +22,12 @@ import { withoutOnline } from "../slugs.ts";
 import { applies } from "../applies.ts";
 
 const defaultResults = 5;
-/** Code points; engines reject longer queries or ignore the rest. */
+/** Maximum code points of a query; engines reject longer ones, or ignore the rest. */
 const maxQueryLength = 400;
-/** UTF-16 units of each result; engines return some sentences of a page. */
+/** Maximum UTF-16 units of each result; engines return some sentences of a page. */
 const maxContentLength = 5_000;
 
-/** Replaces the variant `:online` with the plugin, unless the catalogue has a model of this exact name. */
+/** Feature that replaces the variant `:online` with the plugin, unless the catalogue has a model of exactly this name. */
 export const onlineVariant: Feature = {
   id: "web",
   applies: applies.onlineVariant,
@@ -41,7 +41,7 @@ export const onlineVariant: Feature = {
     }),
 };
 
-/** Searches, or leaves the search to a provider with native search. */
+/** Feature that searches, or leaves the search to a provider that has its own. */
 export const webSearch: CallingFeature = {
   id: "web",
   applies: applies.webSearch,
@@ -54,14 +54,14 @@ export const webSearch: CallingFeature = {
   texts: ({ web }) => (web ? placesOf(web).map((text) => ({ text })) : []),
 };
 
-/** Converts citations to annotations of the answer. */
+/** Feature that converts citations to annotations of the answer. */
 export const citationsFeature: Feature = {
   id: "web",
   applies: applies.citations,
   layer: () => annotateCitations,
 };
 
-/** Domain and location limits of a search: they are sent to search engines and providers. */
+/** Domains and locations in the settings of a search, for guardrails: search engines and providers receive them. */
 function placesOf({ includeDomains, excludeDomains, userLocation }: WebPlugin): readonly string[] {
   const { city = "", country = "", region = "", timezone = "" } = userLocation ?? {};
   return [...includeDomains, ...excludeDomains, city, country, region, timezone];
@@ -78,7 +78,10 @@ interface Searching<Found extends Engine> {
 
 type Search<Found extends Engine> = (query: string, found: Searching<Found>) => TurnRequest | Promise<TurnRequest>;
 
-/** @param engineOf finds an engine by name, or the default engine @throws Fault INVALID_REQUEST when neither an engine nor a provider can search */
+/**
+ * Layer that searches. @param engineOf finds an engine by name, or the default engine @throws Fault INVALID_REQUEST
+ * when neither an engine nor a provider can search
+ */
 const searching = <Found extends Engine>(kit: DryKit, engineOf: FindEngine<Found>, search: Search<Found>): Layer =>
   requestLayer((request, scope) => {
     const settings = request.plugins?.web;
@@ -103,7 +106,7 @@ interface SearcherParts<Found extends Engine> extends Pick<DryKit, "router" | "t
   readonly engineOf: FindEngine<Found>;
 }
 
-/** The search engine, or the tool for a provider's own search. */
+/** The engine for a search, or the tool with which a provider searches itself. */
 function findSearcher<Found extends Engine>(
   settings: WebPlugin,
   request: TurnRequest,
@@ -118,17 +121,17 @@ function findSearcher<Found extends Engine>(
   if (name !== "native" && !isFree) return engine ?? refuse(`web: ${explainMissingEngine(name)}`);
   const tool = nativeTool(settings);
   const prepared = toProviderRequest(request, scope);
-  // Some providers accept functions or a search, not both.
+  // Some providers accept functions or their search tool, but not both.
   const functions = prepared.tools.filter(({ type }) => type !== "hosted");
   const searchRequest = {
-    // Some formats reject a request without text.
+    // Some formats reject a request without text, so one is added for the check.
     ...requestWithItems(request, [{ type: "message", role: "user", content: "Hello" }]),
     tools: [tool, ...functions],
   };
   const mayBeNative = permissions?.allows("searchEngines", "native") !== false;
   const takes = (endpoint: Endpoint) =>
     mayBeNative && dialects.refusal(endpoint, searchRequest) === undefined && !isLost(endpoint);
-  // A dialect may be unable to express the tool, or its domains.
+  // The endpoint's dialect may be unable to express the tool, or the domains in it.
   const isLost = (endpoint: Endpoint) =>
     dialects
       .droppedFields(endpoint, searchRequest)
@@ -145,7 +148,7 @@ function findSearcher<Found extends Engine>(
   );
 }
 
-/** @throws Fault PERMISSION_DENIED when a permission is the reason why nothing can search */
+/** @throws Fault PERMISSION_DENIED when nothing can search because of a permission */
 function requireEngine(permissions: Permissions, id: string | undefined): void {
   if (id !== undefined) permissions.require("searchEngines", id);
   permissions.require("searchEngines", "native");
@@ -181,7 +184,7 @@ async function searched(
   return { ...request, input: insertData(request.input, found), sources: [...(request.sources ?? []), ...hits] };
 }
 
-/** Empty strings mean absent values. */
+/** The search options of the plugin's settings, in which empty strings mean absent values. */
 function wishesIn({ userLocation, mode, xSearchJson }: WebPlugin): SearchOptions {
   const { city = "", country = "", region = "", timezone = "" } = userLocation ?? {};
   const place = Object.entries({ city, country, region, timezone }).filter(([, value]) => value !== "");

@@ -1,4 +1,4 @@
-/** Search settings supported by only some engines. Each engine gets the settings it supports; the receipt lists the others. */
+/** Search settings that only some engines support. Each engine gets the settings that it supports; the receipt lists the others. */
 import type { DroppedField } from "../../turn/trace.ts";
 
 /** Approximate location of the user. */
@@ -12,25 +12,25 @@ export interface SearchLocation {
 
 export interface SearchOptions {
   readonly place?: SearchLocation;
-  /** How thoroughly to search, in the engine's own terms. */
+  /** How thoroughly to search, in a word of the engine. */
   readonly mode?: string;
-  /** Return only pages already cached by the engine, and fetch none for this search. */
+  /** Set to get only pages that the engine has cached, so that it fetches none for this search. */
   readonly cachedOnly?: true;
-  /** Other settings of the request, by name: no engine supports them. */
+  /** Names of further settings of the request, which no engine supports. */
   readonly others?: readonly string[];
 }
 
-/** The wishes supported by an engine. */
+/** The search options that an engine supports. */
 export interface SupportedSearchOptions {
   readonly modes?: readonly string[];
   readonly cachedOnly?: true;
-  /** Supported fields of the place, each with a check of its values. */
+  /** Supported fields of the location, each with a check of its values. */
   readonly place?: { readonly [Field in keyof SearchLocation]?: (value: string) => boolean };
 }
 
 export const isCountryCode = (value: string): boolean => /^[A-Za-z]{2}$/.test(value);
 
-/** A text valid in a header field. */
+/** Whether a text is valid in a header field. */
 export const isPlainText = (value: string): boolean => /^[\x20-\x7e]{1,100}$/.test(value);
 
 const placeFields = ["city", "region", "country", "timezone"] as const;
@@ -41,7 +41,7 @@ const knowsField = (
   field: keyof SearchLocation,
 ): boolean => known?.[field]?.(place[field] ?? "") === true;
 
-/** The wishes supported by the engine. */
+/** Selects the search options that the engine supports. */
 export function selectSupportedOptions(
   { place = {}, mode, cachedOnly }: SearchOptions,
   known: SupportedSearchOptions,
@@ -55,8 +55,8 @@ export function selectSupportedOptions(
 }
 
 /**
- * Lists the settings unsupported by the engine.
- * @param path of the settings in the request, such as `tools.1`
+ * Lists the settings that the engine does not support.
+ * @param path path of the settings in the request, such as `tools.1`
  */
 export function listUnsupportedOptions(
   wishes: SearchOptions,

@@ -1,20 +1,20 @@
-/** Settings of web search tools: `service:web_search` has them in its parameters, `web_search` in the tool itself and in its filters. */
+/** Settings of web search tools: `service:web_search` has them in `parameters`, `web_search` in the entry itself and in its filters. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Domains } from "../../services/public-web/domains.ts";
 import type { SearchLocation, SearchOptions } from "./search-options.ts";
 
 const standardResults = 5;
 const standardTotal = 50;
-/** Characters of a result, by the word for it. */
+/** UTF-16 units of a result by the value of `search_context_size`. */
 const contextSizes: Readonly<Record<string, number>> = { low: 5_000, medium: 15_000, high: 30_000 };
 
 export interface WebSearchSettings {
-  /** auto, native, or an engine. */
+  /** Engine that searches: auto, native, or the name of an engine. */
   readonly engine: string;
   readonly maxResults: number;
   readonly maxTotal: number;
   readonly maxUses: number;
-  /** UTF-16 units of a result. */
+  /** Maximum UTF-16 units of a result. */
   readonly maxCharacters: number;
   readonly domains: Domains;
   readonly wishes: SearchOptions;
@@ -36,7 +36,7 @@ const keptHere: ReadonlySet<string> = new Set([
   "external_web_access",
 ]);
 
-/** @param given as the client wrote them, checked */
+/** @param given settings as the client wrote them, already checked */
 export function readSearchSettings(given: JsonObject): WebSearchSettings {
   const { search_context_size: size, max_characters: characters } = given;
   const filters = isObject(given["filters"]) ? given["filters"] : given;

@@ -1,6 +1,6 @@
 /**
- * Web search with a configured engine, under Sluice's name and under the Responses names of a provider's search. The results are treated as data, and
- * answers with links to them cite them.
+ * Web search with a configured engine, under Sluice's own type and under the Responses types of a provider's search.
+ * Results are marked as data, and answers with links to them cite them.
  */
 import { described, object, string } from "@sluice/proto/lib/validation/shape.js";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
@@ -34,7 +34,7 @@ const args = object(
   { required: ["query"], strict: true },
 );
 
-/** The tool by Sluice's own name, with its settings in `parameters`. */
+/** The tool under Sluice's own type, with its settings in `parameters`. */
 export const webSearchTool = (web: Web): ServerTool => ({
   kinds: ["service:web_search"],
   hasEffect: false,
@@ -42,7 +42,10 @@ export const webSearchTool = (web: Web): ServerTool => ({
   open: (settings) => opened(settings, `${settings.path}.parameters`, settings.parameters, web, actionOf),
 });
 
-/** The tool under its Responses names: settings in the entry itself, calls as items of the Responses format. Clients see a search as if made by a provider. */
+/**
+ * The tool under its types in the Responses format: the settings are in the entry itself, and its calls become items of
+ * the Responses format. To clients, a search looks as if a provider had made it.
+ */
 export const hostedSearchTool = (web: Web): ServerTool => ({
   kinds: ["web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"],
   hasEffect: false,
@@ -74,12 +77,12 @@ export const hostedSearchTool = (web: Web): ServerTool => ({
   },
 });
 
-/** Whether the settings name a configured engine: it then searches, even if a provider could. */
+/** Whether the settings name a configured engine. The engine then searches, even if a provider could. */
 const isEngine = (given: JsonObject, web: Web): boolean => web.engine(readSearchSettings(given).engine) !== undefined;
 
 type DescribeAction = (query: string, hits: readonly SearchHit[]) => JsonObject;
 
-/** @param path of the settings in the request */
+/** @param path path of the settings in the request */
 function opened(settings: ToolSettings, path: string, given: JsonObject, web: Web, describe: DescribeAction): OpenTool {
   const read = readSearchSettings(given);
   const engine = engineOf(settings, path, read, web);
@@ -97,7 +100,8 @@ function opened(settings: ToolSettings, path: string, given: JsonObject, web: We
 }
 
 /**
- * @returns undefined when searches fail by call, and for a restored search: it needs only its words
+ * The engine that searches. A restored search needs none.
+ * @returns undefined when each call must fail instead of the request, and for a restored search
  * @throws Fault INVALID_REQUEST when no engine is configured, PERMISSION_DENIED when the key may use none
  */
 function engineOf(
@@ -121,7 +125,7 @@ function engineOf(
   return undefined;
 }
 
-/** The searches of one turn; limits apply to their sum. */
+/** The searches of one turn, with limits for all of them together. */
 class Searches {
   readonly #web: Web;
   readonly #engine: SearchEngine | undefined;
@@ -146,7 +150,7 @@ class Searches {
     try {
       const search = { query, maxResults, domains, contentLength: maxCharacters, wishes };
       const found = await this.#web.search(this.#engine, search, call);
-      // Parallel calls may have used up part of the limit meanwhile.
+      // Parallel calls may have used up a part of the limit meanwhile.
       const hits = found.slice(0, Math.max(0, maxTotal - this.#results));
       this.#results += hits.length;
       return this.#given(query, hits);
@@ -179,9 +183,9 @@ const actionOf = (query: string, hits: readonly { readonly url: string }[]): Jso
   sources: hits.map(({ url }) => ({ type: "url", url })),
 });
 
-/** An item keeps the URLs of results, not their text. */
+/** Restores a search. Its item has the URLs of results, and not their text. */
 function recall({ action, error, status }: InputItem): RestoredCall {
-  // A provider may have fetched a page instead.
+  // If a provider ran the tool, it may have fetched a page instead.
   const { url = "", query = url, sources = [] } = isObject(action) ? action : {};
   const urls = (Array.isArray(sources) ? sources : []).flatMap((source: unknown) =>
     isObject(source) && typeof source["url"] === "string" ? [source["url"]] : [],

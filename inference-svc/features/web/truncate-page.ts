@@ -1,10 +1,10 @@
 /** Truncates a text to a number of tokens, preferably at the end of a paragraph. */
 import { estimateTokens } from "../../models/estimate/tokens.ts";
 
-/** Maximum share of the text given up to end at a paragraph, line or word. */
+/** Maximum share of the text that is given up so that it ends with a paragraph, line or word. */
 const maxTrimShare = 0.2;
 
-/** @param tokens estimated tokens, at least 1 */
+/** @param tokens maximum number of estimated tokens, at least 1 */
 export function truncateToTokens(text: string, tokens: number): string {
   if (estimateTokens(Buffer.byteLength(text), "") <= tokens) return text;
   const maxLength = lengthOf(text, tokens);
@@ -15,7 +15,7 @@ export function truncateToTokens(text: string, tokens: number): string {
   return text.slice(0, maxLength);
 }
 
-/** The longest prefix of whole characters within this many tokens. */
+/** Length of the longest beginning of whole characters that has at most this many tokens. */
 function lengthOf(text: string, tokens: number): number {
   let low = 0;
   let high = text.length;

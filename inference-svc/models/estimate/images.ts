@@ -1,14 +1,14 @@
-/** Width and height of pictures, read from their headers, and the maximum tokens per picture of this size for any vendor. */
+/** Reads width and height of pictures from their headers, and estimates the maximum tokens that a vendor counts for a picture of this size. */
 
 export interface Pixels {
   readonly width: number;
   readonly height: number;
 }
 
-/** JPEGs carry previews and colour profiles before their dimensions; in base64 this many characters hold them. */
+/** Maximum base64 characters of a picture that are read. JPEGs carry previews and colour profiles before their dimensions. */
 const maxHeaderCharacters = 512 * 1024;
 
-/** @returns undefined for bytes of another format, or with the dimensions out of reach */
+/** @returns undefined for bytes of another format, and when the dimensions are not within the characters read */
 export function readPixels(base64: string): Pixels | undefined {
   const head = Buffer.from(base64.slice(0, maxHeaderCharacters), "base64");
   const pixels = png(head) ?? gif(head) ?? webp(head) ?? jpeg(head);
@@ -25,7 +25,7 @@ function gif(bytes: Buffer): Pixels | undefined {
   return { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) };
 }
 
-/** https://developers.google.com/speed/webp/docs/riff_container: one layout for each of three kinds of chunk. */
+/** Dimensions of a WebP picture: each of three kinds of chunk has its layout (https://developers.google.com/speed/webp/docs/riff_container). */
 function webp(bytes: Buffer): Pixels | undefined {
   if (bytes.length < 30 || bytes.toString("latin1", 8, 12) !== "WEBP") return undefined;
   switch (bytes.toString("latin1", 12, 16)) {
@@ -42,7 +42,7 @@ function webp(bytes: Buffer): Pixels | undefined {
   }
 }
 
-/** Walks from segment to segment up to the start of a frame. */
+/** Dimensions of a JPEG: reads segment after segment up to the start of a frame. */
 function jpeg(bytes: Buffer): Pixels | undefined {
   if (bytes.length < 4 || bytes.readUInt16BE(0) !== 0xffd8) return undefined;
   for (let at = 2; at + 9 <= bytes.length && bytes[at] === 0xff; ) {
@@ -55,35 +55,38 @@ function jpeg(bytes: Buffer): Pixels | undefined {
   return undefined;
 }
 
-/** The token count of a picture of unknown size: one model family counts 765 for 1024 by 1024 pixels, another at most 1,600 for any picture. */
+/** Tokens of a picture of unknown size: one model family counts 765 for 1024 by 1024 pixels, another at most 1,600 for any picture. */
 const typicalTokens = 1_000;
 const maxTypicalTokens = 1_600;
 
-/** The divisor is that of the Claude family (https://platform.claude.com/docs/en/build-with-claude/vision). */
+/** Typical tokens of a picture. The divisor is that of the Claude family (https://platform.claude.com/docs/en/build-with-claude/vision). */
 export const typicalImageTokens = (pixels: Pixels | undefined): number =>
   pixels ? Math.min(maxTypicalTokens, Math.ceil((pixels.width * pixels.height) / 750)) : typicalTokens;
 
-/** Lower bound: the highest media resolution of Gemini 3 takes this many for a picture of any size. */
+/** Least value for the maximum: the highest media resolution of Gemini 3 takes this many tokens for a picture of any size. */
 const minImageTokens = 2_240;
-/** Largest published factor of the models with patches of 28 to 32 pixels. */
+/** Tokens per patch: the largest published factor of models with patches of 28 to 32 pixels. */
 const tokensPerPatch = 2.46;
 const patchPixels = 28;
-/** Gemini 2 cuts a narrow picture into tiles of at least 256 pixels, each of 258 tokens. */
+/** Minimum size in pixels of the tiles into which Gemini 2 cuts a narrow picture, each of 258 tokens. */
 const tilePixels = 256;
 const tokensPerTile = 258;
 
-/** Authors whose models all scale pictures down, to at most 10,000 patches at the largest factor. */
+/** Authors whose models all scale pictures down. At the largest factor, a picture then has at most 10,000 patches. */
 const scalingAuthors: ReadonlySet<string> = new Set(["anthropic", "google", "openai"]);
 const maxScaledTokens = 10_000 * tokensPerPatch;
 
-/** GPT-4o mini counts 2,833 tokens and 5,667 for each of at most eight tiles, so a picture costs as much as with GPT-4o. */
+/**
+ * Maximum tokens of a picture for GPT-4o mini, which counts 2,833 tokens and 5,667 for each of at most eight tiles, so
+ * that a picture costs as much as with GPT-4o.
+ */
 const miniTokens = 2_833 + 8 * 5_667;
 
 /**
- * Maximum tokens per picture by any published rule.
+ * Maximum tokens of a picture by any published rule.
  * @param pixels undefined when they cannot be read
- * @param model slug
- * @returns undefined when only the model's window bounds it
+ * @param model slug of the model
+ * @returns undefined when only the context window limits the number
  */
 export function maxImageTokens(pixels: Pixels | undefined, model: string): number | undefined {
   if (model.includes("4o-mini")) return miniTokens;

@@ -1,28 +1,28 @@
-/** Pictures, sounds and files of an input, and estimates of their tokens. */
+/** Finds pictures, sounds and files in an input, and estimates their tokens. */
 import { parseFileData, findFileKind } from "../../content/files/part.ts";
 import { type Pixels, maxImageTokens, readPixels, typicalImageTokens } from "./images.ts";
 import { maxSoundTokens, readSoundLength, typicalSoundTokens } from "./sounds.ts";
 
-/** Pictures, sounds and pages of an input, charged individually by some endpoints. */
+/** Numbers of pictures, sounds and other media of an input, which some endpoints charge individually. */
 export interface Media {
   images: number;
   audios: number;
   others: number;
-  /** Upper bound; a picture is one page. */
+  /** Maximum number of pages; a picture counts as one page. */
   pages: number;
 }
 
-/** Maximum number of pages of a document, here as in the documentation of Mistral's OCR. */
+/** Maximum number of pages of a document, the limit that Mistral documents for its OCR. */
 export const maxDocumentPages = 1_000;
 
 export interface Medium {
-  /** The counter of this kind of media. */
+  /** Name of the counter for this kind of medium. */
   readonly count: Exclude<keyof Media, "pages">;
-  /** Bytes read as text; 0 for other media. */
+  /** Bytes that are read as text; 0 for other media. */
   readonly textBytes: number;
-  /** Tokens of the medium itself, without its text. */
+  /** Estimated tokens of the medium itself, without its text. */
   readonly typicalTokens: number;
-  /** Maximum tokens of the medium, not counting the text; undefined when only the model's window bounds them. */
+  /** Maximum tokens of the medium, without its text; undefined when only the model's context window limits them. */
   maxTokens(model: string): number | undefined;
 }
 
@@ -31,14 +31,14 @@ type Part = Readonly<Record<string, unknown>>;
 const readers: Readonly<Record<string, (part: Part) => Medium>> = {
   input_image: (part) => image(part["image_url"]),
   computer_screenshot: (part) => image(part["image_url"]),
-  // A generated image sent again as input carries the picture in base64.
+  // A generated image that is sent again as input contains the picture in base64.
   image_generation_call: (part) => image(`data:image/png;base64,${textOf(part["result"])}`),
   input_audio: (part) => sound(part["input_audio"]),
   input_video: () => unknown,
   input_file: (part) => file(part),
 };
 
-/** Cache by part: filters, the budget and the bill measure the same request. */
+/** Media by part of the input, cached because filters, the budget and the bill measure the same request. */
 const known = new WeakMap<object, Medium>();
 
 /** @returns undefined for a part without media */
@@ -52,7 +52,7 @@ export function readMedium(part: Part): Medium | undefined {
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** A video, or a file only the provider can read. */
+/** Estimate for a video, and for a file that only the provider can read. */
 const unknown: Medium = { count: "others", textBytes: 0, typicalTokens: 1_000, maxTokens: () => undefined };
 
 const dataUrl = /^data:[^,]{0,1000};base64,/i;
@@ -79,7 +79,7 @@ function sound(value: unknown): Medium {
   };
 }
 
-/** A page of a PDF has some 50 kB and 1,500 tokens; its pictures make it larger, and its packed text smaller. */
+/** Bytes of a PDF per token. A page has some 50 kB and 1,500 tokens; pictures make it larger, and compressed text smaller. */
 const documentBytesPerToken = 32;
 
 function file(part: Part): Medium {

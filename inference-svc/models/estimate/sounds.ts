@@ -1,14 +1,14 @@
-/** Lengths of sounds, and their tokens as counted by models. */
+/** Estimates the lengths of sounds, and the tokens that models count for them. */
 
-/** Gemini counts 32 tokens a second, others 10 to 25 (https://ai.google.dev/gemini-api/docs/audio). */
+/** Maximum tokens per second of sound: Gemini counts 32, others 10 to 25 (https://ai.google.dev/gemini-api/docs/audio). */
 const maxTokensPerSecond = 40;
 const typicalTokensPerSecond = 25;
 
-/** Lowest bit rate of MP3, 8 kbit/s (ISO/IEC 13818-3); speech mostly has 64 kbit/s. */
+/** Bytes per second of MP3 at its lowest bit rate, 8 kbit/s (ISO/IEC 13818-3); speech mostly has 64 kbit/s. */
 const minMp3BytesPerSecond = 1_000;
 const typicalMp3BytesPerSecond = 8_000;
 
-/** Models pad a sound to a whole second and frame it. */
+/** Seconds added to the length of a sound: models pad it to a whole second and frame it. */
 const framingSeconds = 2;
 
 export interface SoundLength {
@@ -17,8 +17,8 @@ export interface SoundLength {
 }
 
 /**
- * @param format as named in the request
- * @returns undefined for formats whose length does not follow from their size
+ * @param format name of the format in the request
+ * @returns undefined for formats whose length does not follow from the number of bytes
  */
 export function readSoundLength(base64: string, format: string): SoundLength | undefined {
   const bytes = Math.ceil((base64.length * 3) / 4);
@@ -37,8 +37,8 @@ const isMp3 = (head: Buffer): boolean =>
 const pcm = 1;
 
 /**
- * Reads the length of uncompressed samples; a compressed format in the same container may claim any rate. The rate is computed from samples
- * and bits, like in players, not read from the field next to them.
+ * Reads the length of uncompressed samples. A compressed format in the same container may claim any rate, so its length
+ * is unknown. The rate is computed from samples and bits, as players do, and not read from the field next to them.
  */
 function waveLength(head: Buffer, bytes: number): SoundLength | undefined {
   if (head.length < 36 || head.toString("latin1", 12, 16) !== "fmt " || head.readUInt16LE(20) !== pcm) return undefined;
@@ -51,6 +51,6 @@ function waveLength(head: Buffer, bytes: number): SoundLength | undefined {
 export const maxSoundTokens = (length: SoundLength | undefined): number | undefined =>
   length && Math.ceil((length.maxSeconds + framingSeconds) * maxTokensPerSecond);
 
-/** Tokens of a sound; an unknown length counts as one minute. */
+/** Typical tokens of a sound; a sound of unknown length counts as one minute. */
 export const typicalSoundTokens = (length: SoundLength | undefined): number =>
   Math.ceil((length?.typicalSeconds ?? 60) * typicalTokensPerSecond);

@@ -1,57 +1,62 @@
 /**
- * Estimates tokens by size, where no count of a provider exists.
+ * Estimates numbers of tokens from bytes, where no provider has counted them.
  *
- * Bytes of UTF-8 are divided instead of characters, because most scripts with more bytes per character also take more tokens. Compared with
- * the vocabulary o200k_base, English, German, Chinese, Japanese and code are right to about a fifth, JSON is a fifth too low, Russian half too high.
+ * Bytes of UTF-8 are divided instead of characters, because most scripts with more bytes per character also take more
+ * tokens. Compared with the vocabulary o200k_base, the estimates for English, German, Chinese, Japanese and code are
+ * right to about a fifth, those for JSON are a fifth too low, and those for Russian half too high.
  */
 import type { EmbeddingSettings, InputItem, TurnRequest } from "../../turn/request.ts";
 import { memoOf } from "../../turn/parse/shared-items.ts";
 import { type Media, maxDocumentPages, readMedium } from "./media.ts";
 
-/** Average of most vocabularies: "1 token ~= 4 chars in English" (https://help.openai.com/en/articles/4936856). */
+/** Average bytes per token of most vocabularies: "1 token ~= 4 chars in English" (https://help.openai.com/en/articles/4936856). */
 const bytesPerToken = 4;
 
-/** Averages by the author of a model, the first part of its slug, for vocabularies known to be smaller. */
+/** Average bytes per token by the author of a model, the first part of its slug, for vocabularies known to be smaller. */
 const bytesPerTokenOf: Readonly<Record<string, number>> = {
-  // "approximately represents 3.5 English characters" (https://platform.claude.com/docs/en/about-claude/glossary).
+  // Anthropic states: "approximately represents 3.5 English characters"
+  // (https://platform.claude.com/docs/en/about-claude/glossary).
   anthropic: 3.5,
 };
 
-/** Tokens around each message: its role and its borders. */
+/** Tokens that a format adds to each message, for its role and its borders. */
 const tokensPerItem = 4;
 
-/** @param model slug */
+/** @param model slug of the model */
 export const estimateTokens = (bytes: number, model: string): number =>
   Math.ceil(bytes / (bytesPerTokenOf[model.slice(0, Math.max(0, model.indexOf("/")))] ?? bytesPerToken));
 
 /** Size of the input of a request. */
 export interface InputSize {
-  /** Bytes of text, including text files. */
+  /** Bytes of text, text files included. */
   readonly textBytes: number;
   readonly items: number;
-  /** Maximum tokens of sealed reasoning, whose text is unreadable here. */
+  /** Maximum tokens of sealed reasoning, whose text only its provider can read. */
   readonly sealedTokens: number;
   readonly media: Readonly<Media>;
-  /** Tokens of pictures, sounds and documents, as most models count them, and tokens counted by the client. */
+  /** Tokens of pictures, sounds and documents, as most models count them, and tokens that the client has counted. */
   readonly mediaTokens: number;
 }
 
-/** @param model slug */
+/** @param model slug of the model */
 export function estimateInputTokens({ textBytes, items, mediaTokens }: InputSize, model: string): number {
   return estimateTokens(textBytes, model) + items * tokensPerItem + mediaTokens;
 }
 
 const pagesPerMedium = { images: 1, audios: 0, others: maxDocumentPages };
 
-/** Encrypted reasoning is base64, and its text has at least three bytes for each token, because it is a model's own output. */
+/**
+ * Characters per token of encrypted reasoning. It is base64, and its text has at least three bytes per token, because
+ * it is a model's own output.
+ */
 const sealedCharactersPerToken = 4;
 
 export const isSealed = (field: string): boolean => field === "encrypted_content" || field === "signature";
 
-/** Maximum tokens of a sealed text. */
+/** Maximum tokens of an encrypted text. */
 export const boundSealedTokens = (text: string): number => text.length / sealedCharactersPerToken;
 
-/** Fields not read as text by a model. */
+/** Item fields that a model does not read as text. */
 const notText: ReadonlySet<string> = new Set(["type", "id", "call_id", "status", "encrypted_content", "signature"]);
 
 export function measureInput(request: TurnRequest): InputSize {
@@ -62,7 +67,7 @@ export function measureInput(request: TurnRequest): InputSize {
   return size;
 }
 
-/** Texts to embed are read as they are, and token ids are counted already. */
+/** Size of an embeddings request: texts to embed are read without a message around them, and token ids are already counted. */
 function measureEmbedded(input: readonly InputItem[], { tokens = [] }: EmbeddingSettings): InputSize {
   return {
     textBytes: input.reduce((sum, { content }) => sum + Buffer.byteLength(String(content)), 0),
@@ -73,7 +78,7 @@ function measureEmbedded(input: readonly InputItem[], { tokens = [] }: Embedding
   };
 }
 
-/** Bytes of the instructions, tools and schema, which a model reads before the input. */
+/** Bytes of the instructions, tools and schema, which a model reads in addition to the input. */
 export function measureSettings(request: TurnRequest): number {
   let bytes = Buffer.byteLength(request.instructions ?? "");
   for (const tool of request.tools) bytes += Buffer.byteLength(tool.json);

@@ -1,14 +1,16 @@
 /**
- * Upper bound of the input tokens of a request, by any provider's count: a budget holds their cost before the request is sent.
+ * Upper bound for the input tokens of a request, by any provider's count: budgets hold their cost before the request is
+ * sent.
  *
- * Text counts a token for each byte, because no vocabulary has tokens shorter than a byte; names and numbers are text as well. Media count
- * by the rules of their formats, and media without a rule count the whole window of the model.
+ * Text counts as one token for each byte, because no vocabulary has tokens shorter than a byte; names and numbers are
+ * text as well. Media count by the rules of their formats, and media without a rule count as the whole context window
+ * of the model.
  */
 import type { EmbeddingSettings, TurnRequest } from "../../turn/request.ts";
 import { readMedium } from "./media.ts";
 import { boundSealedTokens, estimateInputTokens, isSealed, measureInput } from "./tokens.ts";
 
-/** The model that reads the input. */
+/** A model that reads the input. */
 export interface ReadingModel {
   /** Slug of the model. */
   readonly model: string;
@@ -18,17 +20,20 @@ export interface ReadingModel {
 
 export interface WorstCase {
   readonly inputTokens: number;
-  /** The request asks for a cache kept for an hour; writing it has a separate price. */
+  /** Whether the request asks for a cache that is kept for an hour; writing it has a separate price. */
   readonly writesHourCache: boolean;
 }
 
-/** Tokens for the role, delimiters and field names around each item and each tool in a format. */
+/** Maximum tokens that a format adds to each item and each tool, for the role, delimiters and field names. */
 const tokensPerItem = 32;
-/** Tokens added by vendors, most of them to explain how tools are called (Claude: 264 to 804 tokens). */
+/** Maximum tokens that vendors add to a request, most of them to explain how tools are called (Claude: 264 to 804 tokens). */
 const vendorTokens = 64;
 const vendorToolTokens = 1_024;
 
-/** Ordinary text stays far below a token for each byte: when twice its estimate fits into the window, the window bounds it. */
+/**
+ * Factor for the estimate of ordinary text, which stays far below one token per byte: when the estimate with this
+ * factor fits into the context window, the window is the bound.
+ */
 const estimateFactor = 2;
 
 export function boundInput(request: TurnRequest, { model, contextLength }: ReadingModel): WorstCase {
@@ -50,10 +55,10 @@ export function boundInput(request: TurnRequest, { model, contextLength }: Readi
   };
 }
 
-/** Tokens that a tokenizer adds at the beginning and the end of a text. */
+/** Maximum tokens that a tokenizer adds at the beginning and the end of a text. */
 const marksPerText = 8;
 
-/** A token has at least one byte. */
+/** Upper bound for texts to embed. A token has at least one byte. */
 function boundEmbedded({ input }: TurnRequest, { tokens = [] }: EmbeddingSettings): number {
   const texts = input.map(({ content }) => Buffer.byteLength(String(content)));
   const lists = tokens.map(({ length }) => length);
@@ -63,7 +68,7 @@ function boundEmbedded({ input }: TurnRequest, { tokens = [] }: EmbeddingSetting
 class Counts {
   readonly #model: string;
   tokens = 0;
-  /** True once the input has a medium without a rule for its size. */
+  /** Whether the input has a medium without a rule for its size. */
   unbounded = false;
   writesHourCache = false;
 
@@ -100,7 +105,7 @@ class Counts {
   }
 }
 
-/** Fields of media data, already counted by the rule of the medium. */
+/** Fields with the data of media, which the rule of the medium has already counted. */
 const mediumFields: ReadonlySet<string> = new Set([
   "image_url",
   "result",

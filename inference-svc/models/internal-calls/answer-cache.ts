@@ -1,8 +1,11 @@
-/** Caches answers and shares running calls: a repeated request buys no second verdict, and a call is aborted only after all its callers have left. */
+/**
+ * Caches answers of internal calls, and shares running calls: a repeated question costs no second call, and a call is
+ * aborted only after all its callers have left.
+ */
 import { abortFault } from "../../turn/abort.ts";
 import { TurnAbort, type TurnSignal } from "../../turn/signal.ts";
 
-/** Some megabytes of verdicts. */
+/** Maximum number of cached answers; verdicts then take some megabytes. */
 const maxAnswers = 10_000;
 
 interface PendingAnswer<Answer> {
@@ -19,8 +22,8 @@ export class AnswerCache<Answer> {
   readonly #pending = new Map<string, PendingAnswer<Answer>>();
 
   /**
-   * @param keptMs 0: no answer is cached, only shared while its call runs
-   * @param isSmall larger answers are not cached either: ten thousand of them would fill the memory
+   * @param keptMs milliseconds for which an answer is cached; with 0, it is only shared while its call runs
+   * @param isSmall whether an answer may be cached: ten thousand larger ones would fill the memory
    */
   constructor(keptMs: number, now: () => number, isSmall: (answer: Answer) => boolean = () => true) {
     this.#keptMs = keptMs;
@@ -28,7 +31,7 @@ export class AnswerCache<Answer> {
     this.#isSmall = isSmall;
   }
 
-  /** @throws errors of `ask`; Fault as soon as the signal aborts */
+  /** Answers a question from the cache or by a call. @throws errors of `ask`; Fault as soon as the signal aborts */
   async get(
     question: string,
     fetchAnswer: (signal: TurnSignal) => Promise<Answer>,
@@ -68,7 +71,7 @@ export class AnswerCache<Answer> {
     if (this.#pending.get(question) === pending) this.#pending.delete(question);
   }
 
-  /** Drops the oldest answer at the limit. */
+  /** Caches an answer. At the limit, the oldest answer is dropped. */
   #keep(question: string, answer: Answer): void {
     if (this.#keptMs === 0 || !this.#isSmall(answer)) return;
     this.#kept.delete(question);

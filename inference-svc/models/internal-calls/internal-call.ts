@@ -1,4 +1,4 @@
-/** A call for an internal purpose: an ordinary turn, under the data policy of the request whose text it sends. */
+/** Calls a model for an internal purpose, such as judging: an ordinary turn, under the data policy of the request whose text is sent. */
 import { create } from "@bufbuild/protobuf";
 import { type Caller, CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import {
@@ -17,11 +17,11 @@ import { TurnAbort, type TurnSignal } from "../../turn/signal.ts";
 import type { Turn, TurnEvent } from "../../turn/turn.ts";
 import type { Usage } from "../../turn/usage.ts";
 
-/** The request and scope on whose behalf the call is made. */
+/** The request for which a call is made, and its scope. */
 export interface CallContext {
   readonly request: TurnRequest;
   readonly scope: Scope;
-  /** Receives the usage of each call; undefined when unknown. */
+  /** Receives the usage of each call; the usage is undefined when unknown. */
   readonly spent?: (usage: Usage | undefined) => void;
 }
 
@@ -30,18 +30,18 @@ export interface InternalQuestion {
   readonly model: string;
   readonly instructions: string;
   readonly text: string;
-  /** A file sent along with the text. */
+  /** A file that is sent with the text. */
   readonly file?: Readonly<Record<string, unknown>>;
-  /** Maximum number of the file's pages to read. */
+  /** Maximum number of the file's pages that the model reads. */
   readonly pages?: number;
   readonly format?: TextFormat;
   readonly maxOutputTokens: number;
   readonly purpose: Purpose;
-  /** Whether to request alternatives to each token, with their probabilities. */
+  /** Whether to request the probabilities of alternatives to each token. */
   readonly logprobs: boolean;
 }
 
-/** An alternative token with the natural logarithm of its probability. */
+/** An alternative for a token, with the natural logarithm of its probability. */
 export interface ReplyFormat {
   readonly token: string;
   readonly logprob: number;
@@ -49,7 +49,7 @@ export interface ReplyFormat {
 
 export interface Reply {
   readonly text: string;
-  /** Alternatives to the first token; empty when the provider reports none. */
+  /** Alternatives for the first token; empty when the provider reports none. */
   readonly first: readonly ReplyFormat[];
   /** Whether the answer was cut off before its end. */
   readonly isCut: boolean;
@@ -57,17 +57,17 @@ export interface Reply {
   readonly pages: number | undefined;
 }
 
-/** Number of alternatives requested per token; the two letters are among the first. */
+/** Number of alternatives requested per token; the two letters of a verdict are among the first ones. */
 const choices = 5;
 
 export interface CallLimits {
   readonly signal: TurnSignal;
   readonly timeoutMs: number;
-  /** Whether the key pays for the call, because the operator's calls for the request are used up. */
+  /** Whether the key pays for the call, because the calls paid by the operator are used up for this request. */
   readonly charged: boolean;
 }
 
-/** @throws Fault as a turn does, DEADLINE_EXCEEDED after the time limit */
+/** Calls the model. @throws Fault as a turn does, DEADLINE_EXCEEDED after the time limit */
 export async function callModel(
   turn: Turn,
   question: InternalQuestion,
@@ -93,10 +93,10 @@ export async function callModel(
 /** Routes a request. @throws Fault when no endpoint may serve it */
 export type RouteRequest = (request: TurnRequest, scope: Scope) => unknown;
 
-/** Exclusion reasons of data policies, and of the providers that the key may use. */
+/** Matches reasons for excluding an endpoint that come from data policies, and from the providers that the key may use. */
 const ofPolicy = /^(?:allowed_providers$|data_|permissions\.providers$)/;
 
-/** The policy's reasons in the terms of `excluded_by`, if it leaves no endpoint; else empty. */
+/** The policy's reasons for forbidding a call, in the terms of `excluded_by`. @returns an empty list if the policy leaves an endpoint */
 export function findForbiddingReasons(
   route: RouteRequest,
   question: InternalQuestion,
@@ -129,14 +129,14 @@ function innerScope(scope: Scope, signal: TurnSignal, deadline: number, purpose:
   });
 }
 
-/** Adds the usage to the request's, since the key pays for it, and holds the call to the limits of its model. */
+/** The scope of a call that the key pays for: its usage counts as the request's, and the limits of its model apply. */
 function chargedTo({ caller, trace, modelLimits, tags, tagBudgets }: Scope, inner: Scope): Scope {
   inner.caller.hasBudget = caller.hasBudget;
   trace.parts.push(inner.trace);
   return inner.with({ payer: "key", modelLimits, tags, tagBudgets });
 }
 
-/** The key's policy without rules about models: the judge's model is the operator's choice. */
+/** The key for an internal call, without rules about models: the judge's model is the operator's choice. */
 function internalCaller({ keyHash, workspaceId, kind, guardrail, workspaceGuardrails }: Caller): Caller {
   const inner = create(CallerSchema, { keyHash, workspaceId, kind });
   const policies = [...(guardrail ? [guardrail] : []), ...workspaceGuardrails];
@@ -158,7 +158,7 @@ function requestOf(question: InternalQuestion, { provider }: TurnRequest): TurnR
     models: [model],
     instructions,
     input: [{ type: "message", role: "user", content: file ? [{ type: "input_text", text }, { ...file }] : text }],
-    // The model must get the file itself, not its text.
+    // The model must get the file itself instead of its text.
     ...(file && { plugins: { fileParser: create(FileParserPluginSchema, { enabled: false }) } }),
     stream: false,
     maxOutputTokens,
@@ -175,7 +175,7 @@ function requestOf(question: InternalQuestion, { provider }: TurnRequest): TurnR
   };
 }
 
-/** Keeps the request's data policy, and drops its preferences for providers. */
+/** The data policy among the provider preferences of a request; its preferences for providers are dropped. */
 export const policyOf = ({ only, ignore, zdr, dataCollection }: ProviderPreferences): ProviderPreferences =>
   create(ProviderPreferencesSchema, { only, ignore, dataCollection, ...(zdr !== undefined && { zdr }) });
 

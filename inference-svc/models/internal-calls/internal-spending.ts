@@ -2,7 +2,7 @@
 import { type Usage, totalCost } from "../../turn/usage.ts";
 
 export class Spending {
-  /** In 10^-12 USD; undefined once a price is unknown. */
+  /** Cost in 10^-12 USD; undefined once the price of a call is unknown. */
   pico: bigint | undefined = 0n;
 
   readonly note = (usage: Usage | undefined): void => {

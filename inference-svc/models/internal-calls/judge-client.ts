@@ -15,10 +15,10 @@ export type JudgeClientSettings = Pick<
   "timeout_ms" | "total_ms" | "retries" | "max_concurrency" | "cache_ttl_s" | "max_calls_per_request"
 >;
 
-/** failed: the model could not be called; malformed: its answer is unreadable; late: no answer in time. */
+/** Why a judge gave no answer. failed: the model could not be called; malformed: its answer is unreadable; late: no answer in time. */
 export type FailureKind = "failed" | "malformed" | "late";
 
-/** Why there is no verdict. */
+/** A judge gave no verdict, with the reason. */
 export class JudgeUnavailable extends Error {
   readonly kind: FailureKind;
 
@@ -35,9 +35,9 @@ export interface JudgeClientDeps<Answer> {
   /** Calls the endpoints of a model directly, without layers. */
   readonly turn: Turn;
   readonly settings: JudgeClientSettings;
-  /** Undefined when the answer does not have the requested form. */
+  /** Parses the model's answer. @returns undefined when it does not have the requested form */
   readonly read: (reply: Reply) => Answer | undefined;
-  /** Clock in milliseconds. */
+  /** Returns the time in milliseconds. */
   readonly now: () => number;
 }
 
@@ -56,9 +56,9 @@ export class JudgeClient<Answer> {
   }
 
   /**
-   * @param key everything the answer depends on
-   * @param question built only if a call is needed
-   * @throws NoVerdict; Fault when the turn is over, or when the key has to pay for the answer and cannot
+   * @param key texts that identify the question: everything on which the answer depends
+   * @param question makes the question; called only if a call is needed
+   * @throws JudgeUnavailable; Fault when the turn is over, or when the key has to pay for the answer and cannot
    */
   async get(key: readonly string[], question: () => InternalQuestion, occasion: CallContext): Promise<Answer> {
     const { signal, caller } = occasion.scope;
@@ -93,7 +93,7 @@ export class JudgeClient<Answer> {
         if (error instanceof JudgeUnavailable || isUnpaid(error)) throw error;
         lack = isLate(error) ? "late" : "failed";
         cause = error;
-        // A refusal by one request's policy is not the judge's failure: it does not open the circuit.
+        // A call that the request's policy forbids is not the judge's failure, and does not open the circuit breaker.
         if (!isForbidden(error)) this.#circuit.failed();
         if (isOurs(error)) break;
       }
@@ -113,7 +113,7 @@ export class JudgeClient<Answer> {
     }
   }
 
-  /** Counts the call towards its request's free calls. */
+  /** Counts a call of the request. @returns whether its free calls are used up, so that the key pays */
   #isCharged({ scope: { trace } }: CallContext): boolean {
     const calls = (trace.internalCalls.get(this) ?? 0) + 1;
     trace.internalCalls.set(this, calls);
@@ -121,7 +121,7 @@ export class JudgeClient<Answer> {
   }
 }
 
-/** The budget refused a call that the key has to pay for. */
+/** Whether the budget refused a call that the key has to pay for. */
 const isUnpaid = (error: unknown): error is Fault =>
   error instanceof Fault &&
   [FaultReason.PAYMENT_REQUIRED, FaultReason.BUDGET_HELD, FaultReason.GUARDRAIL_BLOCKED].includes(error.reason);
@@ -132,7 +132,7 @@ const isLate = (error: unknown): boolean =>
 const isForbidden = (error: unknown): boolean =>
   error instanceof Fault && [FaultReason.NO_ENDPOINTS, FaultReason.PERMISSION_DENIED].includes(error.reason);
 
-/** Another try would fail in the same way. */
+/** Whether the failure is the request's or Sluice's own, so that another try would fail in the same way. */
 const isOurs = (error: unknown): boolean =>
   error instanceof Fault &&
   [FaultReason.NO_ENDPOINTS, FaultReason.PERMISSION_DENIED, FaultReason.INVALID_REQUEST].includes(error.reason);

@@ -1,13 +1,13 @@
-/** Reads a judge's probability of a broken rule from its answer. */
+/** Reads from a judge's answer the probability that a rule is broken. */
 import { parseWithin } from "@sluice/proto/lib/json/values.js";
 import type { ReplyFormat } from "./internal-call.ts";
 
-/** A certain probability would have an infinite logit, beyond any correction. */
+/** Minimum probability, and the minimum distance to 1: a certain probability would have an infinite logit, which no correction could change. */
 const least = 1e-4;
-/** Minimum probability of the two letters together; below it the answer is something else. */
+/** Minimum probability of the two letters together; with less, the model wrote something else. */
 const minOnLetters = 0.5;
 
-/** The letter A means broken, B means followed. Undefined when neither is probable. */
+/** The probability by the letters of the answer: A means broken, B means followed. @returns undefined when neither is probable */
 export function probabilityFromLetters(choices: readonly ReplyFormat[]): number | undefined {
   const on = (letter: string) =>
     choices
@@ -18,7 +18,7 @@ export function probabilityFromLetters(choices: readonly ReplyFormat[]): number 
   return broken + followed < minOnLetters ? undefined : broken / (broken + followed);
 }
 
-/** Undefined when the answer does not have the requested form, or contradicts itself. */
+/** The probability that the answer states as text. @returns undefined when the answer does not have the requested form, or contradicts itself */
 export function probabilityFromText(text: string): number | undefined {
   const answer = findObject(text);
   const { verdict, probability } = answer ?? {};
@@ -28,7 +28,7 @@ export function probabilityFromText(text: string): number | undefined {
   return agrees ? probability : undefined;
 }
 
-/** The object in an answer, possibly after a word or within a code fence, as models like to add. */
+/** Finds the object in an answer, around which models like to put words or a code fence. */
 export function findObject(text: string): Readonly<Record<string, unknown>> | undefined {
   const from = text.indexOf("{");
   const to = text.lastIndexOf("}");
@@ -41,8 +41,8 @@ export function findObject(text: string): Readonly<Record<string, unknown>> | un
 }
 
 /**
- * Platt's scaling: sigmoid(a * logit(p) + b). Without a correction, the probability stays exact to the last digit: it is compared with a threshold of up to
- * 1.
+ * Corrects a probability by Platt's scaling: sigmoid(a * logit(p) + b). The correction that changes nothing is not
+ * computed, so that the probability stays exact for a comparison with a threshold of up to 1.
  */
 export function calibrate(probability: number, { a, b }: { readonly a: number; readonly b: number }): number {
   if (a === 1 && b === 0) return probability;

@@ -1,6 +1,6 @@
 /**
- * Asks a model whether a text breaks a rule. A judge that cannot be called, or whose answer does not have the requested form, gives no verdict, which is
- * never the same as a good verdict.
+ * Asks a judge model whether a text breaks a rule. A judge that cannot be called, or whose answer does not have the
+ * requested form, gives no verdict, and this never counts as a good verdict.
  */
 import type { JudgeSettings } from "@sluice/proto/config/internal-models.js";
 import type { TextFormat } from "../../turn/request.ts";
@@ -17,7 +17,7 @@ import { quoteEvidence } from "../../content/quoted-data.ts";
 import { JudgeClient } from "./judge-client.ts";
 import { calibrate, probabilityFromLetters, probabilityFromText } from "./judge-verdict.ts";
 
-/** Part of the cache key; bump it when the prompt changes. */
+/** Version of the prompt, a part of the cache key; must be increased when the prompt changes. */
 const promptVersion = "2";
 
 const textTask =
@@ -46,20 +46,20 @@ const formats: Readonly<Record<JudgeSettings["structured"], TextFormat | undefin
   prompt: undefined,
 };
 
-/** Providers reject limits below 16. */
+/** Output token limit for an answer of one letter; providers reject limits below 16. */
 const letterTokens = 16;
 const wordTokens = 200;
 
 export interface JudgeOptions {
-  /** The start of every prompt: how to judge texts. By default, by their wording only. */
+  /** The start of every prompt: how texts are judged. The default is to judge their wording only. */
   readonly task?: string;
-  /** Purpose of the calls in the ledger; judge by default. */
+  /** Purpose of the calls in the ledger; `judge` by default. */
   readonly purpose?: Purpose;
-  /** Milliseconds. */
+  /** Returns the time in milliseconds. */
   readonly now?: () => number;
 }
 
-/** A judge's properties known without calling it. */
+/** Properties of a judge that are known without calling it. */
 export class JudgeProfile {
   protected readonly settings: JudgeSettings;
   protected readonly task: string;
@@ -75,7 +75,7 @@ export class JudgeProfile {
     return this.settings.model;
   }
 
-  /** Version of the correction of its probabilities. */
+  /** Version of the correction of the judge's probabilities, for the receipt. */
   get calibration(): string {
     return this.settings.calibration.version;
   }

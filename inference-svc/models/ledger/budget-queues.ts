@@ -1,18 +1,21 @@
 /**
- * Queues of calls waiting for amounts held for other calls. A call that can be paid in a moment should wait rather than be refused: a client
- * that retries later finds the money held again. The first of each queue retries; calls of started turns go first, because refusing them
- * wastes what was already paid for the turn.
+ * Queues of calls waiting for amounts held for other calls. A call that can be paid in a moment should wait rather than
+ * be refused: a client that retries later finds the money held again. Only the first call of a queue retries. Calls of
+ * started turns come first, because refusing one wastes what was already paid for its turn.
  */
 import type { TurnSignal } from "../../turn/signal.ts";
 import type { Owner } from "./long-turns.ts";
 
-/** Longest wait of the first call of a turn. */
+/** Maximum milliseconds that the first call of a turn waits. */
 const newTurnMs = 1_000;
-/** Longest wait for room in a budget, for a call of a turn already under way. Other calls of the key can end meanwhile. */
+/** Maximum milliseconds that a call of a turn already under way waits for room in a budget. Other calls of the key can end meanwhile. */
 const begunTurnMs = 30_000;
-/** Pause before the first call of a queue retries, longer each time. Costs of calls in other processes become visible only by a retry. */
+/**
+ * Milliseconds before the first call of a queue retries; they get longer each time. Costs of calls in other processes
+ * become visible only by a retry.
+ */
 const pollMs = 100;
-/** Maximum number of new turns per queue: with more of them the last would not be served in time. */
+/** Maximum number of new turns per queue: with more of them, the last would not be served in time. */
 const maxNewTurns = 32;
 
 interface Waiter {
@@ -28,7 +31,7 @@ export interface HoldWait {
 export class BudgetQueues<Answer extends { readonly held: boolean }> {
   readonly #lines = new Map<string, Waiter[]>();
 
-  /** Lets the first calls of the queues at the budgets of this key, its workspace and the accounts of these tags retry at once. */
+  /** Lets the first call of each queue at the budgets of this key, its workspace and the accounts of these tags retry at once. */
   wake({ keyHash, workspaceId, tagBudgets }: Owner): void {
     this.#lines.get(keyHash)?.[0]?.wake();
     this.#lines.get(workspaceId)?.[0]?.wake();
@@ -40,10 +43,11 @@ export class BudgetQueues<Answer extends { readonly held: boolean }> {
   }
 
   /**
-   * Waits until the decision no longer depends on amounts held for others, or until the maximum wait of such a call.
-   * @param owner hash of the key, id of the workspace or name of the account of a tag, where there was no room
-   * @param refusal of the call so far
-   * @param ask decides about the call anew
+   * Waits until the decision no longer depends on amounts held for other calls, or until the maximum wait of such a
+   * call.
+   * @param owner owner of the budget without room: hash of the key, id of the workspace or name of a tag's account
+   * @param refusal decision about the call so far
+   * @param ask requests the decision again
    * @returns the last decision
    */
   async wait(

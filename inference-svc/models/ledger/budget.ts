@@ -1,4 +1,4 @@
-/** Reserves budget for calls: a call is made only when its maximum cost fits into every budget of its key. */
+/** Reserves money in budgets for calls: a call is made only when its maximum cost fits into every budget of its key. */
 import type { Metadata } from "@grpc/grpc-js";
 import { create } from "@bufbuild/protobuf";
 import {
@@ -22,20 +22,23 @@ import { Refusals } from "./refusals.ts";
 import { type HeldCall, type SettlementDeps, Settlements } from "./settlements.ts";
 import { TagAccounts } from "./tag-accounts.ts";
 
-/** Timeout of one reservation, as long as that of a policy: the client waits for its first event meanwhile. */
+/** Milliseconds for one reservation, as for the lookup of a policy: the client waits for its first event meanwhile. */
 const timeoutMs = 2_000;
 
 /**
- * Longest wait for a free place. It exceeds the timeout of one call, because a crowd shows no outage; clients give up on their headers
- * after ten seconds.
+ * Maximum milliseconds that a reservation waits for a free place. They exceed the time limit of a reservation, because
+ * many callers at once are no outage; clients wait ten seconds for the headers of a response.
  */
 const maxWaitMs = 5_000;
 
-/** Maximum number of concurrent reservations; with far more, admin-svc answers after the timeout. */
+/** Maximum number of concurrent reservations; with far more, admin-svc answers only after their time limit. */
 const maxConcurrentCalls = 64;
-/** Retry-After range for a client refused because of held amounts: most calls of a crowd have ended by then. */
+/**
+ * Range of the Retry-After, in milliseconds, for a client refused because of held amounts: most of the calls that hold
+ * them have ended by then.
+ */
 const retryAfterMs = { least: 500, most: 1_500 };
-/** Parts of a scope needed for a reservation. */
+/** Members of a scope that a reservation needs. */
 type Spender = Pick<Scope, "turnId" | "caller" | "trace"> &
   Partial<Pick<Scope, "generationId" | "signal" | "span" | "tagBudgets">>;
 
@@ -54,22 +57,22 @@ interface Reservation extends HeldCall {
   }[];
 }
 
-/** Amount held by the budgets for one call until the record of the call is stored. */
+/** The amount that budgets hold for one call until the record of the call is stored. */
 export interface BudgetHold {
-  /** Raises the hold to at least this cost, in 10^-12 USD. Never rejects, because the record of the call reports the cost again. */
+  /** Raises the held amount to at least this cost, in 10^-12 USD. Never rejects, because the record of the call reports the cost again. */
   raise(pico: bigint): Promise<void>;
   /**
-   * Reports the cost of the call to the budget, in 10^-12 USD; 0 releases the hold.
-   * @returns resolves once the budget knows it; undefined where no next call depends on it. Never rejects
+   * Reports the cost of the call to the budgets, in 10^-12 USD; 0 releases the hold.
+   * @returns resolves once the budgets know the cost; undefined when no next call depends on it. Never rejects
    */
   settle(pico: bigint): Promise<void> | undefined;
 }
 
-/** Client of the budgets in admin-svc. They are kept in one place, so any number of processes can spend from them. */
+/** Client of the budgets, which admin-svc keeps in one place, so that any number of processes can spend from them. */
 export class Budgets {
   readonly #parts: SettlementDeps;
   readonly #slots = new ConcurrencySlots(maxConcurrentCalls);
-  /** Refusals by key, or by key and accounts of tags, kept while other calls wait. */
+  /** Refusals by key, or by key and accounts of tags, kept while other calls wait for a decision. */
   readonly #refusals = new Refusals<ReserveBudgetResponse>();
   readonly #heldMoney = new BudgetQueues<ReserveBudgetResponse>();
   readonly #settlements: Settlements;
@@ -83,9 +86,10 @@ export class Budgets {
 
   /**
    * Holds the amount until the record of the call is stored. Waits briefly for amounts held for other calls.
-   * @param pico 10^-12 USD: the maximum cost of the call
-   * @throws Fault PAYMENT_REQUIRED when it exceeds the remaining budget, GUARDRAIL_BLOCKED when the budget is a guardrail's, BUDGET_HELD when only
-   * amounts held for other calls leave too little, UNAVAILABLE when admin-svc cannot be reached
+   * @param pico maximum cost of the call in 10^-12 USD
+   * @throws Fault PAYMENT_REQUIRED when it exceeds the remaining budget, GUARDRAIL_BLOCKED when the budget is a
+   * guardrail's, BUDGET_HELD when only amounts held for other calls leave too little, UNAVAILABLE when admin-svc cannot
+   * be reached
    */
   async reserve(scope: Spender, pico: bigint): Promise<BudgetHold> {
     const { trace, signal } = scope;
@@ -106,7 +110,10 @@ export class Budgets {
     throw budgetRefusal(answer, toDecimal(pico));
   }
 
-  /** Announces a turn with possible further calls: once its first call is admitted, an amount is kept for the others. @returns ends the turn */
+  /**
+   * Announces a turn that may make further calls: once its first call is admitted, an amount is reserved for the
+   * others. @returns a function that ends the turn
+   */
   begin(scope: Pick<Scope, "generationId" | "caller" | "tagBudgets">): () => void {
     const owner = ownerOf(scope);
     const end = this.#longTurns.begin(scope.generationId, owner);
@@ -116,7 +123,7 @@ export class Budgets {
     };
   }
 
-  /** Reports the remaining costs to the budgets. */
+  /** Reports all costs that are not reported yet. */
   close(): Promise<void> {
     return this.#settlements.close();
   }
@@ -134,8 +141,9 @@ export class Budgets {
   }
 
   /**
-   * Requests a reservation. A refusal also answers other calls of the key with the same budgeted tags that were already waiting at the time of the request and
-   * need no less: so a crowd at an empty budget is refused in time, instead of failing because the budget cannot be checked.
+   * Requests a reservation. A refusal also answers other calls of the key with the same budgeted tags, if they were
+   * already waiting at the time of the request and need no less. Many calls at an empty budget are thus refused in
+   * time, instead of failing because the budget cannot be checked.
    */
   async #decided(
     held: HeldCall,
@@ -177,12 +185,12 @@ export class Budgets {
     }
   }
 
-  /** Notes from which account a tag of the call is paid. */
+  /** Notes the account from which a tag of the call is paid. */
   #learn({ caller, tagBudgets = [] }: Spender, { tag }: ReserveBudgetResponse, turn: LongTurn | undefined): void {
     if (this.#tagAccounts.learn(tagBudgets, tagAccount(caller, tag)) && turn) this.#longTurns.moveKept(turn);
   }
 
-  /** Names the budgets that decide about a call, as far as they are known. */
+  /** Key for the set of budgets that decide about a call, as far as they are known. */
   #payerOf({ caller: { keyHash }, tagBudgets }: Spender): string {
     if (tagBudgets === undefined) return keyHash;
     return [keyHash, ...tagBudgets.map((tag) => this.#tagAccounts.accountOf(tag))].join("\n");
@@ -212,7 +220,7 @@ export class Budgets {
     try {
       return await call(this.#parts.client, LedgerService.method.reserveBudget, request, metadata, timeoutMs);
     } catch (error) {
-      // The answer was lost, and the amount may be held.
+      // The answer may be lost although the amount is held, so it is released.
       this.#settlements.add({ ...reservation, owner, pico: 0n });
       throw error;
     }
@@ -220,7 +228,7 @@ export class Budgets {
 
   async #raise({ turnId, attempt }: HeldCall, pico: bigint): Promise<void> {
     const request = create(RaiseBudgetRequestSchema, { turnId, attempt, amountUsd: toDecimal(pico) });
-    // The metadata names no span, because the call's trace is over when its cost is known.
+    // The metadata names no span: when the cost is known, the trace of the call is over.
     const { client, token, log } = this.#parts;
     await call(client, LedgerService.method.raiseBudget, request, serviceMetadata(token, {}), timeoutMs).catch(
       (err: unknown) =>
@@ -242,23 +250,23 @@ const ownerOf = ({ caller: { keyHash, workspaceId }, tagBudgets }: Pick<Spender,
   tagBudgets,
 });
 
-/** Names the queue of a refused call: that of the account without room, which calls with other values of a tag may share. */
+/** Key of the queue for a refused call: the account without room, which calls with other values of a tag may share. */
 function queueOf({ budget, tag }: ReserveBudgetResponse, { caller }: Spender): string {
   if (budget === BudgetScope.WORKSPACE) return caller.workspaceId;
   return budget === BudgetScope.TAG ? tagAccount(caller, tag) : caller.keyHash;
 }
 
-/** Rounds a sum of floats to the precision of amounts. */
+/** Picodollars per dollar, to round a sum of floats to the precision of amounts. */
 const picosPerDollar = 1e12;
 
-/** The owner of a budget in the words of an error. */
+/** The owner of a budget, in words for an error. */
 interface BudgetOwner {
   readonly word: "key" | "workspace" | "guardrail" | "tag";
-  /** The budget in words, such as "the tag project=apollo". */
+  /** Name of the owner, such as "the tag project=apollo". */
   readonly name: string;
-  /** Names the tag; empty for any other owner. */
+  /** Name of the tag; empty for any other owner. */
   readonly tag: string;
-  /** The budget with its period, if that tells it from others. */
+  /** Name of the budget, with its period if the owner has several budgets. */
   readonly budget: string;
 }
 
@@ -289,10 +297,10 @@ function budgetRefusal(answer: ReserveBudgetResponse, neededUsd: string): Fault 
 /** Amounts in USD. */
 interface Amounts {
   readonly limit: number;
-  /** Neither spent nor held. */
+  /** Amount that is neither spent nor held. */
   readonly remaining: number;
   readonly held: number;
-  /** Amount needed for the call. */
+  /** Amount that the call needs. */
   readonly needed: number;
 }
 
@@ -329,7 +337,7 @@ function spentRefusal(owner: BudgetOwner, amounts: Amounts): Fault {
 }
 
 function toStage(guardrailId: string, { caller }: Spender): Stage {
-  // A guardrail assigned after the turn began is unknown here.
+  // A guardrail that was assigned after the turn began is unknown here.
   const applied = guardrailsFor(caller).find(({ guardrail }) => guardrail.id === guardrailId);
   return {
     type: "guardrail",

@@ -1,6 +1,7 @@
 /**
- * Delivered files of the spool, kept for a time: after a restore of the database, `ledger replay` stores their records again. They are never read by a process. The
- * oldest are removed when their time is over, when all have too many bytes, and when the disk is full.
+ * Keeps delivered files of the spool for a time: after a restore of the database, `ledger replay` stores their records
+ * again. No running process reads them. The oldest are removed when their time is over, when all files have too many
+ * bytes, and when the disk is full.
  */
 import { readdirSync, statSync } from "node:fs";
 import { rename, unlink, utimes } from "node:fs/promises";
@@ -9,7 +10,7 @@ import { deliveredFolder, parseSpoolFileName } from "@sluice/proto/lib/ledger/sp
 import { makePrivateFolder } from "@sluice/proto/lib/process/private-folder.js";
 
 export interface KeepDelivered {
-  /** Milliseconds from the delivery of a file. */
+  /** Milliseconds for which a file is kept after its delivery. */
   readonly ms: number;
   /** Maximum bytes of all files. */
   readonly bytes: number;
@@ -26,17 +27,17 @@ export interface DeliveredFilesOptions {
 interface DeliveredFile {
   readonly path: string;
   readonly bytes: number;
-  /** Time of the delivery, epoch milliseconds. */
+  /** Time of the delivery in milliseconds since 1970. */
   readonly at: number;
 }
 
-/** Interval of removals while nothing is delivered. */
+/** Milliseconds between removals while nothing is delivered. */
 const removeMs = 10 * 60_000;
 
 export class DeliveredFiles {
   readonly #options: DeliveredFilesOptions;
   readonly #folder: string;
-  /** Oldest first. */
+  /** Kept files, the oldest first. */
   readonly #files: DeliveredFile[];
   readonly #timer: NodeJS.Timeout;
   #bytes = 0;
@@ -57,7 +58,7 @@ export class DeliveredFiles {
     return this.#bytes;
   }
 
-  /** Takes a delivered file. Its time of change becomes that of its delivery. Never rejects. */
+  /** Adds a delivered file. Its modification time becomes the time of its delivery. Never rejects. */
   async take(path: string, bytes: number): Promise<void> {
     if (bytes === 0) return remove(path);
     try {
@@ -69,7 +70,7 @@ export class DeliveredFiles {
       this.#bytes += bytes;
     } catch (error) {
       this.#options.onFailure(error as Error);
-      // A disk full of files that cannot be moved would end all calls.
+      // The file is removed instead: a disk full of files that cannot be moved would prevent all calls.
       await remove(path);
     }
     await this.#removeOld();
@@ -86,7 +87,7 @@ export class DeliveredFiles {
     clearInterval(this.#timer);
   }
 
-  /** The folder may have been removed from outside. */
+  /** Moves a file, and makes the folder again if it was removed from outside. */
   async #move(path: string, kept: string): Promise<void> {
     try {
       await rename(path, kept);
@@ -126,5 +127,5 @@ function sizeAndTime(path: string): Omit<DeliveredFile, "path"> {
   return { bytes, at };
 }
 
-/** A file whose removal fails is found again at the next start. */
+/** Removes a file. If this fails, the file is found again at the next start. */
 const remove = (path: string): Promise<void> => unlink(path).catch(() => {});

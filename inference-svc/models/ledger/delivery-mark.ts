@@ -1,13 +1,14 @@
 /**
- * Notes beside a file of the spool how far it is delivered. A start after a kill continues there: what is delivered twice is known only as long as the database has
- * its rows, and retention may have removed them while the process was down.
+ * Stores next to a file of the spool how far it is delivered. After a kill, the next start continues there: the
+ * database recognizes records delivered twice only as long as it has their rows, and retention may have removed them
+ * while the process was down.
  */
 import { closeSync, existsSync, openSync, readFileSync, writeSync } from "node:fs";
 import { unlink } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { deliveryMarkOf } from "@sluice/proto/lib/ledger/spool-files.js";
 
-/** Two unsigned 32-bit numbers, big-endian: delivered bytes, and their CRC-32. */
+/** Bytes of a mark: two unsigned 32-bit numbers, big-endian, for the delivered bytes and their CRC-32. */
 const markBytes = 8;
 
 export class DeliveryMark {
@@ -15,7 +16,7 @@ export class DeliveryMark {
   #path = "";
   #file = -1;
 
-  /** Overwrites the mark of a file in place. A mark that cannot be written stays as it was, so more is delivered again. */
+  /** Overwrites the mark of a file in place. If this fails, the old mark stays, so that more is delivered again. */
   note(path: string, delivered: number): void {
     try {
       if (this.#path !== path) this.#open(path);
@@ -40,7 +41,7 @@ export class DeliveryMark {
   }
 }
 
-/** Bytes of a file that are delivered; 0 without a mark, or with a damaged one. */
+/** Number of bytes of a file that are delivered; 0 without a mark, or with a damaged one. */
 export function readDeliveryMark(path: string): number {
   try {
     const bytes = readFileSync(deliveryMarkOf(path));
@@ -50,7 +51,7 @@ export function readDeliveryMark(path: string): number {
   }
 }
 
-/** Removes the mark of a file that is gone. While the file is there, the mark keeps it from being delivered again. */
+/** Removes the mark of a file after the file itself: as long as the file is there, the mark keeps it from being delivered again. */
 export async function removeDeliveryMark(path: string): Promise<void> {
   if (!existsSync(path)) await unlink(deliveryMarkOf(path)).catch(() => {});
 }

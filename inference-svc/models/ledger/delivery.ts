@@ -1,6 +1,7 @@
 /**
- * Delivers the records of finished calls to admin-svc: one batch at a time, each until it is accepted. Under load a batch waits until it is
- * full, because a call of admin-svc costs as much as many records; it waits less while a budget holds an amount for one of its calls.
+ * Delivers the records of finished calls to admin-svc in batches, one after the other; a batch is repeated until it is
+ * accepted. Under load a batch waits until it is full, because a call of admin-svc costs as much as many records. It
+ * waits less while a budget holds an amount for one of its calls.
  */
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import { appendFileSync, statSync } from "node:fs";
@@ -20,13 +21,13 @@ import type { SpoolPortion, SpoolReader } from "./reader.ts";
 
 /** Maximum number of records per call to admin-svc. */
 const maxRecords = 500;
-/** Time to collect a batch, short enough that a client soon finds the record of its last turn. */
+/** Milliseconds for which a batch is collected, short enough that a client soon finds the record of its last turn. */
 const lingerMs = 200;
-/** Maximum time a record waits for its batch to become full. */
+/** Maximum milliseconds that a record waits for its batch to become full. */
 const maxLingerMs = 1_000;
-/** Bytes of the lines of some fifty calls: with fewer in `lingerMs` a batch does not become full in time. */
+/** Bytes of records that signal load, those of some fifty calls: with fewer in `lingerMs`, a batch does not become full in time. */
 const busyBytes = 48 * 1024;
-/** Bytes of the lines of `maxRecords` calls. */
+/** Bytes of records with which a batch is full, those of `maxRecords` calls. */
 const fullBytes = 480 * 1024;
 const minPauseMs = 200;
 const maxPauseMs = 5_000;
@@ -38,17 +39,17 @@ export interface DeliveryDeps {
   readonly client: Client;
   readonly token: ServiceToken;
   readonly log: Logger;
-  /** Folder for records permanently refused by admin-svc. */
+  /** Folder for records that admin-svc refuses for good. */
   readonly directory: string;
-  /** Called with the number of delivered records written by this start of the process. */
+  /** Called with the number of delivered records that this start of the process wrote. */
   readonly onDelivered: (count: number) => void;
-  /** Called repeatedly once the files of earlier starts of the process are read and delivered. */
+  /** Called when the files of earlier starts of the process are read and delivered, possibly several times. */
   readonly onReadEarlier: () => void;
 }
 
 const refusedIn = (directory: string): string => join(directory, "refused.jsonl");
 
-/** Bytes of refused records, until an operator removes the file. */
+/** Bytes of the file with refused records, which stays until an operator removes it. */
 export const refusedBytes = (directory: string): number =>
   statSync(refusedIn(directory), { throwIfNoEntry: false })?.size ?? 0;
 
@@ -56,13 +57,13 @@ export class Delivery {
   readonly #parts: DeliveryDeps;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
-  /** Ends the wait for records; undefined while delivery does not wait, because V8 takes a slow path to settle a promise again. */
+  /** Ends the wait for records; undefined while delivery does not wait, because settling a promise again takes a slow path in V8. */
   #wake: (() => void) | undefined;
   #dirty = true;
-  /** Whether a budget holds an amount until one of the unread records is stored. */
+  /** Whether a budget holds an amount for a call among the unread records. */
   #isUrgent = false;
   #closing = false;
-  /** True while delivery fails; the failure is logged once. */
+  /** Whether delivery is failing; a failure is logged only once. */
   #failing = false;
 
   constructor(parts: DeliveryDeps) {
@@ -70,7 +71,7 @@ export class Delivery {
     this.#running = this.#run();
   }
 
-  /** Starts the delivery of a new record. @param isUrgent whether a budget holds an amount until it is stored */
+  /** Starts the delivery of a new record. @param isUrgent whether a budget holds an amount for its call until it is stored */
   wake(isUrgent: boolean): void {
     this.#dirty = true;
     this.#isUrgent ||= isUrgent;
@@ -78,7 +79,7 @@ export class Delivery {
     this.#wake = undefined;
   }
 
-  /** Tries to deliver all records in the given time. Remaining ones wait on the disk for the next start. */
+  /** Tries to deliver all records within this time in milliseconds. The rest waits on disk for the next start. */
   async close(limitMs: number): Promise<void> {
     const limit = setTimeout(() => this.#stop.abort(), limitMs);
     this.#closing = true;
@@ -106,7 +107,7 @@ export class Delivery {
     }
   }
 
-  /** Waits for records to deliver. @returns false when delivery is over */
+  /** Waits until records are due. @returns false when delivery has ended */
   async #due(): Promise<boolean> {
     if (!this.#dirty && !this.#closing) await this.#woken();
     await this.#linger();
@@ -122,7 +123,7 @@ export class Delivery {
     }
   }
 
-  /** Delivers batches until the remaining records do not fill one; these wait for more records, as the first ones did. */
+  /** Delivers batches until the remaining records do not fill one. These wait again for more. */
   async #deliver(): Promise<void> {
     const { reader } = this.#parts;
     do {
@@ -143,7 +144,10 @@ export class Delivery {
     reader.advance(portion);
   }
 
-  /** Sends a batch. If admin-svc refuses it, each record is sent by itself, so the refused record is set aside and does not hold up the others. */
+  /**
+   * Sends a batch. If admin-svc refuses it, each record is sent by itself, so that the refused one is set aside and
+   * does not hold up the others.
+   */
   async #send(batch: RecordBatch): Promise<void> {
     try {
       await this.#record(batch.message);

@@ -1,25 +1,26 @@
-/** Starts, ends and charges of calls written to disk by one write, and the calls waiting for that write. */
+/** Lines of the ledger that one write puts on disk, and the calls that wait for it. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 
-/** A call whose start is being written. */
+/** A call whose start is about to be written. */
 export interface UnwrittenCall {
-  /** Called once, in a microtask after the write. @param failure undefined when the start is on the disk */
+  /** Called once, in a microtask after the write. @param failure undefined when the start is on disk */
   written(failure: Fault | undefined): void;
 }
 
 export class Group {
   readonly starts: UnwrittenCall[] = [];
   readonly ends: string[] = [];
-  /** Number of charges for calls started earlier. */
+  /** Number of charges for calls that started in an earlier group. */
   charges = 0;
   isSettled = false;
   failure: Fault | undefined;
 
-  /** @param failure of the write; undefined when it succeeded */
+  /** Reports the outcome of the write. @param failure undefined when the write succeeded */
   settle(failure: Fault | undefined): void {
     this.isSettled = true;
     this.failure = failure;
-    // The calls begin apart from the cause of the write, such as a message to the client of another call.
+    // The calls begin in a microtask, apart from what caused the write, such as a message to the client of another
+    // call.
     if (this.starts.length > 0) queueMicrotask(this.#notifyCallers);
   }
 
@@ -28,7 +29,7 @@ export class Group {
       try {
         start.written(this.failure);
       } catch (error) {
-        // The other calls of the group must not wait for ever.
+        // An error in one call must not keep the other calls of the group waiting.
         queueMicrotask(() => {
           throw error;
         });

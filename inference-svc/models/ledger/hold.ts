@@ -1,4 +1,4 @@
-/** Keeps the budgets' hold for a call in step with its cost while the call runs. */
+/** Adjusts the amount that budgets hold for a running call to its cost. */
 import type { Scope } from "../../turn/scope.ts";
 import type { Bill } from "../../turn/trace.ts";
 import { toDeferredAnswer } from "../../turn/answer-kinds.ts";
@@ -7,16 +7,16 @@ import { Answer, type NextBatch, type Turn } from "../../turn/turn.ts";
 import { totalCost } from "../../turn/usage.ts";
 import type { Budgets, BudgetHold } from "./budget.ts";
 
-/** Interval for comparing the cost of a running stream with the held amount. */
+/** Milliseconds between comparisons of a running stream's cost with the held amount. */
 const lookMs = 250;
 
-/** Maximum cost of a call, in 10^-12 USD, and its request with limits to ensure it. */
+/** Maximum cost of a call in 10^-12 USD, and the request with limits that enforce it. */
 export interface CostBound {
   readonly request: TurnRequest;
   readonly pico: bigint;
 }
 
-/** Wraps a turn so that the budgets hold the maximum cost of its call. @param worst computes that cost; undefined when no price is known */
+/** Wraps a turn so that budgets hold the maximum cost of its call. @param worst computes this cost; undefined when no price is known */
 export const budgetLayer =
   (budgets: Pick<Budgets, "reserve">, worst: (request: TurnRequest) => CostBound | undefined, turn: Turn): Turn =>
   (request, scope) => {
@@ -28,29 +28,30 @@ export const budgetLayer =
 async function held(hold: BudgetHold, { request, pico }: CostBound, turn: Turn, scope: Scope): Promise<Answer> {
   const watch = new HoldWatch(hold, pico, scope, scope.trace.bills.length);
   try {
-    // A turn cancelled meanwhile ends before its call is made, and the record of the call releases the hold.
+    // If the turn was cancelled meanwhile, it ends before its call is made, and the record of the call releases the
+    // hold.
     return new HeldAnswer(turn(request, scope), watch);
   } catch (error) {
-    // Nothing was recorded, so no record will release the hold.
+    // Without a record, nothing else would release the hold.
     await hold.settle(0n);
     throw error;
   }
 }
 
-/** Whether budgets hold amounts for calls. The operator pays for its own purposes, up to a number of calls for each request. */
+/** Whether budgets hold an amount for the call. Calls for the operator's purposes are paid by the operator, up to a number for each request. */
 export const isBudgeted = (scope: Scope): boolean => scope.hasBudget && scope.payer === "key";
 
 class HoldWatch {
   readonly #hold: BudgetHold;
   readonly #scope: Scope;
   readonly #attempt: number;
-  /** The held amount. */
+  /** The held amount in 10^-12 USD. */
   #pico: bigint;
-  /** The final cost reported to the budget; undefined before. */
+  /** The final cost reported to the budgets, in 10^-12 USD; undefined until then. */
   #settled: bigint | undefined;
   #lookedAt = performance.now();
 
-  /** @param attempt counted from 0 */
+  /** @param attempt index of the attempt, from 0 */
   constructor(hold: BudgetHold, pico: bigint, scope: Scope, attempt: number) {
     this.#hold = hold;
     this.#pico = pico;
@@ -59,7 +60,7 @@ class HoldWatch {
     scope.signal.addEventListener("abort", this.#onAbort);
   }
 
-  /** Reports the final cost of the call to the budget. @returns undefined when nothing has to wait for the budget */
+  /** Reports the final cost of the call to the budgets. @returns undefined when nothing has to wait for them */
   end(): Promise<void> | undefined {
     this.#scope.signal.removeEventListener("abort", this.#onAbort);
     const cost = this.#cost;
@@ -68,7 +69,7 @@ class HoldWatch {
     return this.#hold.settle(cost);
   }
 
-  /** The abort also stops the socket, which completes the bill: a microtask later the bill is read. */
+  /** Reports the cost after an abort. The abort also stops the socket, which completes the bill: the bill is read a microtask later. */
   readonly #onAbort = () => queueMicrotask(() => void this.end());
 
   look(): void {
@@ -89,11 +90,11 @@ class HoldWatch {
   }
 }
 
-/** Watches the cost while batches pass. */
+/** An answer during which the cost of its call is watched. */
 class HeldAnswer extends Answer {
   readonly #answer: Answer;
   readonly #watch: HoldWatch;
-  /** Returns the batch or end held back until the budget knows the cost of the call. */
+  /** Returns the batch or end that is held back until the budgets know the cost of the call. */
   #held: (() => NextBatch) | undefined;
   #isReporting = false;
   #wake = () => {};
@@ -122,7 +123,7 @@ class HeldAnswer extends Answer {
       });
     }
     if (next === "pending") return next;
-    // The budget learns the cost before the client sees the end, because the client may send its next request at once.
+    // The budgets learn the cost before the client gets the end, because the client may send its next request at once.
     if (next === "end" || next.at(-1)?.type === "end") return this.#afterEnd(() => next);
     this.#watch.look();
     return next;

@@ -1,7 +1,7 @@
 /**
- * The ledger of this process. Every call to a provider is recorded before it is made, its end before the client receives it, and so is the
- * end of every turn. Ends are delivered to admin-svc from the spool files. A killed process leaves its open calls there; its next start
- * records each of them as lost.
+ * The ledger of this process. Every call to a provider is recorded before it is made, and its end before the client
+ * receives it, and so is the end of every turn. Records of ends are delivered to admin-svc from the spool files. If the
+ * process is killed, its open calls stay in the spool, and its next start records each of them as lost.
  */
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import { randomUUID } from "node:crypto";
@@ -28,15 +28,15 @@ import { Spool } from "./spool.ts";
 import { turnLine } from "./turn-line.ts";
 import { RecordWriter } from "./writer.ts";
 
-/** Maximum size of the spool, about a million records. No call is made beyond it, because the call could not be recorded. */
+/** Maximum bytes of the spool, about a million records. Beyond it no call is made, because it could not be recorded. */
 const limitBytes = 1024 * 1024 * 1024;
 
 export interface LedgerOptions {
-  /** Folder used only by this process; records left in it by an earlier start are delivered first. */
+  /** Folder that only this process uses; records that an earlier start left in it are delivered first. */
   readonly directory: string;
-  /** How long delivered records are kept; absent means they are removed. */
+  /** How long delivered records are kept; when absent, they are removed. */
   readonly keep?: KeepDelivered | undefined;
-  /** Longest time in which a file gets records, milliseconds; an hour by default. */
+  /** Maximum milliseconds for which records are added to a file; an hour by default. */
   readonly segmentMs?: number;
   /** Name of the process. */
   readonly instance: string;
@@ -45,66 +45,66 @@ export interface LedgerOptions {
   readonly token: ServiceToken;
   readonly log: Logger;
   readonly registry: Registry;
-  /** Learns whether calls can be recorded. */
+  /** Receives whether calls can be recorded. */
   readonly hindrances?: Pick<Hindrances, "watch" | "found">;
 }
 
 /** Records calls to providers. */
 export interface CallLedger {
   /**
-   * @param onStarted called once, and never during this call
-   * @throws Fault UNAVAILABLE when the call cannot be recorded: then it must not be made
+   * Records the start of a call. @param onStarted called once, after this function has returned
+   * @throws Fault UNAVAILABLE when the call cannot be recorded, so that it must not be made
    */
   open(opened: CallStart, scope: Scope, onStarted: OnStarted): LedgerEntry;
 }
 
 /**
- * Called when the start of a call is on the disk: only then may the call be made. With a failure, a Fault UNAVAILABLE, the call must not be
- * made, and its entry is over.
+ * Called when the start of a call is on disk: only then may the call be made. With a failure, a Fault UNAVAILABLE, the
+ * call must not be made, and its entry has ended.
  */
 export type OnStarted = (failure: Fault | undefined) => void;
 
-/** The entry of a call. */
+/** A recorded call. */
 export interface LedgerEntry {
   /** Span of the call; undefined when tracing is off. */
   readonly span: Span | undefined;
-  /** Records the end of the call; only the first end counts. It is on the disk before the client receives anything more. */
+  /** Records the end of the call; only the first end counts. The record is on disk before the client receives anything more. */
   close(closed: CallEnd): void;
-  /** Records the charge that applies if this process is killed before the end. */
+  /** Records what the call costs if this process is killed before its end. */
   note(noted: CallCharge): void;
 }
 
-/** Finds the kind of task of a request; undefined where routers learn nothing from it. */
+/** Finds the kind of task of a request; undefined if routers learn nothing from the request. */
 export type FindTask = (request: TurnRequest, scope: Scope) => string | undefined;
 
 export interface CallRecording {
   readonly ledger: CallLedger;
   readonly callee: Pick<CallStart, "model" | "provider" | "upstreamModel">;
-  /** Usage of the request by itself, charged when this process is killed before more is known. */
+  /** Usage of the request alone, charged if this process is killed before more is known. */
   readonly sent: (request: TurnRequest) => Usage;
   readonly findTask: FindTask | undefined;
 }
 
 export class Ledger implements CallLedger {
   readonly #options: LedgerOptions;
-  /** Identifies this start of the process. */
+  /** Id of this start of the process. */
   readonly bootId = randomUUID();
   readonly #spool: Spool;
   readonly #writer: RecordWriter;
   readonly #delivery: Delivery;
-  /** Number of the last end. */
+  /** Number of the last recorded end of a call. */
   #sequence = 0;
-  /** Number of the last turn. */
+  /** Number of the last recorded turn. */
   #turnSequence = 0;
-  /** Number of delivered records among the records written by this start of the process. */
+  /** Number of delivered records among those that this start of the process wrote. */
   #delivered = 0;
-  /** performance.now() of the last delivery, or of the first record after all were delivered; undefined while none waits. */
+  /** performance.now() of the last delivery, or of the first record after everything was delivered; undefined while no record waits. */
   #waitingSince: number | undefined;
   #open = 0;
-  /** Whether a budget has held an amount for a call of this start. */
+  /** Whether a budget has held an amount for a call since this start of the process. */
   #isHeld = false;
 
-  /** @throws when the directory cannot be written to */
+  /** @throws Error when the folder cannot be written to */
   constructor(options: LedgerOptions) {
     const { directory, client, token, log, registry } = options;
     this.#options = options;
@@ -163,7 +163,7 @@ export class Ledger implements CallLedger {
     gauge(registry, "sluice_ledger_open_attempts", "Running calls to providers.", () => this.#open);
   }
 
-  /** @throws Fault UNAVAILABLE when the call cannot be recorded: then it must not be made */
+  /** Records the start of a call. @throws Fault UNAVAILABLE when the call cannot be recorded, so that it must not be made */
   open(opened: CallStart, _: Scope, onStarted: OnStarted): LedgerEntry {
     if (this.#spool.size >= limitBytes) throw ledgerUnavailable(new Error("the spool is full"));
     const call = new OpenCall(this.#writer, opened, onStarted, this.#end);
@@ -172,7 +172,7 @@ export class Ledger implements CallLedger {
     return call;
   }
 
-  /** Whether a new record is written at once. */
+  /** Whether a new record would be written at once. */
   get hasRoom(): boolean {
     return this.#spool.size < limitBytes && !this.#writer.isWaiting;
   }
@@ -183,7 +183,7 @@ export class Ledger implements CallLedger {
     return failure && unwritable(failure);
   }
 
-  /** Records a turn at its end. It is on the disk before the client receives anything more. */
+  /** Records a turn at its end. The record is on disk before the client receives anything more. */
   recordTurn(turn: TurnFacts): void {
     const sequence = ++this.#turnSequence;
     this.#writer.end(turnLine(turn, { bootId: this.bootId, sequence, instance: this.#options.instance }));
@@ -191,17 +191,18 @@ export class Ledger implements CallLedger {
     this.#delivery.wake(false);
   }
 
-  /** Writes everything recorded so far. Called before anything is sent to a client. */
+  /** Writes everything recorded so far to disk. Called before anything is sent to a client. */
   flush(): void {
     this.#writer.flush();
   }
 
-  /** Delivers the remaining records for at most the given time. */
+  /** Delivers the remaining records, for at most this time in milliseconds. */
   async close(limitMs: number): Promise<void> {
     const isWritten = this.#writer.close();
     await this.#delivery.close(limitMs);
     const isDelivered = isWritten && this.#open === 0 && this.#delivered === this.#written;
-    // If admin-svc does not answer, a hold whose release was lost becomes a charge, which an operator can see and release.
+    // If admin-svc does not answer, a held amount whose release was lost becomes a charge, which an operator can see
+    // and release.
     if (isDelivered && this.#isHeld) await endHolds(this.#options, this.bootId).catch(() => {});
     await this.#spool.close(isDelivered);
   }
@@ -210,7 +211,7 @@ export class Ledger implements CallLedger {
     return this.#sequence + this.#turnSequence;
   }
 
-  /** Counts delivered records, except records written before this start of the process. */
+  /** Counts delivered records; those written before this start of the process do not count. */
   #count(count: number): void {
     this.#delivered += count;
     this.#waitingSince = this.#delivered === this.#written ? undefined : performance.now();
@@ -243,7 +244,7 @@ const unwritable = (error: NodeJS.ErrnoException): HindranceFinding => ({
   isPartial: false,
 });
 
-/** @param closed undefined when the call could not begin */
+/** Called when an entry has ended. @param closed undefined when the call could not begin */
 type OnEnded = (call: string, isHeld: boolean, closed: CallEnd | undefined) => void;
 
 class OpenCall implements LedgerEntry, UnwrittenCall {
@@ -256,7 +257,7 @@ class OpenCall implements LedgerEntry, UnwrittenCall {
   readonly #onEnded: OnEnded;
   #isOver = false;
 
-  /** @throws Fault UNAVAILABLE */
+  /** @throws Fault UNAVAILABLE when the call cannot be recorded */
   constructor(writer: RecordWriter, opened: CallStart, onStarted: OnStarted, onEnded: OnEnded) {
     this.#writer = writer;
     this.#name = callName(opened);
@@ -276,7 +277,7 @@ class OpenCall implements LedgerEntry, UnwrittenCall {
   }
 
   close(closed: CallEnd): void {
-    // The end may be written only once the start is on the disk.
+    // The start must be on disk before the end is written.
     if (!this.#group.isSettled) this.#writer.flush();
     this.#end(this.#group.failure ? undefined : closed);
   }

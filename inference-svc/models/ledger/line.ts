@@ -1,14 +1,14 @@
 /**
- * Spool lines about calls to providers: a letter and a JSON object, which begins with the turn and the attempt of the call.
- * Lines of turns are in `turn-line.ts`.
+ * Lines of the spool about calls to providers: a letter and a JSON object, which begins with the turn and the attempt
+ * of the call. Lines about turns are in `turn-line.ts`.
  *
  * - `o`: the start of a call
- * - `p`: the charge of the call in case the process is killed before it writes an end
+ * - `p`: what the call costs if the process is killed before it writes an end
  * - `e`: the end of the call, without the members in its line `o`
  * - `c`: start and end of a call together, as version 0.1.0 wrote them
  *
- * The members of `o` and `e` together are a UsageRecord in the JSON mapping of protobuf. They are concatenated by hand, which takes a fraction
- * of the time of JSON.stringify; texts chosen by a client are quoted.
+ * The members of `o` and `e` together are a UsageRecord in the JSON mapping of protobuf. They are concatenated by hand,
+ * which takes a fraction of the time of JSON.stringify; texts chosen by a client are quoted.
  */
 import { CallKind } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { callKind } from "@sluice/proto/lib/ledger/call-operation.js";
@@ -22,7 +22,7 @@ const statuses: Readonly<Record<CallStatus, string>> = {
   lost: "ATTEMPT_STATUS_LOST",
 };
 
-/** First members of every line about a call; they identify the call. */
+/** First members of every line about a call, which identify it. */
 export const callName = ({ turnId, attempt }: Pick<CallStart, "turnId" | "attempt">): string =>
   `"turnId":"${turnId}","attempt":${attempt}`;
 
@@ -34,7 +34,7 @@ export function startLine(call: string, start: CallStart): string {
   if (tags !== "") line += `,"tags":${JSON.stringify(tags)}`;
   if (door !== undefined) line += `,"door":${quoteName(door)}`;
   if (task !== undefined) line += `,"task":"${task}"`;
-  // Most calls are answers for the key.
+  // Most calls are for answers and paid by the key; these members are left out for them.
   if (operation !== "turn" || payer !== "key")
     line += `,"operation":"CALL_OPERATION_${operation.toUpperCase()}","payer":"CALL_PAYER_${payer.toUpperCase()}","kind":"CALL_KIND_${CallKind[callKind(start)]}"`;
   return `${line}}`;
@@ -55,13 +55,16 @@ export function endLine(call: string, end: CallEnd, { bootId, sequence, instance
 
 const costMember = (costUsd: string | undefined): string => (costUsd === undefined ? "" : `,"costUsd":"${costUsd}"`);
 
-/** Few calls have more than input and output, and each part of a text takes 32 bytes. */
+/**
+ * Tokens as JSON. Few calls have more than input and output; for all others the zeros are part of the template, because
+ * each part of a concatenated text takes 32 bytes.
+ */
 const tokensJson = ({ input, cached, cacheWrite, output, reasoning }: Tokens): string =>
   cached + cacheWrite + reasoning === 0
     ? `{"input":${input},"cached":0,"cacheWrite":0,"output":${output},"reasoning":0}`
     : `{"input":${input},"cached":${cached},"cacheWrite":${cacheWrite},"output":${output},"reasoning":${reasoning}}`;
 
-/** JSON of names from the configuration file and of known words: a small set. */
+/** JSON of names by their text. They come from the configuration file or a fixed list, so there are few. */
 const names = new Map<string, string>();
 const maxNames = 10_000;
 
@@ -74,7 +77,7 @@ export function quoteName(name: string): string {
   return json;
 }
 
-/** The charge in a line. */
+/** The charge that a line states. */
 export function parseCharge(line: string): CallCharge {
   const { tokens, costUsd } = JSON.parse(line.slice(1)) as CallCharge;
   return { tokens, costUsd };

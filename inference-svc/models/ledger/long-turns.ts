@@ -1,46 +1,47 @@
 /**
- * Turns of this process with possible further calls. From the first call on, an amount is kept for the further calls of each, out of reach of
- * new turns: otherwise a crowd of such turns would all start and be paid for, and none could finish.
+ * Turns of this process that may make further calls. From the first call of such a turn on, an amount is kept for its
+ * further calls that new turns cannot spend: otherwise many such turns would start and be paid for, and none could
+ * finish.
  */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { TagBudget } from "../../turn/tag-budgets.ts";
 import { SlotMap } from "@sluice/proto/lib/load/slot-map.js";
 import type { TagAccounts } from "./tag-accounts.ts";
 
-/** Number of further calls, of the size of the first, to keep money for. */
+/** Number of further calls, each of the size of the first, for which money is kept. */
 const callsAhead = 2n;
 
-/** The owners of the budgets from which a turn is paid. */
+/** The owners of the budgets that pay for a turn. */
 export interface Owner extends Pick<Caller, "keyHash" | "workspaceId"> {
-  /** Undefined without any. */
+  /** Budgets of the turn's tags; undefined when there are none. */
   readonly tagBudgets?: readonly TagBudget[] | undefined;
 }
 
 export interface LongTurn {
   readonly owner: Owner;
-  /** Whether a call of it was admitted. */
+  /** Whether a call of the turn was admitted. */
   isBegun: boolean;
-  /** Whether it has ended. */
+  /** Whether the turn has ended. */
   isOver: boolean;
-  /** Number of requested but undecided calls. */
+  /** Number of the turn's calls that are requested and not decided. */
   requestCall: number;
   /** Amount in 10^-12 USD kept for further calls of the turn. */
   ahead: bigint;
-  /** Accounts of tags from which it is kept; undefined without any. */
+  /** Accounts of tags from which the amount is kept; undefined when there are none. */
   tagAccounts: readonly string[] | undefined;
 }
 
 export class LongTurns {
   readonly #tagAccounts: TagAccounts;
   readonly #turns = new SlotMap<string, LongTurn>();
-  /** Sums of kept amounts, by the hashes of keys, the ids of workspaces and the names of accounts of tags. */
+  /** Sums of kept amounts, by the owner of the budget: hash of a key, id of a workspace or name of a tag's account. */
   readonly #ahead = new Map<string, bigint>();
 
   constructor(tagAccounts: TagAccounts) {
     this.#tagAccounts = tagAccounts;
   }
 
-  /** @param name of the turn, known to its calls. @returns ends the turn */
+  /** @param name id of the turn, which its calls know @returns a function that ends the turn */
   begin(name: string, owner: Owner): () => void {
     const turn = { owner, isBegun: false, isOver: false, requestCall: 0, ahead: 0n, tagAccounts: undefined };
     this.#turns.set(name, turn);
@@ -56,9 +57,9 @@ export class LongTurns {
   }
 
   /**
-   * Amount that must remain in a budget of this owner after a call: kept for started turns and for the turn's further calls. 0 for a call of a
-   * started turn, and if no turn has an amount kept.
-   * @param shared account that pays instead of the owner's; turns of the owner may not know yet that their amounts are kept from it
+   * Amount that must remain in a budget after a call: the amounts kept for started turns, and for further calls of the
+   * call's own turn. 0 for a call of a started turn, and if no amount is kept.
+   * @param shared account that pays instead of the owner's; turns of the owner may not know yet that it does
    */
   besides(owner: string, pico: bigint, turn: LongTurn | undefined, shared?: string): bigint {
     if (turn?.isBegun === true) return 0n;
@@ -67,7 +68,7 @@ export class LongTurns {
     return others > 0n && turn ? others + callsAhead * pico : others;
   }
 
-  /** Amount kept from an account for turns other than this one. */
+  /** Amount kept in an account for turns other than this one. */
   #keptFrom(owner: string, turn: LongTurn | undefined): bigint {
     const kept = this.#ahead.get(owner) ?? 0n;
     if (turn === undefined || turn.ahead === 0n) return kept;
@@ -76,7 +77,7 @@ export class LongTurns {
     return isKeptHere ? kept - turn.ahead : kept;
   }
 
-  /** Requests a call of the turn. The amount for its further calls is kept from the request on, because other calls are requested concurrently. */
+  /** Requests a call of the turn. The amount for further calls is kept from the request on, because other calls are requested concurrently. */
   async requestCall<Answer extends { readonly admitted: boolean }>(
     turn: LongTurn,
     pico: bigint,
@@ -94,7 +95,7 @@ export class LongTurns {
     }
   }
 
-  /** Keeps the amount for further calls of the turn from the accounts that are known now to pay for its tags. */
+  /** Keeps the amount for the turn's further calls in the accounts that are now known to pay for its tags. */
   moveKept(turn: LongTurn): void {
     const { ahead } = turn;
     if (ahead === 0n) return;

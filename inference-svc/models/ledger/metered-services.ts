@@ -1,4 +1,4 @@
-/** Meters calls to services without a model: their price is held before they are sent, and their record has the cost. */
+/** Meters calls to services other than models: their price is held in budgets before they are sent, and their record contains the cost. */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { newUuid } from "@sluice/proto/lib/ids/id.js";
 import { toDollars, parsePico } from "@sluice/proto/lib/ledger/money.js";
@@ -40,12 +40,12 @@ class MeteredCall {
   readonly #service: PricedService;
   readonly #price: bigint;
   readonly #caller: ServiceCaller;
-  /** Scope of this call only. The receipt of the turn shows what guardrails do to it. */
+  /** Scope of this call alone. The receipt of its turn shows what guardrails do to it. */
   readonly #scope: Scope;
   #entry: ServiceEntry | undefined;
   #hold: BudgetHold | undefined;
 
-  /** @param price in 10^-12 USD */
+  /** @param price price of the call in 10^-12 USD */
   constructor(service: PricedService, price: bigint, caller: ServiceCaller) {
     const { scope } = caller;
     this.#service = service;
@@ -58,7 +58,7 @@ class MeteredCall {
     });
   }
 
-  /** @throws Fault when a budget has too little left, or the call cannot be recorded */
+  /** Holds the price and records the start. @throws Fault when a budget has too little left, or the call cannot be recorded */
   async begin({ ledger, budgets }: MeterDeps): Promise<void> {
     const { model, provider, operation } = this.#service;
     throwIfAborted(this.#caller.signal);
@@ -67,7 +67,7 @@ class MeteredCall {
     try {
       this.#entry = await ServiceEntry.open(ledger, callee, this.#scope);
     } catch (error) {
-      // Nothing was recorded, so no record will release the hold.
+      // Without a record, nothing else would release the hold.
       await this.#hold?.settle(0n);
       throw error;
     }
@@ -77,7 +77,7 @@ class MeteredCall {
   async run<Answer>({ send, isCharged }: MeteredRequest<Answer>): Promise<Answer> {
     let isSent = false;
     try {
-      // The record of a call cancelled meanwhile releases its hold.
+      // If the call was cancelled meanwhile, its record releases the hold.
       throwIfAborted(this.#caller.signal);
       const answer = await send(() => (isSent = true));
       if (isCharged(answer)) await this.#close(answeredCall, true);
@@ -90,7 +90,7 @@ class MeteredCall {
     }
   }
 
-  /** @returns once the next call may depend on the cost of this one */
+  /** Records the end of the call. @returns a promise that settles once the next call may depend on the cost of this one */
   async #close(end: ServiceEnd, isCharged: boolean, isEstimated = false): Promise<void> {
     const isPaid = isCharged && this.#price > 0n;
     this.#entry?.close(end, isPaid ? this.#price : undefined, isEstimated);
@@ -142,7 +142,7 @@ const usageOf = (cost: bigint, isEstimated: boolean): Usage => ({
   cost: { input: 0n, output: 0n, serverTools: cost },
 });
 
-/** The end of a call abandoned while the service was working; undefined for a call that failed by itself. */
+/** The end of a call that was abandoned while the service was working. @returns undefined for a call that failed by itself */
 function givenUp(error: unknown, { scope, signal }: ServiceCaller): ServiceEnd | undefined {
   const { aborted, reason } = scope.signal;
   if (aborted) return reason instanceof Fault ? late(reason.attemptStatus) : cancelledCall;

@@ -1,11 +1,11 @@
-/** Reads the records of finished calls and turns from the spool, in the order of writing, while it is being written. */
+/** Reads the records of finished calls and turns from the spool, in the order in which they were written, while more are being written. */
 import { type FileHandle, open } from "node:fs/promises";
 import { RecordBatch } from "@sluice/proto/lib/ledger/record-batch.js";
 import { type LineFrame, endOfLine, readFrame } from "@sluice/proto/lib/ledger/frame.js";
 import { callNameIn, lineKind } from "@sluice/proto/lib/ledger/spool-line.js";
 import type { Segment, Spool } from "./spool.ts";
 
-/** Size of the read buffer: enough for all calls of one delivery, and for the longest frame. */
+/** Bytes of the read buffer, enough for all calls of one delivery, and for the longest frame. */
 const readBytes = 1024 * 1024;
 
 /** A position in the spool. */
@@ -16,13 +16,16 @@ export interface SpoolPosition {
 
 /** Records and call starts between two positions of the spool. */
 export class SpoolPortion {
-  /** Valid until the next portion is read: separate buffers would be freed by full collections only. */
+  /**
+   * The records; valid until the next portion is read, because all portions share a buffer: only full garbage
+   * collections would free separate ones.
+   */
   readonly records: RecordBatch;
-  /** Lines of starts without an end in the portion, by call name. */
+  /** Lines of calls that start in the portion and do not end in it, by call name. */
   readonly opened = new Map<string, string>();
-  /** Names of calls whose start is in an earlier portion. */
+  /** Names of calls that end in the portion and started in an earlier one. */
   readonly ended: string[] = [];
-  /** Start of the next portion, once this one is delivered. */
+  /** Position of the next portion, used once this one is delivered. */
   next: SpoolPosition;
 
   constructor(next: SpoolPosition, records: RecordBatch) {
@@ -31,7 +34,7 @@ export class SpoolPortion {
   }
 }
 
-/** Place of a line in the read bytes. */
+/** Where a line stands in the bytes that were read. */
 interface Line {
   readonly at: number;
   readonly end: number;
@@ -47,15 +50,15 @@ export class SpoolReader {
   readonly #spool: Spool;
   readonly #onBroken: (segment: Segment, offset: number) => void;
   readonly #buffer = Buffer.allocUnsafeSlow(readBytes);
-  /** No record is longer than its lines. */
+  /** Buffer for the records of a portion. No record is longer than its lines. */
   readonly #records = new RecordBatch(readBytes);
   readonly #starts = new Map<string, Start>();
-  /** Lines of the last frame. */
+  /** Lines of the frame read last. */
   readonly #lines: Line[] = [];
   #position: SpoolPosition;
   #file: { readonly path: string; readonly handle: FileHandle } | undefined;
 
-  /** @param onBroken called when a file continues with damaged bytes: the rest of it cannot be read */
+  /** @param onBroken called when damaged bytes follow in a file, so that its rest cannot be read */
   constructor(spool: Spool, onBroken: (segment: Segment, offset: number) => void) {
     this.#spool = spool;
     this.#onBroken = onBroken;
@@ -78,8 +81,9 @@ export class SpoolReader {
   }
 
   /**
-   * Reads the next records; undefined when there are none. Returns the same portion again until it is marked as delivered.
-   * @param maxRecords largest number of records
+   * Reads the next records. The same portion is returned until it is marked as delivered.
+   * @param maxRecords maximum number of records
+   * @returns undefined when there are none
    */
   async read(maxRecords: number): Promise<SpoolPortion | undefined> {
     for (;;) {
@@ -89,14 +93,14 @@ export class SpoolReader {
       const bytes = await this.#bytes(at);
       const portion = bytes ? this.#portion(at, bytes, maxRecords) : this.#skip(segment, offset);
       if (portion.next.offset > offset) return portion;
-      // A mark that is not at the end of a frame is none.
+      // A mark that is not at the end of a frame does not count.
       if (offset < segment.delivered) segment.delivered = offset;
-      // A file that was ended meanwhile may have got more before.
+      // A file that was closed meanwhile may have got more records before.
       else if (!(wasSealed ? this.#leave(segment) : segment.sealed)) return undefined;
     }
   }
 
-  /** Goes on to the file after one that is read to its end, also when nothing is in it yet. @returns whether there is one */
+  /** Goes on to the file after one that is read to its end, even if it is still empty. @returns whether there is one */
   #leave(segment: Segment): boolean {
     const { segments } = this.#spool;
     const following = segments[segments.indexOf(segment) + 1];
@@ -131,14 +135,14 @@ export class SpoolReader {
     this.#file = undefined;
   }
 
-  /** Skips the rest of an unreadable file. */
+  /** Skips the rest of a file that cannot be read. */
   #skip(segment: Segment, offset: number): SpoolPortion {
     if (segment.size > offset) this.#onBroken(segment, offset);
     this.#records.clear();
     return new SpoolPortion({ segment, offset: segment.size }, this.#records);
   }
 
-  /** @returns undefined when the file was removed from outside, and the process writes another one */
+  /** Reads bytes at a position. @returns undefined when the file was removed from outside, and the process writes another one */
   async #bytes({ segment, offset }: SpoolPosition): Promise<Buffer | undefined> {
     const handle = await this.#handleOf(segment).catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT" && segment.sealed) return undefined;
@@ -169,7 +173,7 @@ export class SpoolReader {
       at = frame.end;
     }
     portion.next = { segment, offset: offset + at };
-    // An earlier start has delivered these; only their calls that go on are of interest.
+    // An earlier start has delivered these records; only their calls without an end are needed.
     if (offset < segment.delivered) this.#records.clear();
     for (const [call, line] of opened) portion.opened.set(call, bytes.toString("latin1", line.at, line.end));
     return portion;
@@ -188,7 +192,7 @@ export class SpoolReader {
     return count;
   }
 
-  /** Adds the lines of the last frame. @param opened starts without an end so far */
+  /** Adds the lines of the frame read last. @param opened call starts without an end so far */
   #take(bytes: Buffer, portion: SpoolPortion, opened: Map<string, Line>): void {
     for (const line of this.#lines) {
       const kind = lineKind(bytes, line.at);
@@ -207,7 +211,10 @@ export class SpoolReader {
     else this.#endEarlier(call, bytes, line, records);
   }
 
-  /** Adds a record whose start was in an earlier portion. An end without a start was delivered by an earlier start of the process. */
+  /**
+   * Adds the record of a call whose start was in an earlier portion. An end without any start was delivered by an
+   * earlier start of the process.
+   */
   #endEarlier(call: string, bytes: Buffer, line: Line, records: RecordBatch): void {
     const earlier = this.#starts.get(call);
     if (earlier === undefined) return;

@@ -1,9 +1,9 @@
-/** A call to a provider, as the ledger records it. */
+/** A call to a provider, as it is recorded in the ledger. */
 import type { CallPurpose } from "@sluice/proto/lib/ledger/call-operation.js";
 
 /** Facts known when a call begins. */
 export interface CallStart extends CallPurpose {
-  /** UUID version 7 of the turn. */
+  /** Id of the turn, a UUID of version 7. */
   readonly turnId: string;
   /** Number of the attempt, from 1. */
   readonly attempt: number;
@@ -11,7 +11,7 @@ export interface CallStart extends CallPurpose {
   readonly keyHash: string;
   readonly generationId: string;
   readonly requestId: string;
-  /** Start in epoch milliseconds. */
+  /** Time of the start in milliseconds since 1970. */
   readonly openedAtMs: number;
   readonly model: string;
   /** Id of the provider. */
@@ -20,13 +20,13 @@ export interface CallStart extends CallPurpose {
   readonly streamed: boolean;
   readonly user: string | undefined;
   readonly sessionId: string | undefined;
-  /** Tags of the turn as text; empty when there are none. */
+  /** Tags of the turn as text; empty when it has none. */
   readonly tags: string;
-  /** API format of the client; undefined means responses. */
+  /** API format of the client's request; undefined means responses. */
   readonly door: string | undefined;
-  /** Kind of task; undefined for calls from which routers learn nothing. */
+  /** Kind of task, from which routers learn; undefined when they learn nothing from the call. */
   readonly task: string | undefined;
-  /** Whether a budget holds an amount for the call until its record is stored. Not part of the record. */
+  /** Whether a budget holds an amount for the call until its record is stored. This is not part of the record. */
   readonly isHeld: boolean;
 }
 
@@ -38,37 +38,40 @@ export interface Tokens {
   readonly reasoning: number;
 }
 
-/** The charge for a call, as far as it is known while the call runs. */
+/** What a call costs, as far as it is known while the call runs. */
 export interface CallCharge {
   readonly tokens: Tokens;
-  /** Decimal USD; undefined when no price is known. */
+  /** Cost in decimal USD; undefined when no price is known. */
   readonly costUsd: string | undefined;
 }
 
 export type CallStatus = "completed" | "incomplete" | "failed" | "cancelled" | "lost";
 
-/** Facts known when a call is over. */
+/** Facts known when a call has ended. */
 export interface CallEnd {
   readonly status: CallStatus;
-  /** HTTP status of the contract. */
+  /** HTTP status as in Sluice's API. */
   readonly httpStatus: number;
   readonly durationMs: number;
-  /** Tier served; empty when the call failed before it was known. */
+  /** Service tier of the answer; empty when the call failed before it was known. */
   readonly serviceTier: string;
-  /** Tokens of the call; undefined when nothing is known. */
+  /** Tokens of the call; undefined when they are unknown. */
   readonly tokens: Tokens | undefined;
   readonly isEstimated: boolean;
-  /** Implausible figures of the provider, replaced by estimates; undefined when all were plausible. Not part of the record. */
+  /**
+   * Names of implausible figures from the provider, for which estimates are used; undefined when all are plausible.
+   * This is not part of the record.
+   */
   readonly doubted?: ReadonlySet<string> | undefined;
-  /** Decimal USD; undefined when no price or no usage is known. */
+  /** Cost in decimal USD; undefined when no price or no usage is known. */
   readonly costUsd: string | undefined;
   /** Milliseconds until the provider's first event; undefined when there was none. */
   readonly firstMs: number | undefined;
-  /** Reason of the end; undefined when the answer did not come to its end. */
+  /** Finish reason of the model; undefined when the answer did not come to its end. */
   readonly finishReason: "stop" | "tool_calls" | "length" | "content_filter" | undefined;
 }
 
-/** End of a call whose answer is unknown. */
+/** The end of a call without an answer. */
 export const toUnansweredEnd = (status: CallStatus, httpStatus: number, durationMs: number): CallEnd => ({
   status,
   httpStatus,
@@ -82,8 +85,8 @@ export const toUnansweredEnd = (status: CallStatus, httpStatus: number, duration
 });
 
 /**
- * End of a call whose process was killed.
- * @param noted undefined when nothing is known of its charge
+ * The end of a call whose process was killed.
+ * @param noted the last recorded charge; undefined when there is none
  */
 export const toLostCallEnd = (noted: CallCharge | undefined): CallEnd => ({
   ...toUnansweredEnd("lost", 502, 0),
@@ -92,7 +95,7 @@ export const toLostCallEnd = (noted: CallCharge | undefined): CallEnd => ({
   costUsd: noted?.costUsd,
 });
 
-/** Number of an end among all ends written by one start of a process; the numbers have no gaps. */
+/** Number of an end among all ends that one start of a process has written; the numbers have no gaps. */
 export interface CallSequence {
   readonly bootId: string;
   readonly sequence: number;

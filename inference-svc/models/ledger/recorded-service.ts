@@ -1,4 +1,4 @@
-/** Records calls to services other than models, such as a moderation endpoint or a search engine, like calls to models. */
+/** Records calls to services other than models, such as a search engine, in the same way as calls to models. */
 import { toDecimal } from "@sluice/proto/lib/ledger/money.js";
 import type { Scope } from "../../turn/scope.ts";
 import type { CallLedger, LedgerEntry } from "./ledger.ts";
@@ -11,7 +11,7 @@ export const answeredCall: ServiceEnd = { status: "completed", httpStatus: 200 }
 export const failedCall: ServiceEnd = { status: "failed", httpStatus: 502 };
 export const cancelledCall: ServiceEnd = { status: "cancelled", httpStatus: clientClosedStatus };
 
-/** A call recorded as started on disk. */
+/** A call to a service whose start is recorded on disk. */
 export class ServiceEntry {
   readonly #entry: LedgerEntry;
   readonly #startedAt = performance.now();
@@ -21,8 +21,8 @@ export class ServiceEntry {
   }
 
   /**
-   * Settles once the start of the call is on the disk.
-   * @param scope used only for this call, with a separate turn id
+   * Records the start of a call; settles once it is on disk.
+   * @param scope scope of this call alone, with a turn id of its own
    * @throws Fault UNAVAILABLE
    */
   static open(ledger: CallLedger, callee: CalledEndpoint, scope: Scope): Promise<ServiceEntry> {
@@ -38,12 +38,12 @@ export class ServiceEntry {
     return Math.round(performance.now() - this.#startedAt);
   }
 
-  /** Records the charge that applies if this process is killed before the end. @param pico 10^-12 USD */
+  /** Records what the call costs if this process is killed before its end. @param pico cost in 10^-12 USD */
   note(pico: bigint): void {
     this.#entry.note(chargeOf(pico));
   }
 
-  /** @param pico charged for the call, in 10^-12 USD; undefined when nothing is charged */
+  /** Records the end. @param pico cost of the call in 10^-12 USD; undefined when nothing is charged */
   close({ status, httpStatus }: ServiceEnd, pico?: bigint, isEstimated = false): void {
     const end = toUnansweredEnd(status, httpStatus, this.elapsedMs);
     this.#entry.close(pico === undefined ? end : { ...end, ...chargeOf(pico), isEstimated });

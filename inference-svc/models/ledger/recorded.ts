@@ -1,4 +1,4 @@
-/** Records a call to a provider: on the disk before it is made, and at its end before the client receives the end. */
+/** Records a call to a provider: its start is on disk before the call is made, and its end before the client receives the end of the answer. */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { toDecimal } from "@sluice/proto/lib/ledger/money.js";
 import { throwIfAborted } from "../../turn/abort.ts";
@@ -8,7 +8,7 @@ import { type Usage, totalCost } from "../../turn/usage.ts";
 import type { CallLedger, CallRecording, LedgerEntry, OnStarted } from "./ledger.ts";
 import type { CallCharge, CallEnd, CallStart } from "./record.ts";
 
-/** The model and provider of a call. */
+/** The model that is called, and its provider. */
 export interface CalledEndpoint {
   /** Slug of the model. */
   readonly model: string;
@@ -18,7 +18,7 @@ export interface CalledEndpoint {
 }
 
 /**
- * A layer around one billed attempt.
+ * A layer that records one billed attempt.
  * @throws Fault UNAVAILABLE when the call cannot be recorded
  */
 export const recordLayer =
@@ -28,10 +28,10 @@ export const recordLayer =
     return new RecordedAnswer({ ledger, start, scope, sent: sent(request), begin: (inner) => turn(request, inner) });
   };
 
-/** Interval of charge records: when the process is killed, at most this last part of an answer stays unpaid. */
+/** Milliseconds between records of the charge: if the process is killed, at most this last part of an answer stays unpaid. */
 const usageReportMs = 1_000;
 
-/** Status of a call whose client has left. */
+/** HTTP status in the ledger for a call whose client has left. */
 export const clientClosedStatus = 499;
 
 class RecordedCall {
@@ -52,8 +52,8 @@ class RecordedCall {
 
   /**
    * Begins the call.
-   * @returns its scope: headers name the span of the call
-   * @throws the reason when the turn was cut short while the start of the call was written
+   * @returns the call's scope, by which request headers name its span
+   * @throws the abort reason when the turn was cancelled while the start of the call was written
    */
   begin(): Scope {
     const { signal } = this.#scope;
@@ -74,7 +74,7 @@ class RecordedCall {
     } else if (performance.now() - this.#heardAt >= usageReportMs) this.noteUsage(this.#billed);
   }
 
-  /** Records the charge that applies if this process is killed now. */
+  /** Records what the call costs if this process is killed now. */
   noteUsage(usage: Usage | undefined): void {
     this.#heardAt = performance.now();
     if (usage) this.#entry.note(chargeOf(usage));
@@ -85,7 +85,7 @@ class RecordedCall {
     this.#closeUnanswered("failed", Fault.from(error).attemptStatus);
   }
 
-  /** The abort also stops the socket, which completes the bill: a microtask later the end is recorded. */
+  /** Records the end after an abort. The abort also stops the socket, which completes the bill: the end is recorded a microtask later. */
   readonly #onAbort = () => queueMicrotask(() => this.left());
 
   left(): void {
@@ -117,7 +117,7 @@ class RecordedCall {
   }
 }
 
-/** A class, because V8 took a slow path to build the same object as a literal. */
+/** The end of a call. It is a class because V8 takes a slow path to build the same object as a literal. */
 class RecordedEnd implements CallEnd {
   readonly status: CallEnd["status"];
   readonly httpStatus: number;
@@ -155,13 +155,13 @@ interface CallToRecord {
   readonly start: CallStart;
   readonly scope: Scope;
   readonly sent: Usage;
-  /** Makes the call. */
+  /** Makes the call to the provider. */
   readonly begin: (scope: Scope) => Answer;
 }
 
-/** Answer of a call made once its start is on the disk. Records the events on their way. */
+/** The answer of a call that is made once its start is on disk. Its events are recorded as they pass. */
 class RecordedAnswer extends Answer {
-  /** Undefined once it was called: it keeps the request. */
+  /** Makes the call; undefined once the call is made, because the function keeps the request in memory. */
   #begin: ((scope: Scope) => Answer) | undefined;
   readonly #call: RecordedCall;
   #answer: Answer | undefined;
@@ -169,7 +169,7 @@ class RecordedAnswer extends Answer {
   #isClosed = false;
   #wake = () => {};
 
-  /** @throws Fault UNAVAILABLE */
+  /** @throws Fault UNAVAILABLE when the call cannot be recorded */
   constructor({ ledger, start, scope, sent, begin }: CallToRecord) {
     super();
     this.#begin = begin;
@@ -219,11 +219,11 @@ class RecordedAnswer extends Answer {
 
 const cutReasons = { max_output_tokens: "length", content_filter: "content_filter" } as const;
 
-/** Whether the event starts a call to be answered by the client or Sluice; a provider answers its own calls and goes on. */
+/** Whether the event starts a call that the client or Sluice must answer; a provider answers its own calls, and goes on. */
 const isToolCall = (event: TurnEvent): boolean =>
   event.type === "item.start" && (event.item.type === "function_call" || event.item.type === "custom_tool_call");
 
-/** @param attempt counted from 1 */
+/** @param attempt number of the attempt, from 1 */
 export function toCallStart(
   attempt: number,
   callee: CalledEndpoint,

@@ -1,4 +1,4 @@
-/** Finds calls begun by an earlier start of the process and never ended. */
+/** Finds calls that an earlier start of the process has begun and not ended. */
 import { readFileSync } from "node:fs";
 import { endOfLine, readFrame } from "@sluice/proto/lib/ledger/frame.js";
 import { callNameIn, lineKind } from "@sluice/proto/lib/ledger/spool-line.js";
@@ -7,8 +7,8 @@ import type { CallCharge } from "./record.ts";
 import type { Segment } from "./spool.ts";
 
 /**
- * The last recorded charges of unfinished calls, by the names of the calls; undefined for a call without one. A half-written frame was never
- * acknowledged; it is skipped with everything after it in its file.
+ * The last recorded charges of unfinished calls, by the names of the calls; undefined for a call without one. A frame
+ * that is not written to its end was not acknowledged; it is skipped with everything after it in its file.
  */
 export function findUnfinishedCalls(segments: readonly Segment[]): ReadonlyMap<string, CallCharge | undefined> {
   const open = new Map<string, string | undefined>();
@@ -23,7 +23,7 @@ export function findUnfinishedCalls(segments: readonly Segment[]): ReadonlyMap<s
   return new Map([...open].map(([call, charge]) => [call, charge === undefined ? undefined : parseCharge(charge)]));
 }
 
-/** @param open the lines of the last charges */
+/** Reads the lines of a frame. @param open lines with the last charges of unfinished calls, by call name */
 function follow(bytes: Buffer, at: number, end: number, open: Map<string, string | undefined>): void {
   const kind = lineKind(bytes, at);
   if (kind === undefined || kind === "turn") return;

@@ -1,12 +1,12 @@
-/** The last refusals of payers, which also answer other calls that were already waiting. */
+/** Keeps the last refusal of each payer, which also answers other calls that were already waiting. */
 
 /** Maximum number of payers: applications may name any number of tags. */
 const maxPayers = 1_000;
 
 export interface BudgetRefusal<Answer> {
-  /** performance.now() */
+  /** performance.now() of the request. */
   readonly requestedAt: number;
-  /** The refused amount in 10^-12 USD, including the amount that had to remain. */
+  /** The refused amount in 10^-12 USD, including the amount that must remain in the budget. */
   readonly size: bigint;
   readonly answer: Answer;
 }
@@ -14,12 +14,12 @@ export interface BudgetRefusal<Answer> {
 export class Refusals<Answer> {
   readonly #byPayer = new Map<string, BudgetRefusal<Answer>>();
 
-  /** @param payer names the budgets that decide about a call */
+  /** The last refusal of a payer. @param payer key for the set of budgets that decide about a call */
   get(payer: string): BudgetRefusal<Answer> | undefined {
     return this.#byPayer.get(payer);
   }
 
-  /** Replaces the refusal of this payer. Beyond the bound the oldest refusal is dropped, and its payer asks again. */
+  /** Replaces the refusal of this payer. Beyond the limit, the oldest refusal is dropped, and its payer asks again. */
   set(payer: string, refusal: BudgetRefusal<Answer>): void {
     this.#byPayer.delete(payer);
     this.#byPayer.set(payer, refusal);

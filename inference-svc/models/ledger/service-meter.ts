@@ -1,4 +1,4 @@
-/** Metered calls: calls to services without a model, recorded like calls to models, and charged if the service has a price. */
+/** Metered calls to services other than models: recorded like calls to models, and charged if the service has a price. */
 import type { OperationWord } from "@sluice/proto/lib/ledger/call-operation.js";
 import type { Scope } from "../../turn/scope.ts";
 import type { TurnSignal } from "../../turn/signal.ts";
@@ -6,15 +6,15 @@ import type { TurnSignal } from "../../turn/signal.ts";
 /** A service as the configuration file describes it. */
 export interface PricedService {
   readonly operation: OperationWord;
-  /** Name in the ledger in addition to the provider's, such as `search/exa`. */
+  /** Name in the ledger beside the provider's, such as `search/exa`. */
   readonly model: string;
   /** Name of the service in the configuration file. */
   readonly provider: string;
-  /** Price per call in decimal USD; free when undefined. */
+  /** Price per call in decimal USD; undefined for a free service. */
   readonly price: string | undefined;
 }
 
-/** The turn on whose behalf a service is called. */
+/** The turn that a service is called for. */
 export interface ServiceCaller {
   readonly scope: Scope;
   /** Aborted when the answer is no longer needed: at the end of the turn, or earlier. */
@@ -22,25 +22,32 @@ export interface ServiceCaller {
 }
 
 export interface MeteredRequest<Answer> {
-  /** @param onSent called when the request leaves: from then on the service may charge for it, even if nobody waits for the answer */
+  /**
+   * Sends the request. @param onSent called when the request is sent: from then on the service may charge for it, even
+   * if nobody waits for the answer
+   */
   readonly send: (onSent: () => void) => Promise<Answer>;
   /** Whether the service charges for this answer. */
   readonly isCharged: (answer: Answer) => boolean;
 }
 
 /**
- * Makes a call. Its price is reserved in the key's budgets before it is sent; afterwards the ledger has its row, and the turn its cost. An unanswered call
- * costs nothing, unless it was given up while the service was working on it.
- * @throws Fault PAYMENT_REQUIRED, GUARDRAIL_BLOCKED or BUDGET_HELD when a budget has too little left, UNAVAILABLE when the call cannot be recorded, and
- * errors of `send`
+ * Makes a call. Its price is reserved in the key's budgets before it is sent; afterwards, the ledger has a row for it,
+ * and its cost is part of the turn's. A call without an answer costs nothing, unless it was abandoned while the service
+ * was working on it.
+ * @throws Fault PAYMENT_REQUIRED, GUARDRAIL_BLOCKED or BUDGET_HELD when a budget has too little left, UNAVAILABLE when
+ * the call cannot be recorded, and errors of `send`
  */
 export type Meter = <Answer>(caller: ServiceCaller, request: MeteredRequest<Answer>) => Promise<Answer>;
 
 export type OpenMeter = (service: PricedService) => Meter;
 
-/** The answer was not awaited or not read to its end, so the service may charge for it. It is the error of the call, or its cause. */
+/**
+ * A call was abandoned before its answer was read to its end, so the service may charge for it. This error is the error
+ * of the call, or the cause of it.
+ */
 export class CallAbandoned extends Error {
-  /** Status in the ledger. */
+  /** HTTP status of the call in the ledger. */
   readonly status: 502 | 524;
 
   constructor(message: string, status: 502 | 524) {

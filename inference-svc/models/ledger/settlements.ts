@@ -1,6 +1,7 @@
 /**
- * Reports the costs of calls to the budgets: at once if the next call of the account may depend on it, else once a second, because the record
- * of the call soon reports the same. Failed reports are repeated: an unreleased amount is held for as long as this process lives.
+ * Reports the costs of calls to budgets: at once if the next call of the account may depend on it, else once a second,
+ * because the record of the call soon reports the same. Failed reports are repeated, because an amount that is not
+ * released is held for as long as this process lives.
  */
 import type { ServiceToken } from "@sluice/proto/lib/rpc/service-token.js";
 import type { Client } from "@grpc/grpc-js";
@@ -18,16 +19,19 @@ import { toDecimal } from "@sluice/proto/lib/ledger/money.js";
 import { call, serviceMetadata } from "@sluice/proto/lib/rpc/dial.js";
 import type { Owner } from "./long-turns.ts";
 
-/** Report interval for costs on which no call depends. */
+/** Milliseconds between reports of costs on which no call depends. */
 const lateMs = 1_000;
-/** Interval of renewal. After ten minutes without a renewal, the budgets turn the holds into charges. */
+/** Milliseconds between renewals of held amounts. After ten minutes without a renewal, budgets charge them. */
 const renewMs = 2 * 60_000;
-/** Timeout of a message; the end of an answer may wait for it. */
+/** Milliseconds for a report; the end of an answer may wait for it. */
 const timeoutMs = 2_000;
-/** Largest number of calls in one message. */
+/** Maximum number of calls in one report. */
 const maxCalls = 500;
 const outages: ReadonlySet<FaultReason> = new Set([FaultReason.UNAVAILABLE, FaultReason.DEADLINE_EXCEEDED]);
-/** Maximum number of waiting calls while admin-svc is away. Beyond it the oldest are dropped: most of those never reached admin-svc. */
+/**
+ * Maximum number of costs that wait while admin-svc cannot be reached. Beyond it the oldest are dropped: most of their
+ * calls never reached admin-svc.
+ */
 const maxWaiting = 20_000;
 
 export interface HeldCall {
@@ -40,15 +44,15 @@ export interface SettlementDeps {
   readonly client: Client;
   readonly token: ServiceToken;
   readonly log: Pick<Logger, "warn">;
-  /** Start of this process. */
+  /** Id of this start of the process. */
   readonly bootId: string;
   /** Name of this process. */
   readonly instance: string;
 }
 
-/** A finished call with its cost. */
+/** A call that has ended, with its cost. */
 export interface EndedCall extends HeldCall {
-  /** Payer of the call. */
+  /** Owner of the budgets that pay for the call. */
   readonly owner: Owner;
   /** Cost in 10^-12 USD. */
   readonly pico: bigint;
@@ -56,13 +60,13 @@ export interface EndedCall extends HeldCall {
 
 export class Settlements {
   readonly #parts: SettlementDeps;
-  /** Called for each call whose cost the budgets know. */
+  /** Called for each call whose cost is reported. */
   readonly #onReported: (owner: Owner) => void;
   readonly #waiting: EndedCall[] = [];
-  /** Number of noted calls, and number of calls removed from the list. */
+  /** Number of costs ever noted; `#taken` is the number of those removed from the list. */
   #added = 0;
   #taken = 0;
-  /** True while admin-svc is away; this is logged once. */
+  /** Whether admin-svc cannot be reached; this is logged only once. */
   #isFailing = false;
   #reporting: Promise<void> | undefined;
   #late: NodeJS.Timeout | undefined;
@@ -73,7 +77,7 @@ export class Settlements {
     this.#onReported = onReported;
   }
 
-  /** Renews the holds for calls of this process, from now on for as long as it lives: their records may have to wait. */
+  /** Renews the amounts held for calls of this process, from now on for as long as it lives: the records of these calls may have to wait. */
   keepHolds(): void {
     if (this.#renewing) return;
     this.#renewing = setInterval(() => void this.#renew(), renewMs).unref();
@@ -87,15 +91,18 @@ export class Settlements {
     this.#late ??= setTimeout(this.#reportLate, lateMs).unref();
   }
 
-  /** Reports all noted costs. Never rejects: the records of the calls report them again. @returns once admin-svc knows them, or cannot be reached */
+  /**
+   * Reports all noted costs. Never rejects, because the records of the calls report them again. @returns a promise that
+   * settles once admin-svc knows them, or cannot be reached
+   */
   async report(): Promise<void> {
-    // Does not wait for later notes: under load there is always another.
+    // Costs noted later are not waited for: under load there are always more.
     const last = this.#added;
     while (this.#taken < last) {
       this.#reporting ??= this.#reportNext().finally(() => (this.#reporting = undefined));
       await this.#reporting;
     }
-    // The last of them may be in the message under way.
+    // The last ones may be part of the report that is being sent.
     await this.#reporting;
   }
 
@@ -140,14 +147,14 @@ export class Settlements {
     }
   }
 
-  /** Repeats the report later when admin-svc is away. */
+  /** Notes the costs again when admin-svc cannot be reached. */
   #again(ended: readonly EndedCall[], err: unknown): void {
     if (!this.#isFailing) this.#parts.log.warn({ err }, "the budgets cannot be told what calls have cost");
     this.#isFailing = true;
     if (err instanceof Fault && outages.has(err.reason)) this.#later(ended);
   }
 
-  /** Repeats the report a little later. */
+  /** Schedules another report for a little later. */
   #later(ended: readonly EndedCall[]): void {
     setTimeout(() => ended.forEach((each) => this.add(each)), lateMs).unref();
   }
@@ -161,7 +168,7 @@ export class Settlements {
   }
 }
 
-/** Releases amounts held for calls that a process start never began. @throws when admin-svc cannot be reached */
+/** Releases amounts held for calls that an earlier start of the process never began. @throws Error when admin-svc cannot be reached */
 export async function endHolds(
   { client, token }: Pick<SettlementDeps, "client" | "token">,
   bootId: string,

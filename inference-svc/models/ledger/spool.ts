@@ -1,9 +1,9 @@
 /**
- * Files of records on their way to the database. A frame written by `append` survives any end of this process; a frame older than the sync
- * interval also survives a crash of the machine.
+ * Files with the records that are on their way to the database. A frame written by `append` survives any end of this
+ * process; a frame older than the sync interval also survives a crash of the machine.
  *
- * Files are numbered and taken away only from the oldest on, once the end of every call started in them is delivered: an end is of no use
- * without its start. They are removed, or kept for a time.
+ * Files are numbered. Only the oldest is ever taken away, once the end of every call that starts in it is delivered: an
+ * end is of no use without its start. Files taken away are removed, or kept for a time.
  */
 import { closeSync, fdatasync, ftruncateSync, openSync, readdirSync, rmSync, statSync, writeSync } from "node:fs";
 import { stat, unlink, writeFile } from "node:fs/promises";
@@ -14,11 +14,14 @@ import { makePrivateFolder } from "@sluice/proto/lib/process/private-folder.js";
 import { DeliveredFiles, type KeepDelivered } from "./delivered-files.ts";
 import { DeliveryMark, readDeliveryMark, removeDeliveryMark } from "./delivery-mark.ts";
 
-/** Size of one file, some sixteen thousand calls. */
+/** Maximum bytes of a file, for some sixteen thousand calls. */
 const segmentBytes = 16 * 1024 * 1024;
-/** Time after which a file gets no more records, so that its time as a delivered file begins also when no other records come. */
+/**
+ * Milliseconds after which a file gets no more records: without this limit, its time as a delivered file would not
+ * begin while there are no other records.
+ */
 const segmentMs = 3_600_000;
-/** Interval of writes to the disk: records of this time are lost when the machine loses its power. */
+/** Milliseconds between syncs of the file with the disk: the records of this time are lost when the machine loses its power. */
 const syncIntervalMs = 100;
 
 /** A file of the spool. */
@@ -26,46 +29,46 @@ export interface Segment {
   readonly path: string;
   /** Size in bytes. */
   size: number;
-  /** True when the file gets no more records. */
+  /** Whether the file is closed, so that it gets no more records. */
   sealed: boolean;
-  /** Start of the process that wrote the file. */
+  /** Id of the start of the process that wrote the file. */
   readonly bootId: string;
-  /** Whether this is the current start. */
+  /** Whether the current start of the process writes the file. */
   readonly isOwn: boolean;
-  /** Number of calls started in the part of this file already read, with their end not yet delivered. */
+  /** Number of calls that start in the part of this file already read, and whose ends are not delivered. */
   open: number;
-  /** Bytes from the beginning that an earlier start has delivered. */
+  /** Number of bytes from the beginning that an earlier start has delivered. */
   delivered: number;
 }
 
 export interface SpoolOptions {
-  /** Folder used only by this process. */
+  /** Folder that only this process uses. */
   readonly directory: string;
   readonly bootId: string;
-  /** Start by the clock of this process, which may have been set back since an earlier start. */
+  /** Time of the process start in milliseconds, by the clock of this process, which may have been set back since an earlier start. */
   readonly startedAtMs: number;
   /** Called when a sync of the file with the disk fails; no call waits for a sync. */
   readonly onSyncFailure: (error: Error) => void;
   /** Called when a frame cannot be written. */
   readonly onWriteFailure?: (error: Error) => void;
-  /** How long delivered files are kept; absent means they are removed. */
+  /** How long delivered files are kept; when absent, they are removed. */
   readonly keep?: KeepDelivered | undefined;
   /** Called when a delivered file cannot be kept. */
   readonly onKeepFailure?: (error: Error) => void;
-  /** Longest time in which a file gets records, milliseconds; an hour by default. */
+  /** Maximum milliseconds for which records are added to a file; an hour by default. */
   readonly segmentMs?: number | undefined;
-  /** Called when the current file was ended because of its age. */
+  /** Called when the current file was closed because of its age. */
   readonly onAged?: () => void;
 }
 
-/** Contents of a trial write: larger than the frames of a busy turn of the event loop. */
+/** Contents of a test write, larger than the frames of a busy turn of the event loop. */
 const trial = Buffer.alloc(64 * 1024);
 
 export class Spool {
   readonly #options: SpoolOptions;
-  /** Files, oldest first; the last one is being written. */
+  /** Files, the oldest first; the last one is being written. */
   readonly segments: Segment[];
-  /** First part of file names, which sorts them after the files of earlier starts. */
+  /** First part of the names of new files, by which they are sorted after the files of earlier starts. */
   readonly #stamp: string;
   readonly #delivered: DeliveredFiles | undefined = undefined;
   readonly #mark = new DeliveryMark();
@@ -77,7 +80,7 @@ export class Spool {
   #timer: NodeJS.Timeout | undefined;
   #removing: Promise<void> = Promise.resolve();
 
-  /** @throws when the directory cannot be written to */
+  /** @throws Error when the folder cannot be written to */
   constructor(options: SpoolOptions) {
     this.#options = options;
     try {
@@ -85,7 +88,7 @@ export class Spool {
       this.segments = findSegments(options.directory);
       const { directory, keep, onKeepFailure = () => {} } = options;
       if (keep) this.#delivered = new DeliveredFiles({ directory, keep, onFailure: onKeepFailure });
-      // Files of a start that kept them have no other end.
+      // Nothing else would remove the files that an earlier start kept.
       else rmSync(join(directory, deliveredFolder), { recursive: true, force: true });
       this.#stamp = String(Math.max(options.startedAtMs, latestStart(this.segments) + 1)).padStart(13, "0");
       this.#ageing = setInterval(() => this.#age(), options.segmentMs ?? segmentMs).unref();
@@ -108,8 +111,8 @@ export class Spool {
   }
 
   /**
-   * Appends a frame.
-   * @throws when the disk is full: then nothing of the frame is written
+   * Writes a frame to the current file.
+   * @throws Error when the disk is full; nothing of the frame is then written
    */
   append(frame: Buffer): void {
     try {
@@ -118,7 +121,7 @@ export class Spool {
       this.#write(frame);
     } catch (error) {
       this.#options.onWriteFailure?.(error as Error);
-      // New records come before old ones.
+      // A kept old file is removed, because new records are more important.
       if (this.#delivered && isFull(error)) this.#after(async () => void (await this.#delivered?.giveWay()));
       throw error;
     }
@@ -130,7 +133,7 @@ export class Spool {
     try {
       for (let at = 0; at < frame.length; ) at += writeSync(this.#file, frame, at);
     } catch (error) {
-      // A half-written frame would hide everything written after it.
+      // A frame that is not written to its end would hide everything written after it.
       ftruncateSync(this.#file, segment.size);
       throw error;
     }
@@ -138,9 +141,9 @@ export class Spool {
   }
 
   /**
-   * Checks whether frames can be written and read back, with a test file in the same folder. If a file of frames was removed from outside, a new
-   * file follows once there is a folder for it.
-   * @returns the failure
+   * Checks whether frames can be written and read back, with a test file in the same folder. If a file of frames was
+   * removed from outside, a new file follows once there is a folder for it.
+   * @returns the failure, or undefined
    */
   async try(): Promise<Error | undefined> {
     const path = join(this.#options.directory, "trial");
@@ -159,7 +162,10 @@ export class Spool {
     }
   }
 
-  /** Delivered files give way to the trial: without turns nothing else would free the disk before their time is over. */
+  /**
+   * Writes the test file. Delivered files are removed if the disk is full: without turns, nothing else would free it
+   * before their time is over.
+   */
   async #writeTrial(path: string): Promise<void> {
     for (;;) {
       try {
@@ -170,24 +176,25 @@ export class Spool {
     }
   }
 
-  /** Notes for the next start that so many bytes of a file are delivered. */
+  /** Notes, for the next start, how many bytes of a file are delivered. */
   mark(segment: Segment, bytes: number): void {
     this.#mark.note(segment.path, bytes);
   }
 
-  /** Removes files no longer needed. @param delivered whether all of a file is read and delivered */
+  /** Takes away files that are no longer needed. @param delivered whether all of a file is read and delivered */
   trim(delivered: (segment: Segment) => boolean): void {
     for (;;) {
       const [oldest] = this.segments;
       if (!oldest?.sealed || oldest.open > 0 || !delivered(oldest)) return;
       this.segments.shift();
-      // Files are removed in the background, because freeing sixteen megabytes takes long, and sequentially, because an end must not go before its
-      // start. A file whose removal fails is delivered again, and stored once.
+      // Files are taken away in the background, because freeing sixteen megabytes takes long, and one after the other,
+      // because an end must not stay without its start. A file whose removal fails is delivered again, and its records
+      // are stored once.
       this.#takeAway(oldest);
     }
   }
 
-  /** @param delivered whether the next start has nothing to read */
+  /** @param delivered whether everything is delivered, so that the next start has nothing to read */
   async close(delivered: boolean): Promise<void> {
     clearTimeout(this.#timer);
     clearInterval(this.#ageing);
@@ -213,7 +220,7 @@ export class Spool {
     return this.segments.at(-1) as Segment;
   }
 
-  /** Ends the current file, unless it is empty. */
+  /** Closes the current file, unless it is empty. */
   #age(): void {
     if (this.#current.size === 0) return;
     try {
@@ -257,7 +264,7 @@ export class Spool {
     const file = this.#file;
     fdatasync(file, (error) => {
       this.#syncing = false;
-      // A file replaced by another meanwhile was synced when it was closed.
+      // A file that another one has replaced meanwhile was synced when it was closed.
       if (error && file === this.#file) this.#options.onSyncFailure(error);
       if (this.#unsynced) this.#syncSoon();
     });
@@ -266,7 +273,7 @@ export class Spool {
 
 const isFull = (error: unknown): boolean => ["ENOSPC", "EDQUOT"].includes((error as NodeJS.ErrnoException).code ?? "");
 
-/** Files left by earlier starts. */
+/** Files that earlier starts of the process have left. */
 function findSegments(directory: string): Segment[] {
   const names = readdirSync(directory);
   for (const name of names) {

@@ -1,23 +1,28 @@
 /**
- * Accounts from which tags are paid, as the answers of admin-svc name them: most values of an entry for every value have accounts of their own, and those beyond the
- * bound share one. A turn with an unknown value keeps the amounts for its further calls from the account of the value until its first answer; calls of the other
- * values that are requested in this time, at most as many as this process requests at once, do not leave them. No budget is exceeded: a further call of the turn may wait.
+ * The accounts from which tags are paid, as admin-svc names them in its answers. If a budget is set for every value of
+ * a tag, most values have an account of their own, and values beyond a limit share one. A turn with a new value keeps
+ * the amount for its further calls in the account of the value until the first answer. Until then, calls of values that
+ * share an account may spend that amount, at most as many as this process requests at once. No budget is exceeded: a
+ * further call of the turn may wait.
  */
 import type { TagBudget } from "../../turn/tag-budgets.ts";
 
-/** Maximum number of known values without accounts of their own; the oldest is forgotten, and known again by its next answer. */
+/** Maximum number of values that are known to share an account; the oldest is forgotten, and known again after its next answer. */
 const maxSharing = 10_000;
 
 export class TagAccounts {
   /** Owners of budgets whose last answer named the shared account. */
   readonly #sharing = new Set<string>();
 
-  /** Name of the account, as far as it is known. */
+  /** Name of the account that pays, as far as it is known. */
   accountOf({ owner, shared }: TagBudget): string {
     return shared !== undefined && this.#sharing.has(owner) ? shared : owner;
   }
 
-  /** @param account named by an answer about a call with these tags @returns whether it was unknown that one of the tags is paid from it */
+  /**
+   * @param account account that an answer named for a call with these tags @returns whether it was unknown that one of
+   * the tags is paid from this account
+   */
   learn(tags: readonly TagBudget[], account: string): boolean {
     for (const { owner, shared } of tags) {
       if (account === owner) return this.#sharing.delete(owner);

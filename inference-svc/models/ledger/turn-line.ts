@@ -1,4 +1,7 @@
-/** Spool line for a turn: the letter `t` and a TurnRecord in the JSON mapping of protobuf. Versions without support for the letter skip the line. */
+/**
+ * Line of the spool about a turn: the letter `t` and a TurnRecord in the JSON mapping of protobuf. Versions that do not
+ * know the letter skip the line.
+ */
 import { FilterAction } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { CallOperation, TurnOutcome } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import type { TurnFacts } from "@sluice/proto/lib/turns/turn-facts.js";
@@ -14,7 +17,7 @@ export function turnLine(turn: TurnFacts, { bootId, sequence, instance }: CallSe
   if (turn.tags !== "") line += `,"tags":${JSON.stringify(turn.tags)}`;
   if (turn.traceId !== "") line += `,"traceId":"${turn.traceId}"`;
   if (turn.count > 1) line += `,"count":${turn.count}`;
-  // Turns without failures and findings have no further members: most turns are.
+  // Most turns have no failures and findings, and then no further members.
   if (turn.errorType !== "" || turn.guardrailId !== "") line += failureMembers(turn);
   return `${line},"bootId":"${bootId}","sequence":${sequence},"instance":${quoteName(instance)}}`;
 }

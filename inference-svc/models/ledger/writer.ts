@@ -1,14 +1,14 @@
 /**
- * Writes the lines of the ledger: all lines of one turn of the event loop at once, as one frame. A caller that needs a line on the disk waits
- * for its group, or writes it at once with `flush`. A failed write fails the start of every call in its group; ends are kept in memory until
- * there is room.
+ * Writes the lines of the ledger: all lines of one turn of the event loop together, as one frame. A caller that needs a
+ * line on disk waits for its group, or writes it at once with `flush`. A failed write fails the start of every call in
+ * its group; ends of calls are kept in memory until there is room on the disk.
  */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { FrameBuilder } from "@sluice/proto/lib/ledger/frame.js";
 import { Group, type UnwrittenCall, ledgerUnavailable } from "./group.ts";
 import type { Spool } from "./spool.ts";
 
-/** Retry interval while the disk is full. */
+/** Milliseconds between tries while the disk is full. */
 const retryMs = 250;
 
 export class RecordWriter {
@@ -17,7 +17,7 @@ export class RecordWriter {
   readonly #frame = new FrameBuilder();
   #group = new Group();
   #isArmed = false;
-  /** Ends waiting for room on the disk, in order. */
+  /** Lines of ends that wait for room on the disk, in order. */
   #waiting: string[] = [];
   #retry: NodeJS.Timeout | undefined;
 
@@ -37,26 +37,26 @@ export class RecordWriter {
     return this.#group;
   }
 
-  /** Writes the charge of a running call. On a full disk it is dropped, and the charge before it stays valid. */
+  /** Writes what a running call costs so far. On a full disk the line is dropped, and the charge before it stays valid. */
   charge(line: string, start: Group): void {
     if (this.#waiting.length > 0 || !this.#add(line)) return;
-    // A charge written together with the start of its call fails with it.
+    // A charge in the same group as the start of its call fails with it, so it is not counted.
     if (this.#group !== start) this.#group.charges++;
   }
 
-  /** Writes the end of a call or of a turn. On a full disk it waits in memory, and the client does not wait for it. */
+  /** Writes the end of a call or of a turn. On a full disk, the line waits in memory, and the client does not wait for it. */
   end(line: string): void {
     if (this.#waiting.length === 0 && this.#add(line)) return void this.#group.ends.push(line);
     this.#waiting.push(line);
     this.#writeWaiting();
   }
 
-  /** Whether ends wait for room on the disk. */
+  /** Whether lines of ends wait for room on the disk. */
   get isWaiting(): boolean {
     return this.#waiting.length > 0;
   }
 
-  /** Writes the collected lines. Called before anything is sent to a client, so the client learns only of facts already on the disk. */
+  /** Writes the collected lines. Called before anything is sent to a client, so that the client learns only what is already on disk. */
   flush(): void {
     if (this.#frame.isEmpty) return;
     const group = this.#group;
@@ -70,7 +70,7 @@ export class RecordWriter {
     }
   }
 
-  /** Writes the collected lines and the waiting ends. @returns whether all of it is written */
+  /** Writes the collected lines, and the ends that wait for room. @returns whether all of it is written */
   close(): boolean {
     this.flush();
     const isWritten = this.#writeWaiting();
@@ -79,8 +79,8 @@ export class RecordWriter {
   }
 
   /**
-   * Adds the line to the group. There is no group while ends wait, so lines are written in order.
-   * @returns false when ends have been waiting since an earlier group
+   * Adds the line to the group. There is no group while ends wait for room, so that lines are written in order.
+   * @returns false while ends wait for room
    * @throws Fault UNAVAILABLE for a line longer than the maximum frame
    */
   #add(line: string): boolean {
@@ -108,7 +108,7 @@ export class RecordWriter {
     this.#retryLater();
   }
 
-  /** Writes the waiting ends one by one, in order. @returns whether all are written */
+  /** Writes the ends that wait for room, one by one and in order. @returns whether all are written */
   #writeWaiting(): boolean {
     let written = 0;
     try {

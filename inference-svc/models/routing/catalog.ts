@@ -17,57 +17,61 @@ export interface Endpoint {
   readonly providerName: string;
   readonly upstreamModel: string;
   readonly tier: EndpointSettings["tier"];
-  /** Parameters known to the model; absent when the operator lists none: then every parameter is sent. */
+  /** Parameters that the model knows; absent when the operator lists none, and every parameter is sent. */
   readonly supportedParameters?: readonly string[];
-  /** Tokens of input and output together. */
+  /** Context window in tokens, input and output together. */
   readonly contextLength: number;
-  /** The model's largest answer; absent when the operator states none. */
+  /** Maximum output tokens of the model; absent when the operator states none. */
   readonly maxOutputTokens?: number;
-  /** The model gives vectors instead of answers. */
+  /** Whether the model gives vectors instead of answers. */
   readonly embeds: boolean;
-  /** The model accepts files as input. */
+  /** Whether the model accepts files as input. */
   readonly takesFiles: boolean;
   readonly quantization: string;
-  /** The provider is declared to retain no data. */
+  /** Whether the provider is declared to retain no data. */
   readonly keepsNothing: boolean;
-  /** The provider is declared not to train on the data it receives. */
+  /** Whether the provider is declared not to train on the data it receives. */
   readonly trainsNot: boolean;
-  /** The provider is declared not to publish the data it receives. */
+  /** Whether the provider is declared not to publish the data it receives. */
   readonly publishesNot: boolean;
-  /** Region of the provider, as the operator writes it. */
+  /** Region of the provider, as written in the configuration file. */
   readonly region: string;
-  /** The model's author is declared to allow training of other models on its output. */
+  /** Whether the model's author is declared to allow training of other models on its output. */
   readonly distillable: boolean;
-  /** Prices for comparisons; absent when the operator states none. */
+  /** Prices by which endpoints are compared; absent when the operator states none. */
   readonly prices?: Prices;
-  /** Tariffs by the tier served: this endpoint's own, and those of other tiers of the same model at the same provider. */
+  /** Tariffs by the service tier of the answer: this endpoint's own tariff, and those for other tiers of the same model at the same provider. */
   readonly tariffs: ReadonlyMap<string, Tariff>;
-  /** Names for preferences: `provider/tier`, and `provider/quantization` where it is known. */
+  /** Names of the endpoint in provider preferences: `provider/tier`, and `provider/quantization` where it is known. */
   readonly fullSlugs: readonly string[];
-  /** Share of the load against other endpoints of the model, by the configured weight or else by price; absent for an endpoint that only follows. */
+  /**
+   * Share of the load among the endpoints of the model, by the configured weight or else by price; absent for an
+   * endpoint that is only a fallback.
+   */
   readonly loadWeight?: number;
-  /** Group of endpoints; the lowest number is tried first. */
+  /** Priority of the endpoint; endpoints with the lowest number are tried first. */
   readonly priority: number;
-  /** Seed of the endpoint's draws for sessions: the same in every process and whatever else is configured. */
+  /** Seed of the endpoint's random draws for sessions, equal in every process and independent of what else is configured. */
   readonly seed: Seed;
 }
 
-/** Name of an endpoint, equal in every process and after a reload. */
+/** Name of an endpoint, which is equal in every process and after a reload. */
 export const endpointName = ({ model, seed }: Endpoint): string => `${model} ${seed.high} ${seed.low}`;
 
 export interface CatalogModel {
   readonly settings: ModelSettings;
-  /** Endpoints in the order of the configuration. */
+  /** Endpoints of the model in the order of the configuration. */
   readonly endpoints: readonly Endpoint[];
 }
 
 /**
- * `nitro` puts the fastest endpoints first and adds those of the priority tier; `floor` puts the cheapest first and adds those of the flex
- * tier; `exacto` puts endpoints first by the share of their tool calls with valid arguments.
+ * Variants of a model's slug. `nitro` puts the fastest endpoints first and adds those of the priority tier; `floor`
+ * puts the cheapest first and adds those of the flex tier; `exacto` puts endpoints first by the share of their tool
+ * calls with valid arguments.
  */
 export type Variant = "nitro" | "floor" | "exacto";
 
-/** The model and variant in a slug. */
+/** The model that a slug names, and the variant in the slug. */
 export interface FoundModel {
   readonly model: CatalogModel;
   readonly variant?: Variant;
@@ -75,9 +79,9 @@ export interface FoundModel {
 
 export class Catalog {
   readonly #models: ReadonlyMap<string, CatalogModel>;
-  /** Other names of the models, for every workspace. */
+  /** Other names of the models that hold for every workspace. */
   readonly names: ModelNames;
-  /** The same for workspaces with additional aliases, by their ids. */
+  /** Names of the models for workspaces with aliases of their own, by workspace id. */
   readonly #workspaceNames: ReadonlyMap<string, ModelNames>;
 
   /** Providers by id, in the order of the configuration. */
@@ -104,12 +108,12 @@ export class Catalog {
     this.#workspaceNames = new Map([...workspaces].map((id) => [id, namesFor(id)]));
   }
 
-  /** The model names available to keys of a workspace. */
+  /** The model names that keys of a workspace can use. */
   namesOf(workspaceId: string): ModelNames {
     return this.#workspaceNames.get(workspaceId) ?? this.names;
   }
 
-  /** Finds the model of a slug or another name. Slugs of the catalogue match as a whole; any other name may end with a variant. */
+  /** Finds the model with a slug or another name. Slugs of the catalogue match as a whole; any other name may end with a variant. */
   find(name: string): FoundModel | undefined {
     const slug = this.names.resolve(name) ?? name;
     const model = this.#models.get(slug);
@@ -138,7 +142,7 @@ function buildEndpoints(model: ModelSettings, providers: ReadonlyMap<string, Pro
     const provider = providers.get(id);
     const upstreamModel = endpoint.upstream_model ?? model.id;
     const name = [id, upstreamModel, tier, quantization].join("\0");
-    // Endpoints equal in all of this get different seeds nonetheless.
+    // Endpoints that are equal in all of these values get different seeds nevertheless.
     const again = drawn.get(name) ?? 0;
     drawn.set(name, again + 1);
     const prices = endpoint.pricing && parsePrices(endpoint.pricing);
@@ -176,6 +180,6 @@ function buildTariffs(endpoint: EndpointSettings, all: readonly EndpointSettings
   const alike = all.filter(
     ({ provider, upstream_model }) => provider === endpoint.provider && upstream_model === endpoint.upstream_model,
   );
-  // The endpoint's own tariff comes last to take precedence.
+  // The endpoint's own tariff comes last, so that it takes precedence.
   return new Map([...alike, endpoint].flatMap(({ tier, pricing }) => (pricing ? [[tier, parseTariff(pricing)]] : [])));
 }

@@ -1,6 +1,7 @@
 /**
- * Bounds the memory of buffers in the reader process for documents. Node has no limit for them, and a few kilobytes can unpack to gigabytes. An
- * exceeded limit is remembered, because pdfjs swallows the error and goes on without the stream.
+ * Bounds the memory of buffers in the reader process for documents: Node has no limit for buffers, and a few kilobytes
+ * can unpack to gigabytes. An exceeded limit is remembered, because pdfjs swallows the error and goes on without the
+ * stream.
  */
 import { documentLimits } from "./limits.ts";
 
@@ -28,7 +29,7 @@ export function resetAllowance(): void {
 
 export const isAllowanceExceeded = (): boolean => exceeded;
 
-/** Must run before any module with buffers is loaded. */
+/** Installs the bounds. Must run before any module that makes buffers is loaded. */
 export function boundBuffers(): void {
   for (const name of names) {
     const original = globalThis[name];

@@ -2,16 +2,16 @@
 import { contentLimits } from "@sluice/proto/contract/items/content.js";
 
 export const documentLimits = {
-  /** Pages of a PDF. */
+  /** Maximum number of pages of a PDF. */
   pages: 1_000,
-  /** UTF-16 units of text; longer texts are truncated. */
+  /** Maximum UTF-16 units of text; longer texts are truncated. */
   characters: contentLimits.text,
-  /** Time until the pages are counted, and again afterwards plus `pageMs` for each page. */
+  /** Milliseconds until the pages of a PDF are counted, and again afterwards, plus `pageMs` for each page. */
   baseMs: 20_000,
   pageMs: 20,
   /**
-   * JavaScript heap in MiB, then bytes of buffers: one allocation, and all of a file. A content stream of a page takes some hundred
-   * kilobytes.
+   * Maximum JavaScript heap in MiB, then maximum bytes of one buffer, and of all buffers of a file. The content stream
+   * of a page takes some hundred kilobytes.
    */
   heapMib: 256,
   bufferBytes: 67_108_864,

@@ -1,6 +1,7 @@
 /**
- * The process for reading documents: one at a time, each in as a message and out as its text or an error. It is a process because a document that
- * exhausts the heap ends the whole process, even from a thread (a growing `new Map`, Node 20 and 24).
+ * The process that reads documents, one at a time. Each document arrives as a message, and its text or an error is sent
+ * back. A separate process, because a document that exhausts the heap ends the whole process even from a thread (a
+ * growing `new Map`, Node 20 and 24).
  */
 import { setPriority } from "node:os";
 import { Worker } from "node:worker_threads";
@@ -9,7 +10,7 @@ import type { DocumentMessage, DocumentText, ReaderMessage } from "./readers.ts"
 
 const send = (message: ReaderMessage): void => void process.send?.(message);
 
-/** The parent may be killed while a document keeps this process busy for good: this thread then ends it. */
+/** Code of a thread that ends this process after its parent was killed, even while a document keeps the main thread busy for good. */
 const watch = `
 const parent = process.ppid;
 setInterval(() => process.ppid === parent || process.kill(process.pid, "SIGKILL"), 1000);
@@ -17,13 +18,13 @@ setInterval(() => process.ppid === parent || process.kill(process.pid, "SIGKILL"
 new Worker(watch, { eval: true, stdout: true, stderr: true }).unref();
 process.on("disconnect", () => process.exit());
 
-/** Serving processes come first: niceness 5 leaves them three quarters of a contended processor. */
+/** Lowers the priority in favour of serving processes: niceness 5 leaves them three quarters of a contended processor. */
 setPriority(5);
 
 boundBuffers();
 const { UnreadableDocument } = await import("./unreadable.ts");
 
-/** Each parser is loaded with the first document of its kind; pdfjs by itself takes a third of a second. */
+/** Reads a document. Each parser is loaded with the first document of its kind, because pdfjs alone takes a third of a second. */
 async function read({ kind, bytes }: DocumentMessage): Promise<DocumentText> {
   if (kind !== "pdf") return (await import("../office/document.ts")).readOfficeFile(kind, new Uint8Array(bytes));
   const { readPdf } = await import("../pdf/document.ts");

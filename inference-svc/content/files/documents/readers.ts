@@ -9,7 +9,7 @@ import { FileProblem, FileReadUnavailable } from "../problem.ts";
 import { documentLimits } from "./limits.ts";
 
 export interface DocumentText {
-  /** Number of pages; only of a PDF. */
+  /** Number of pages; only set for a PDF. */
   readonly pages?: number;
   readonly text: string;
   /** Texts missing from `text`, such as deleted text. */
@@ -29,7 +29,7 @@ export type ReaderMessage =
   | { readonly type: "ready" }
   | { readonly type: "opened"; readonly pages: number }
   | { readonly type: "read"; readonly text: DocumentText }
-  /** The reason is in `why`; if it is missing, the document is damaged. */
+  /** The document has no text here. `why` is the reason; without it, the document is damaged. */
   | { readonly type: "unreadable"; readonly why?: string };
 
 /** Longest wait in the FIFO queue for a reader process. */
@@ -38,7 +38,7 @@ const startMs = 30_000;
 /** An unused process ends after this time. */
 const idleMs = 60_000;
 
-/** A hostile document can take up to 400 MiB in its process: all the memory a pod can spare. */
+/** Maximum number of reader processes. A hostile document can take up to 400 MiB in its process: all the memory a pod can spare. */
 const maxReaders = availableParallelism() > 2 ? 2 : 1;
 
 /** Milliseconds for a document: until the pages of a PDF are counted, the same again afterwards, and more for each page. */
@@ -57,7 +57,7 @@ export class DocumentReaders {
     this.#times = times;
   }
 
-  /** @throws FileProblem, FileReadUnavailable; Fault when the turn is over */
+  /** Reads a document. @throws FileProblem, FileReadUnavailable; Fault when the turn is over */
   async read(document: DocumentMessage, signal: TurnSignal): Promise<DocumentText> {
     throwIfAborted(signal);
     const leave = await this.#slots.take(maxWaitMs);
@@ -70,7 +70,7 @@ export class DocumentReaders {
     }
   }
 
-  /** Ends the idle processes; busy ones end with their turns. */
+  /** Ends the idle reader processes; busy ones end with their turns. */
   close(): void {
     clearTimeout(this.#ending);
     for (const reader of this.#idle) reader.end();
@@ -93,7 +93,7 @@ export class DocumentReaders {
   }
 }
 
-/** A process is replaced after this many documents, to limit leaks. */
+/** Maximum documents per process; then it is replaced, to limit leaks. */
 const maxReadsPerProcess = 50;
 
 class Reader {
@@ -115,7 +115,7 @@ class Reader {
     this.#process.on("error", over).on("exit", over);
   }
 
-  /** @throws FileProblem, FileReadUnavailable; Fault when the turn is over */
+  /** Reads a document. @throws FileProblem, FileReadUnavailable; Fault when the turn is over */
   async read(document: DocumentMessage, signal: TurnSignal): Promise<DocumentText> {
     this.#process.ref();
     this.#process.channel?.ref();
@@ -186,7 +186,7 @@ class Reader {
   }
 }
 
-/** Ends of messages that start with the path of the file. */
+/** Ends of error messages that start with the path of the file. */
 const tooSlow = (kind: DocumentKind, ms: number) =>
   new FileProblem(`${nameKind(kind)} takes longer than ${ms / 1_000} s to read`);
 const damaged = (kind: DocumentKind): string => `is damaged, or no ${kind.toUpperCase()}`;

@@ -1,24 +1,24 @@
-/** Unpacks the needed parts of a ZIP archive, within limits. */
+/** Unpacks the text parts of a ZIP archive, within limits of size. */
 import { unzipSync } from "fflate";
 import { documentLimits } from "../documents/limits.ts";
 import { UnreadableDocument } from "../documents/unreadable.ts";
 import { checkEntries } from "./entries.ts";
 import { parseXml } from "./xml.ts";
 
-/** Compound files: the binary formats before Office 2007, and the envelope of encrypted files. */
+/** First bytes of compound files: the binary formats before Office 2007, and encrypted files. */
 const compoundMark = [0xd0, 0xcf, 0x11, 0xe0];
 
 /** A reference from one part to another, or to a place outside of the archive. */
 export interface Relation {
   readonly id: string;
-  /** Last word of the type's URL, such as `footnotes`. */
+  /** Last segment of the type's URL, such as `footnotes`. */
   readonly type: string;
   /** Path of a part, or the URL of an external target. */
   readonly target: string;
   readonly isExternal: boolean;
 }
 
-/** Parts with text. The others are pictures, fonts, macros and embedded files. */
+/** Matches the names of parts with text. Other parts are pictures, fonts, macros and embedded files. */
 const textual = /\.(?:xml|rels|vml|x?html?|mht|txt|rtf|csv|json|svg|ncx|opf)$/i;
 
 export class Archive {
@@ -34,13 +34,13 @@ export class Archive {
     const names = new Set<string>();
     this.#parts = unzipSync(bytes, {
       filter({ name, originalSize }) {
-        // Readers disagree about which of two equal names counts, and about capital letters and slashes.
+        // Names are normalized: readers disagree about capital letters, slashes, and which of two equal names counts.
         const plain = resolvePath("", name.replaceAll("\\", "/")).toLowerCase();
         if (names.has(plain)) throw new UnreadableDocument("has two parts of one name");
         names.add(plain);
         if (!textual.test(name)) return false;
         unpacked += originalSize;
-        // fflate writes no more than the declared size, so a lie only cuts the part off.
+        // fflate writes no more than the declared size, so a false declaration only cuts the part off.
         if (unpacked > documentLimits.unpackedBytes || ++parts > documentLimits.parts)
           throw new UnreadableDocument("takes more memory than one file may");
         return true;
@@ -81,7 +81,7 @@ export class Archive {
     return found;
   }
 
-  /** The part with the document itself, as the archive names it. */
+  /** The archive's part with the document itself, by its relations. */
   mainPart(): string {
     const main = this.relations("").find(({ type }) => type === "officeDocument");
     if (main === undefined) throw new Error("no main part");

@@ -2,11 +2,11 @@
 import { parseXml } from "./xml.ts";
 
 export interface ParagraphStyle {
-  /** 1 for the highest heading. */
+  /** Level of a heading, 1 for the highest. */
   readonly heading?: number;
   /** Id of the paragraph's list. */
   readonly list?: string;
-  /** Level in the list, from 0. */
+  /** Level of the paragraph in its list, from 0. */
   readonly level?: number;
 }
 
@@ -14,10 +14,10 @@ interface NamedStyle extends ParagraphStyle {
   readonly basedOn?: string;
 }
 
-/** Longest inheritance chain of styles. */
+/** Maximum length of an inheritance chain of styles. */
 const maxChain = 10;
 
-/** @param part the part `styles`; a document may lack it */
+/** @param part the archive's part `styles`, which a document may lack */
 export function readStyles(part: Uint8Array | undefined): ReadonlyMap<string, ParagraphStyle> {
   const own = part ? readOwnStyles(part) : new Map<string, NamedStyle>();
   const resolve = (style: NamedStyle, left: number): ParagraphStyle => {
@@ -48,14 +48,14 @@ function readOwnStyles(part: Uint8Array): Map<string, NamedStyle> {
 }
 
 export class Numbering {
-  /** Whether the items of a list have numbers, by the abstract list and its level. */
+  /** Whether the items of a list are numbered, by the abstract list and the level. */
   readonly #numbered = new Map<string, boolean>();
-  /** Ids of abstract lists, which have the form of numbers, by the ids of lists that paragraphs name (`abstractNumId` by `numId`). */
+  /** Ids of abstract lists (`abstractNumId`), which define the numbering, by the list ids in paragraphs (`numId`). */
   readonly #lists = new Map<string, string>();
   /** Last number at each level of a list. */
   readonly #counts = new Map<string, number[]>();
 
-  /** @param part the part `numbering`; a document may lack it */
+  /** @param part the archive's part `numbering`, which a document may lack */
   constructor(part: Uint8Array | undefined) {
     let abstract = "";
     let list = "";
@@ -73,7 +73,7 @@ export class Numbering {
     });
   }
 
-  /** The mark of the next item. */
+  /** The mark of a list's next item: its number or a dash. */
   mark(list: string, level: number): string {
     if (this.#numbered.get(`${this.#lists.get(list)} ${level}`) !== true) return "-";
     const counts = (this.#counts.get(list) ?? []).slice(0, level + 1);

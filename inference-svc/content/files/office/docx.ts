@@ -5,7 +5,7 @@ import { toPipeTable } from "../pipe-table.ts";
 import type { UnhandledParts } from "./rest.ts";
 import { parseXml } from "./xml.ts";
 
-/** Parts other than the main text, in their order after it. */
+/** Parts other than the main text, in the order in which they follow it. */
 const besides = ["footnotes", "endnotes", "comments", "header", "footer"];
 
 export function* readDocx(archive: Archive, rest: UnhandledParts): Iterable<string> {
@@ -29,7 +29,7 @@ export function* readDocx(archive: Archive, rest: UnhandledParts): Iterable<stri
   for (const type of besides) {
     for (const { target } of relations.filter((relation) => relation.type === type)) {
       const text = archive.find(target) ? read(target).join("\n\n") : "";
-      // Headers and footers of sections are often the same.
+      // Headers and footers of different sections are often equal, so equal texts are yielded once.
       if (!seen.has(text)) yield text;
       seen.add(text);
     }
@@ -49,10 +49,10 @@ interface Table {
   cell: string[];
 }
 
-/** Elements with repeated text or without text of the document. */
+/** Elements skipped because their text is a repetition or is not part of the document. */
 const skipped: ReadonlySet<string> = new Set(["Fallback", "moveFrom", "del", "pPrChange", "rPrChange"]);
 
-/** One story: the body of a document, its notes, or a header. */
+/** Reads one story in the sense of WordprocessingML: the body of a document, its notes, or a header. */
 class Story {
   readonly blocks: string[] = [];
   readonly #styles: ReadonlyMap<string, ParagraphStyle>;
@@ -140,7 +140,8 @@ class Story {
         this.#isText = true;
         break;
       case "tab":
-        // The stops of a paragraph are called `tab`, too; text begins after its properties.
+        // Tab stops in the properties of a paragraph are also called `tab`; the paragraph's text begins after its
+        // properties.
         if (paragraph.text !== "") paragraph.text += "\t";
         break;
       case "br":

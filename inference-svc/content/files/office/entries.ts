@@ -1,18 +1,18 @@
 /**
- * Checks that all readers of a ZIP archive find the same entries: some follow the list at its end, others the entries themselves from the start
- * (https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT, 4.3).
+ * Checks that all readers of a ZIP archive find the same entries: some follow the central directory at its end, others
+ * read the entries from the start (https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT, 4.3).
  */
 import { UnreadableDocument } from "../documents/unreadable.ts";
 
 const endMark = Buffer.from("PK\x05\x06");
 const listMark = 0x02014b50;
 const entryMark = 0x04034b50;
-/** Bytes of a head without name and extra fields. */
+/** Bytes of a header in the central directory, without name and extra fields. */
 const listHead = 46;
 const entryHead = 30;
-/** Size of the optional descriptor after the bytes of an entry: its checksum and sizes, and for archives above 4 GiB two numbers more. */
+/** Maximum bytes of the optional descriptor after an entry: checksum and sizes, which are longer in archives above 4 GiB. */
 const maxDescriptor = 24;
-/** Stands for a size or place stored in an extra field. */
+/** Value of a size or offset that is stored in an extra field instead. */
 const elsewhere = 0xffffffff;
 
 interface Entry {
@@ -27,7 +27,7 @@ export function checkEntries(archive: Uint8Array): void {
   const end = bytes.lastIndexOf(endMark);
   if (end === -1) throw new RangeError("no list of entries");
   const list = bytes.readUInt32LE(end + 16);
-  // Archives above 4 GiB, too large for any request, keep the place of their list elsewhere.
+  // Archives above 4 GiB, too large for any request, store the offset of their central directory elsewhere.
   if (list === elsewhere) throw new UnreadableDocument("is an archive for more than 4 GiB");
   let reached = 0;
   for (const { name, start, packed } of listed(bytes, list).sort((one, other) => one.start - other.start)) {

@@ -10,12 +10,12 @@ export function* readEpub(archive: Archive, rest: UnhandledParts): Iterable<stri
   for (const chapter of chapterPaths(book, archive.part(book))) {
     const part = archive.find(chapter);
     if (part === undefined) continue;
-    // linkedom reads an empty element of XHTML as an unclosed element.
+    // linkedom takes an empty element of XHTML (`<a/>`) for an unclosed one.
     const source = new TextDecoder(encodingOf(part)).decode(part).replaceAll(/<(\w+)([^<>]*)\/>/g, "<$1$2></$1>");
     const { document } = parseHTML(source) as unknown as { readonly document: { readonly body: PageNode | null } };
     if (document.body) yield pageToMarkdown(document.body, "");
   }
-  // Chapters as well: a page shows neither all of its texts nor its attributes.
+  // Chapters are included: their Markdown lacks attributes and hidden texts.
   rest.addParts(archive, new Set());
 }
 

@@ -32,7 +32,7 @@ function slideIds(part: Uint8Array): string[] {
   return ids;
 }
 
-/** Placeholders with the same text on every slide. */
+/** Types of placeholders with the same text on every slide: slide number, date and footer. */
 const furniture: ReadonlySet<string> = new Set(["sldNum", "dt", "ftr", "hdr"]);
 
 /** The texts of a slide's shapes, each one block. */

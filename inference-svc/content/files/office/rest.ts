@@ -34,7 +34,7 @@ const prose: ReadonlySet<string> = new Set([
   "tooltip",
 ]);
 
-/** Elements with such a text in `val`; in other elements it is a word of the format. */
+/** Elements with a text for people in the attribute `val`; in other elements it is a keyword of the format. */
 const withValue: ReadonlySet<string> = new Set([
   "alias",
   "default",
@@ -48,10 +48,10 @@ const withValue: ReadonlySet<string> = new Set([
   "tag",
 ]);
 
-/** Addresses of namespaces and schemas; every file has them. */
+/** Matches addresses of namespaces and schemas, which every file contains. */
 const schema = /^(?:https?:\/\/(?:schemas\.|www\.w3\.org\/|purl\.o|www\.idpf\.org\/)|urn:)/;
 
-/** Elements within a paragraph: the texts on both sides of their ends are one. */
+/** Elements within a paragraph: text before and after their tags is one text. */
 const inline: ReadonlySet<string> = new Set([
   "t",
   "r",
@@ -66,22 +66,22 @@ const inline: ReadonlySet<string> = new Set([
   "strong",
   "u",
 ]);
-/** Elements whose end also ends a text, whatever is in them. */
+/** Elements whose end also ends a text, whatever they contain. */
 const blocks: ReadonlySet<string> = new Set(["p", "si", "comment", "tc", "tr", "row", "sp", "li", "div"]);
 
-/** Parts with names of styles and fonts in their attributes. */
+/** Matches parts with names of styles and fonts in their attributes. */
 const styling = /(?:^|\/)(?:styles\w*|fontTable|theme\d*|webSettings|tableStyles|slideMaster\d+|slideLayout\d+)\.xml$/;
 
 export class UnhandledParts implements XmlHandlers {
   readonly #pieces: string[] = [];
-  /** Attributes and comments. They may stand between two halves of a word. */
+  /** Texts of attributes and comments, kept apart because they may stand between two halves of a word. */
   readonly #asides: string[] = [];
   #length = 0;
   #endsLine = true;
   /** Whether the open element had a text of its own. */
   #hasText = false;
 
-  /** One text or none. If parts are left out, it is longer than a text may be. */
+  /** One text or none. If the document was truncated, it exceeds the limit of a text, so it is never taken for complete. */
   get texts(): readonly string[] {
     const text = [this.#pieces.join(""), ...this.#asides].join("\n");
     return text.trim() === "" ? [] : [text];
@@ -105,7 +105,7 @@ export class UnhandledParts implements XmlHandlers {
     this.#hasText = false;
   };
 
-  /** A text by itself. */
+  /** Adds a text that is not joined to its neighbours. */
   readonly add = (text: string): void => {
     if (text.trim() !== "" && this.#takes(text)) this.#asides.push(text);
   };
@@ -142,6 +142,7 @@ export class UnhandledParts implements XmlHandlers {
 function isProse(element: string, attribute: string, value: string): boolean {
   if (attribute.startsWith("xmlns") || schema.test(value)) return false;
   if (prose.has(attribute) || (attribute === "val" && withValue.has(element))) return true;
-  // Words, and addresses outside of the file. The rest is numbers, ids and words of the format.
+  // Takes texts with words, and addresses outside of the file. Other values are numbers, ids and keywords of the
+  // format.
   return (/\s/.test(value.trim()) && /\p{L}/u.test(value)) || value.includes("://") || value.startsWith("mailto:");
 }

@@ -10,7 +10,7 @@ function builtIn(id: number): CellFormat {
   return (id >= 14 && id <= 17) || (id >= 27 && id <= 36) || (id >= 50 && id <= 58) ? "date" : "plain";
 }
 
-/** @param part the part `styles`; a workbook may lack it. @returns formats by the style of a cell */
+/** @param part the archive's part `styles`, which a workbook may lack @returns formats by the style index of a cell */
 export function readCellFormats(part: Uint8Array | undefined): readonly CellFormat[] {
   const own = new Map<number, CellFormat>();
   const formats: CellFormat[] = [];
@@ -30,7 +30,7 @@ export function readCellFormats(part: Uint8Array | undefined): readonly CellForm
   return formats;
 }
 
-/** Letters in quotation marks, brackets, or after a backslash are not parts of a date. */
+/** Classifies a format code. Letters in quotation marks, brackets, or after a backslash are not parts of a date. */
 function classify(code: string): CellFormat {
   const [positive = ""] = code
     .replaceAll(/"[^"]*"|\\.|_.|\*.|\[(?![hms]+\])[^\]]*\]/gi, "")
@@ -43,13 +43,13 @@ function classify(code: string): CellFormat {
 }
 
 const dayMs = 86_400_000;
-/** Day 0, one day early: Excel counts a 29 February 1900, a day that never existed. */
+/** Day 0 of Excel's dates. It is one day early because Excel counts a 29 February 1900, a day that never existed. */
 const epoch1900 = Date.UTC(1899, 11, 30);
 const epoch1904 = Date.UTC(1904, 0, 1);
-/** 31 December 9999, the last day in Excel. */
+/** Day number of 31 December 9999, the last day in Excel. */
 const maxDay = 2_958_466;
 
-/** @param value as stored */
+/** @param value the number as stored in the cell */
 export function formatNumber(value: string, format: CellFormat, since1904: boolean): string {
   const days = Number(value);
   if (format === "plain" || !(days >= 0 && days < maxDay)) return value;

@@ -8,11 +8,11 @@ import { parseXml } from "./xml.ts";
 
 interface Workbook {
   readonly strings: readonly string[];
-  /** Strings used by visible cells. */
+  /** Indices of the shared strings used by visible cells. */
   readonly used: Set<number>;
   readonly rest: UnhandledParts;
   readonly formats: readonly CellFormat[];
-  /** Days count from 1904 in workbooks of old Macintosh programs. */
+  /** Whether days count from 1904, as in workbooks of old Macintosh programs. */
   readonly since1904: boolean;
 }
 
@@ -52,7 +52,7 @@ function readSheets(part: Uint8Array) {
   return { sheets, since1904 };
 }
 
-/** @param part the part `sharedStrings`; a workbook may lack it */
+/** @param part the archive's part `sharedStrings`, which a workbook may lack */
 function readStrings(part: Uint8Array | undefined, rest: UnhandledParts): readonly string[] {
   const strings: string[] = [];
   let text = "";
@@ -81,7 +81,7 @@ function readStrings(part: Uint8Array | undefined, rest: UnhandledParts): readon
   return strings;
 }
 
-/** Rows with a value, without the empty columns on their right. Empty for a sheet without values. */
+/** A sheet's rows that have a value, without empty columns on the right. @returns an empty text for a sheet without values */
 function readTable(part: Uint8Array, workbook: Workbook): string {
   // Rows are kept as text: a sheet with a million of them does not fit as lists.
   const rows: string[] = [];
@@ -121,10 +121,10 @@ function readTable(part: Uint8Array, workbook: Workbook): string {
   return rows.length === 0 ? "" : joinPipeRows(rows, columns);
 }
 
-/** The limit of Excel; a cell beyond it would only make empty columns. */
+/** Excel's limit of columns; a cell beyond it would only add empty columns. */
 const maxColumns = 16_384;
 
-/** Zero-based column of a place such as AB12. */
+/** Zero-based column of a cell reference such as AB12. */
 function columnOf(place: string): number | undefined {
   const letters = /^[A-Z]{1,3}/.exec(place)?.[0];
   if (letters === undefined) return undefined;

@@ -3,7 +3,7 @@ import { Parser } from "htmlparser2";
 import { UnreadableDocument } from "../documents/unreadable.ts";
 
 export interface XmlHandlers {
-  /** @param name without its namespace prefix; attributes keep theirs */
+  /** @param name the element's name without its namespace prefix; attribute names keep theirs */
   readonly open?: (name: string, attributes: Readonly<Record<string, string>>) => void;
   readonly close?: (name: string) => void;
   readonly text?: (text: string) => void;
@@ -15,7 +15,7 @@ const pieceBytes = 1_048_576;
 
 const localName = (name: string): string => name.slice(name.indexOf(":") + 1);
 
-/** Deeper than any real file. The parser takes quadratic time for elements within elements. */
+/** Maximum depth of elements, more than any real file has: the parser takes quadratic time for elements within elements. */
 const maxDepth = 1_000;
 
 /** @throws Error for too deeply nested elements */
@@ -43,7 +43,8 @@ export function parseXml(bytes: Uint8Array, { open, close, text, comment }: XmlH
 }
 
 /**
- * XML of office files and books is in UTF-8, or in UTF-16 if the byte order mark or first character says so (XML 1.0, appendix F).
+ * The encoding of an XML part: UTF-8, or UTF-16 if the byte order mark or first character says so (XML 1.0, appendix
+ * F).
  * @throws UnreadableDocument if another encoding is declared, because other readers would follow the declaration
  */
 export function encodingOf(bytes: Uint8Array): string {
@@ -57,5 +58,5 @@ export function encodingOf(bytes: Uint8Array): string {
   return "utf-8";
 }
 
-/** A declaration stands at the start; space within it may make it longer than the usual 60 bytes. */
+/** Bytes searched for the XML declaration. It stands at the start; space within it may make it longer than the usual 60 bytes. */
 const headBytes = 1_024;

@@ -14,8 +14,8 @@ const pdfjs = await loadPdfjs();
 const cmaps = join(dirname(createRequire(import.meta.url).resolve("pdfjs-dist/package.json")), "cmaps");
 
 /**
- * Loads the character maps for Chinese, Japanese and Korean named but not embedded in a PDF. All other loading by pdfjs
- * is refused.
+ * Loads the character maps for Chinese, Japanese and Korean that a PDF names but does not embed. Anything else that
+ * pdfjs tries to load is refused.
  */
 class NamedEncodings {
   async fetch({ name }: { readonly name: string }): Promise<object> {
@@ -25,7 +25,7 @@ class NamedEncodings {
 }
 
 /**
- * @param opened called with the number of pages before they are read
+ * @param opened called with the number of pages before the pages are read
  * @throws UnreadableDocument; Error for a damaged PDF
  */
 export async function readPdf(bytes: Uint8Array, opened: (pages: number) => void): Promise<DocumentText> {
@@ -83,7 +83,7 @@ async function readPages(document: PdfDocument): Promise<DocumentText> {
 const properties = ["Title", "Subject", "Author", "Keywords", "Creator", "Producer"] as const;
 const xmpProperties = ["dc:title", "dc:description", "dc:creator", "dc:subject"];
 
-/** Properties, bookmarks and attached texts, not shown on any page. */
+/** Reads the texts shown on no page: properties, bookmarks and attached texts. */
 async function readUnprintedTexts(document: PdfDocument): Promise<string> {
   const { info, metadata } = await document.getMetadata();
   const { Custom: custom = {}, ...known } = info as { readonly Custom?: object } & Readonly<Record<string, unknown>>;

@@ -1,8 +1,8 @@
-/** Lays out the items of a page as Markdown: lines from top to bottom, columns one after the other, headings, lists and tables. */
+/** Converts the text items of a PDF page to Markdown: lines from top to bottom, columns one after the other, headings, lists and tables. */
 import { toPipeTable } from "../pipe-table.ts";
 import type { TextItem } from "./pdfjs.ts";
 
-/** A run of text in reading direction: x along the line, y upwards. */
+/** A piece of text in reading direction, with x along the line and y upwards. */
 interface Run {
   readonly text: string;
   readonly x: number;
@@ -11,7 +11,7 @@ interface Run {
   readonly size: number;
 }
 
-/** Adjacent runs of a line, joined. */
+/** Adjacent runs of a line, joined to one text. */
 interface Cell {
   readonly text: string;
   readonly x: number;
@@ -36,7 +36,7 @@ export function layOutPage(items: readonly TextItem[]): string {
   return [...turned.values()].map((runs) => writeText(groupLines(runs))).join("\n\n");
 }
 
-/** Rotated text is read as if the page were rotated. */
+/** Converts an item of pdfjs to a run. Rotated text is read as if the page were rotated. */
 function toRun({ str, transform, width, height }: TextItem): { readonly quarter: number; readonly run: Run } {
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = transform;
   const size = Math.hypot(c, d) || height || 1;
@@ -54,7 +54,7 @@ function toRun({ str, transform, width, height }: TextItem): { readonly quarter:
 
 /** Maximum vertical distance of two runs of one line, as a share of their height. */
 const sameLine = 0.5;
-/** Minimum gaps for a space and for a new cell, as shares of the text height. */
+/** Minimum gaps between runs for a space and for a new cell, as shares of the text height. */
 const spaceGap = 0.15;
 const cellGap = 1.2;
 
@@ -73,7 +73,7 @@ function groupLines(runs: readonly Run[]): readonly Line[] {
   }));
 }
 
-/** Maximum number of runs per line for comparing sizes. */
+/** Maximum number of runs of a line whose sizes are compared. */
 const maxComparedRuns = 1_000;
 
 function groupCells(runs: readonly Run[]): readonly Cell[] {
@@ -123,7 +123,7 @@ function commonSize(lines: readonly Line[]): number {
   return [...lengths].toSorted((one, other) => other[1] - one[1])[0]?.[0] ?? 0;
 }
 
-/** Minimum size of a heading, relative to the size of most of the text. */
+/** Minimum text size of a heading, relative to the most common size of the page. */
 const headingSize = 1.2;
 const maxHeadingLength = 120;
 const bullet = /^[\u2022\u2023\u25aa\u25cf\u25e6\u2043\u2219\u00b7]\s*/;
@@ -134,7 +134,7 @@ function writeLine({ cells, size }: Line, body: number): string {
   return size >= headingSize * body && text.length <= maxHeadingLength ? `### ${text}` : text;
 }
 
-/** A word hyphenated at the end of a line is joined. */
+/** Joins two lines, and the halves of a word hyphenated between them. */
 function joinLines(before: string, line: string): string {
   if (before === "") return line;
   return /\p{Ll}-$/u.test(before) && /^\p{Ll}/u.test(line) ? before.slice(0, -1) + line : `${before}\n${line}`;
@@ -142,7 +142,7 @@ function joinLines(before: string, line: string): string {
 
 const close = (one: number, other: number, size: number): boolean => Math.abs(one - other) <= size;
 
-/** Counts lines, from `from` on, with cells that begin or end at the same places as in the first line. */
+/** Counts the lines, starting at index `from`, with cells that begin or end at the same places as in the first of them. */
 function countTableRows(lines: readonly Line[], from: number): number {
   const first = lines[from] as Line;
   if (first.cells.length < tableCells) return 0;
@@ -161,7 +161,7 @@ const writeTable = (lines: readonly Line[]): string =>
   toPipeTable(lines.map(({ cells }) => cells.map(({ text }) => text)));
 
 const columnLines = 4;
-/** Minimum average length of a cell in columns of text; shorter cells are rather a form or a list of figures. */
+/** Minimum average characters per cell in columns of text; shorter cells rather belong to a form or a list of figures. */
 const columnCharacters = 15;
 
 interface Columns {
@@ -169,7 +169,7 @@ interface Columns {
   readonly lines: number;
 }
 
-/** Finds two columns: lines whose text never crosses a common gap. */
+/** Finds two columns of text: lines that all leave the same vertical gap free. */
 function findColumns(lines: readonly Line[], from: number): Columns | undefined {
   const [left, right] = (lines[from] as Line).cells;
   if (left === undefined || right === undefined) return undefined;
@@ -194,7 +194,7 @@ function findColumns(lines: readonly Line[], from: number): Columns | undefined 
   return { sides: [side(({ x }) => x < gap.end), side(({ x }) => x >= gap.end)], lines: until - from };
 }
 
-/** Narrows a gap to the part not covered by the cells; undefined when a cell crosses it. */
+/** Narrows a gap to the part not covered by the cells. @returns undefined when a cell crosses the gap */
 function narrow(
   { start, end }: { start: number; end: number },
   cells: readonly Cell[],

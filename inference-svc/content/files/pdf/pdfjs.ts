@@ -1,4 +1,4 @@
-/** Types for the used part of pdfjs; its own types need those of a browser. */
+/** Types for the used part of pdfjs; the package's own types need the types of a browser. */
 
 export interface TextItem {
   readonly str: string;
@@ -50,13 +50,13 @@ interface Pdfjs {
   getDocument(settings: object): PdfLoading;
 }
 
-/** Kept in variables so TypeScript does not resolve them; a missing package is reported at the first PDF. */
+/** Module names in variables, so that TypeScript does not resolve them; a missing package is reported at the first PDF. */
 const api = "pdfjs-dist/legacy/build/pdf.min.mjs";
 const worker = "pdfjs-dist/legacy/build/pdf.worker.min.mjs";
 
-/** Changes global objects: call it once, in a process used for nothing else. */
+/** Loads pdfjs. Changes global objects: call it once, in a process used for nothing else. */
 export async function loadPdfjs(): Promise<Pdfjs> {
-  // Removing `getBuiltinModule` keeps pdfjs from loading a canvas and files named in a PDF.
+  // Without `getBuiltinModule`, pdfjs loads neither a canvas nor files named in a PDF.
   Object.assign(process, { getBuiltinModule: () => undefined });
   // pdfjs takes the worker from this global and starts no thread.
   Object.assign(globalThis, { pdfjsWorker: await import(worker) });

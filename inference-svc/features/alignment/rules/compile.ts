@@ -1,6 +1,6 @@
 /**
- * Rules evaluated without a model: exact, immediate and free. A rule counts only if its whole text matches one of the forms; a rule with any other words
- * goes to the judge.
+ * Compiles rules that can be evaluated without a model: exact, immediate and free. A rule counts only if its whole text
+ * matches one of the forms; a rule with any other words goes to the judge.
  */
 import { lengthTemplates } from "./lengths.ts";
 import { linkTemplates } from "./links.ts";
@@ -21,7 +21,7 @@ const templates: readonly Template[] = [
 
 const condition = /^if the content is not null, /i;
 
-/** @param tools names of the request's tools; returns undefined when the rule matches no form */
+/** @param tools names of the request's tools @returns undefined when the rule matches no form */
 export function compileRule(rule: string, tools: Context["tools"]): LocalRule | undefined {
   const text = rule.normalize("NFKC").trim().replaceAll(/\s+/g, " ").replace(/\.$/, "");
   const bare = text.replace(condition, "");
@@ -38,7 +38,7 @@ function first(text: string, context: Context): LocalRule | undefined {
   return undefined;
 }
 
-/** A rule about content holds when the message has none. */
+/** Makes a rule about content hold for messages without content. */
 const onContent = ({ isTotal, isBroken, isBrokenForGood }: LocalRule): LocalRule => ({
   isTotal,
   isBroken: (message) => (message.content === null ? false : isBroken(message)),

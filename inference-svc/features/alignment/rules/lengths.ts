@@ -1,4 +1,4 @@
-/** Rules about the length of a message. */
+/** Alignment rules about the length of a message. */
 import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import type { Message } from "../message.ts";
 import {
@@ -20,7 +20,7 @@ const holdsLetter = /[\p{L}\p{N}]/u;
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
-/** A word contains a letter or digit and ends at a space or dash; scripts without spaces are divided by dictionaries. */
+/** Counts words. A word contains a letter or digit and ends at a space or dash; scripts without spaces are divided by dictionaries. */
 function wordsOf(text: string): number {
   let words = 0;
   for (const run of text.split(/[\s\u2013\u2014]+/)) {
@@ -30,7 +30,7 @@ function wordsOf(text: string): number {
   return words;
 }
 
-/** Sentences by the Unicode rules for text boundaries, characters by code points, questions by their marks. */
+/** Counters by unit: sentences by the Unicode rules for text boundaries, characters by code points, questions by their marks. */
 const counts: Readonly<Record<string, (text: string) => number>> = {
   word: wordsOf,
   character: codePointLength,
@@ -46,10 +46,10 @@ function lengthOf<Entry>(entries: Iterable<Entry>, counted: (entry: Entry) => bo
   return length;
 }
 
-/** Cached per message, since several rules may use the same count. */
+/** Counts by message and unit, since several rules may use the same count. */
 const found = new WeakMap<Message, Map<string, number>>();
 
-/** Undefined for an unknown unit. */
+/** @returns undefined for an unknown unit */
 function measureOf(unit: string): ((message: Message) => number) | undefined {
   const counted = counts[unit.toLowerCase()];
   return (
@@ -63,7 +63,7 @@ function measureOf(unit: string): ((message: Message) => number) | undefined {
   );
 }
 
-/** Whether more text can only increase the count. Two sentences can become one, and so can two words split by a dictionary. */
+/** Whether more text can only increase the count. For sentences it can decrease: two can become one, as can two words split by a dictionary. */
 const grows = (unit: string, { content }: Message): boolean =>
   unit !== "sentence" && (unit !== "word" || !unspaced.test(content ?? ""));
 
@@ -115,7 +115,7 @@ export const lengthTemplates: readonly Template[] = [
   {
     form: new RegExp(`${neverPhrase} (?:use|write|say|ask|exceed) (?:more than )?${countPattern} ${unit}`),
     read: ([limit, what = ""]) => {
-      // "Never ask a question" allows zero.
+      // "Never ask a question" has the number "a", but allows none.
       const most = /^an?$/i.test(limit ?? "") ? 0 : parseCountPhrase(limit);
       return atMost(what, (found) => found > most);
     },

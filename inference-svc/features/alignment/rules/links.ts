@@ -1,10 +1,10 @@
-/** Rules about links. */
+/** Alignment rules about links. */
 import { type Template, lastingRule, mustPhrase, neverPhrase, replyPhrase, visibleTextOf } from "./rule.ts";
 
-/** A URL with a scheme, or a host with `www.` or a path. */
+/** Matches a URL with a scheme, or a host with `www.` or a path. */
 const address =
   /\b[a-z][a-z0-9+.-]{0,20}:\/\/[^\s<>"'`\])}]+|\bwww\.[^\s<>"'`\])}]+|(?<![\w@.-])(?:[a-z0-9-]+\.)+[a-z]{2,}\/[^\s<>"'`\])}]*/gi;
-/** A Markdown or HTML link to any target. */
+/** Matches a Markdown or HTML link to any target. */
 const link = /\]\([^)\s]|<a\s/i;
 
 const hostOf = (url: string): string | undefined => {
@@ -43,7 +43,7 @@ export const linkTemplates: readonly Template[] = [
       return {
         isTotal: true,
         isBroken: (message) => (visibleTextOf(message).match(address) ?? []).some(isOther),
-        // An address at the end of the text may continue.
+        // An address at the end of the text may continue, so it does not count yet.
         isBrokenForGood: ({ content }) =>
           content !== null &&
           [...content.matchAll(address)].some(

@@ -1,10 +1,10 @@
-/** A rule evaluated exactly, without a model. */
+/** An alignment rule evaluated exactly, without a model. */
 import type { Message } from "../message.ts";
 
 export interface LocalRule {
-  /** Whether the rule needs no judge, except for malformed messages. */
+  /** Whether the rule decides every well-formed message without a judge. */
   readonly isTotal: boolean;
-  /** Undefined when only the judge can decide. */
+  /** Whether the message breaks the rule; undefined when only the judge can decide. */
   readonly isBroken: (message: Message) => boolean | undefined;
   /**
    * Whether a message with this beginning breaks the rule whatever follows. Its text may end within a word; unfinished calls have no arguments yet. Absent
@@ -15,9 +15,9 @@ export interface LocalRule {
 
 /** A form of rule, recognized by its wording. */
 export interface Template {
-  /** Matches the whole rule in any case, without its closing mark. */
+  /** Matches the text of a whole rule, in any case and without its final punctuation. */
   readonly form: RegExp;
-  /** Undefined when the rule only resembles this form. */
+  /** Makes the rule. @returns undefined when the text only resembles this form */
   readonly read: (parts: readonly (string | undefined)[], context: Context) => LocalRule | undefined;
 }
 
@@ -28,17 +28,17 @@ export interface Context {
 
 export const totalRule = (isBroken: LocalRule["isBroken"]): LocalRule => ({ isTotal: true, isBroken });
 
-/** A rule that stays broken whatever is added. */
+/** A rule that stays broken whatever text is added. */
 export const lastingRule = (isBroken: (message: Message) => boolean): LocalRule => ({
   isTotal: true,
   isBroken,
   isBrokenForGood: isBroken,
 });
 
-/** A rule that decides only some messages: the others need a judge. */
+/** A rule that decides only some messages; the others need a judge. */
 export const partialRule = (isBroken: LocalRule["isBroken"]): LocalRule => ({ isTotal: false, isBroken });
 
-/** All text for the reader, including refusals and audio transcripts. */
+/** All text that the reader sees, including refusals and audio transcripts. */
 export const visibleTextOf = ({ content, refusal, audio }: Message): string =>
   [content, refusal, audio?.transcript].filter((text) => typeof text === "string").join("\n");
 
@@ -64,7 +64,7 @@ const words = [
   "twelve",
 ];
 
-/** A whole number in digits, or a small number in words. */
+/** Pattern for a whole number in digits, or a small number in words. */
 export const countPattern = `(\\d{1,6}|${["a", "an", ...words].join("|")})`;
 
 export function parseCountPhrase(word = ""): number {
@@ -73,7 +73,7 @@ export function parseCountPhrase(word = ""): number {
   return lower === "a" || lower === "an" ? 1 : words.indexOf(lower);
 }
 
-/** A text in quotation marks of any kind; only the matching group is set. */
+/** Pattern for a text in quotation marks of any kind; only the matching group is set. */
 export const quotedPattern = `(?:"([^"]+)"|\u201c([^\u201d]+)\u201d|'([^']+)'|\u2018([^\u2019]+)\u2019|\`([^\`]+)\`)`;
 
 export const firstMatchOf = (parts: readonly (string | undefined)[]): string =>

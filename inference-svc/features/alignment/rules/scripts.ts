@@ -1,4 +1,4 @@
-/** Rules about languages and scripts. A language is decided only if its script decides it. */
+/** Alignment rules about languages and scripts. A language is decided only if its script decides it. */
 import {
   type Template,
   lastingRule,
@@ -21,7 +21,7 @@ const scripts: Readonly<Record<string, RegExp>> = {
   devanagari: /\p{Script=Devanagari}/u,
 };
 
-/** Letters of each language. */
+/** Matches the letters of each language. */
 const languages: Readonly<Record<string, RegExp>> = {
   russian: /\p{Script=Cyrillic}/u,
   ukrainian: /\p{Script=Cyrillic}/u,

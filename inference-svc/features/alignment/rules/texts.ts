@@ -1,4 +1,4 @@
-/** Rules about certain words, and about the format of a text. */
+/** Alignment rules about certain words, and about the format of a text. */
 import { normalizeCharacters } from "../../../content/signs/signs.ts";
 import type { EvaluatedCall, Message } from "../message.ts";
 import {
@@ -14,26 +14,26 @@ import {
   totalRule,
 } from "./rule.ts";
 
-/** Normalizes case and invisible characters. */
+/** The text in lower case and without invisible characters. */
 const plain = (text: string): string => normalizeCharacters(text).toLowerCase();
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 
 interface Finder {
   readonly isIn: (text: string) => boolean;
-  /** Whether the words are in every text with this beginning. */
+  /** Whether the words are in a text that begins with `begun`, whatever follows. */
   readonly isInForGood: (begun: string) => boolean;
 }
 
-/** Matches the words where no letter or digit adjoins them. Undefined when there are none. */
+/** Finds the words of a phrase where no letter or digit adjoins them. @returns undefined for a phrase without words */
 function finder(phrase: string): Finder | undefined {
   const words = plain(phrase).trim().split(/\s+/).map(escaped).join("\\s+");
   if (words === "") return undefined;
   const adjoining = String.raw`[\p{L}\p{N}_]`;
   const found = new RegExp(`(?<!${adjoining})${words}(?!${adjoining})`, "u");
-  // A further character shows that the last word has ended; a combining mark could still change that word.
+  // One more character shows that the last word has ended; a combining mark could still change the word.
   const ended = new RegExp(String.raw`(?<!${adjoining})${words}(?!${adjoining}|\p{M})[^]`, "u");
-  // The lower case of a sigma depends on the next letter.
+  // A sigma has another lower case at the end of a word, so it may still change.
   const isStable = !/[\u03c3\u03c2]/.test(words);
   return {
     isIn: (text) => found.test(plain(text)),
@@ -44,7 +44,7 @@ function finder(phrase: string): Finder | undefined {
 const phrase = `(?:the )?(?:exact )?(?:words?|phrases?|terms?|names?|texts?|strings?|sentence)? ?${quotedPattern}`;
 const contain = "(?:mention|mentions|contain|contains|say|says|include|includes|use|uses|write|writes)";
 
-/** Rule "never says X": checks the text and the arguments of tool calls. */
+/** The rule "never says X": checks the text and the arguments of tool calls. */
 function saysNever({ isIn, isInForGood }: Finder): LocalRule {
   const isMentioned = ({ tool_calls: calls = [] }: Message) => calls.some((call) => textsOf(call).some(isIn));
   return {
@@ -54,7 +54,7 @@ function saysNever({ isIn, isInForGood }: Finder): LocalRule {
   };
 }
 
-/** Every string in a tool's arguments, without JSON escapes. */
+/** Every string in the arguments of a tool call, without JSON escapes. */
 function textsOf({ arguments: json }: EvaluatedCall): readonly string[] {
   const texts: string[] = [];
   try {
@@ -91,7 +91,10 @@ function startingWith(phrase: string): LocalRule | undefined {
   };
 }
 
-/** The part whose normal form no later character can change: an ASCII character never combines with the character before it. */
+/**
+ * The beginning of a text whose normal form no later character can change. It ends before the last ASCII character,
+ * which never combines with the one before it.
+ */
 const settledPart = (text: string): string => /^[^]*(?=[\n -~])/.exec(text)?.[0] ?? "";
 
 const fence = /^ {0,3}(?:`{3,}|~{3,})/m;

@@ -1,14 +1,15 @@
-/** Rules about tool calls and their arguments. */
+/** Alignment rules about tool calls and their arguments. */
 import type { Message, EvaluatedCall } from "../message.ts";
 import { type Template, countPattern, parseCountPhrase, lastingRule, neverPhrase } from "./rule.ts";
 
 const callVerb = "(?:call|invoke|use|run)";
-/** Verb, name, and the surrounding words that mark the name as a tool. */
+/** Pattern for a verb, a tool's name, and the words around the name that mark it as a tool. */
 const tool = "(call |invoke |use |run )(?:the )?(tool |function )?[\"'`]?([\\w.-]+?)[\"'`]?(\\(\\))?( tool| function)?";
 
 /**
- * Undefined when the name may mean something else. A tool's name is in the request's tools, is marked as a tool, or is an identifier such as send_mail.
- * "Never call strangers" names no tool, nor does "never use snake_case".
+ * The tool that a rule names: a name in the request's tools, a name marked as a tool, or an identifier such as
+ * send_mail. "Never call strangers" names no tool, nor does "never use snake_case".
+ * @returns undefined when the name may mean something else
  */
 function toolIn([verb, before, name = "", brackets, after]: Parts, tools: ReadonlySet<string>): string | undefined {
   const isCalledOne = [before, brackets, after].some((part) => part !== undefined);
@@ -37,7 +38,7 @@ const comparing =
   "(above|over|greater than|more than|larger than|higher than|exceeding|below|under|less than|smaller than|lower than|" +
   "equal to|of exactly|of at least|at least|of at most|at most|up to|of|>=|<=|==|=|>|<)";
 
-/** Every value under this name, at any depth; undefined for invalid JSON. */
+/** Every value with this name in the arguments, at any depth. @returns undefined for invalid JSON */
 function valuesOf(json: string, name: string): readonly unknown[] | undefined {
   const values: unknown[] = [];
   try {
@@ -51,13 +52,13 @@ function valuesOf(json: string, name: string): readonly unknown[] | undefined {
   }
 }
 
-/** A number, also as a numeric string. */
+/** A number, or the number in a numeric string. */
 function numberOf(value: unknown): number | undefined {
   if (typeof value === "number") return value;
   return typeof value === "string" && /^\s*-?\d+(?:\.\d+)?\s*$/.test(value) ? Number(value) : undefined;
 }
 
-/** Undefined when the argument is not a number. */
+/** Whether a call passes the argument so that the condition holds. @returns undefined when the argument is not a number */
 function isCalledWith(
   calls: readonly EvaluatedCall[],
   argument: string,

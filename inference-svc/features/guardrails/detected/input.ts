@@ -1,6 +1,6 @@
 /**
- * Scans requests with external detector services, after the patterns have redacted theirs. Every text is sent to its
- * detectors first; their findings are then handled like matches of a pattern.
+ * Scans requests with external detector services, after rules with patterns have redacted their matches. Every text is
+ * sent to its detectors first; their findings are then handled like matches of a pattern.
  */
 import { filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { Finder, Found } from "@sluice/proto/lib/pattern/finder.js";
@@ -37,7 +37,7 @@ export const detectedInput = (detectors: DetectorMap, pluginTexts: readonly Plug
     return rules.length === 0 ? request : guarded(new RequestTexts(request, pluginTexts), scope, rules);
   });
 
-/** Lists the rules, without applying them, in the receipt of a dry run, which calls no detector. */
+/** Layer for a dry run: lists the rules in the receipt without calling a detector. */
 export const dryDetectedInput = (detectors: DryDetectorMap): Layer =>
   requestLayer((request, scope) => {
     const { rules, missing } = buildDetectedRules(scope.caller, "input", detectors);
@@ -53,7 +53,7 @@ function refuseMissing(missing: DetectedRules["missing"], { trace }: Scope): voi
   if (closed) throw guardrailUnavailable(new Error(closed.outage));
 }
 
-/** @throws Fault GUARDRAIL_BLOCKED; UNAVAILABLE when a rule fails closed and its detector gave no answer */
+/** Scans and redacts the request. @throws Fault GUARDRAIL_BLOCKED; UNAVAILABLE when a rule fails closed and its detector gave no answer */
 async function guarded(texts: RequestTexts, scope: Scope, rules: readonly DetectedRule[]): Promise<TurnRequest> {
   const { stages } = scope.trace;
   const answers = await callDetectors(texts, rules, scope);
@@ -107,7 +107,7 @@ async function callDetector(detector: Detector, texts: ReadonlySet<string>, scop
 
 const nothing: Found = { spans: [], decided: 0 };
 
-/** A finder for complete texts: it buffers everything and decides at the end. */
+/** A finder that buffers all of a text and searches it at the end. */
 const buildWholeTextFinder = (look: (text: string) => Found): Finder => ({
   open() {
     let text = "";
@@ -121,14 +121,14 @@ const buildWholeTextFinder = (look: (text: string) => Found): Finder => ({
   },
 });
 
-/** A finder without matches: it collects the texts to send to the detector. */
+/** A finder that matches nothing and collects the texts to send to the detector. */
 const buildCollector = (texts: Set<string>): Finder =>
   buildWholeTextFinder((text) => {
     texts.add(text);
     return nothing;
   });
 
-/** A finder with the detector's answers for texts already sent. */
+/** A finder that matches what the detector found in the texts already sent. */
 const buildLookup = (found: ReadonlyMap<string, readonly Detection[]>, rule: DetectedRule): Finder =>
   buildWholeTextFinder((text) => ({ spans: selectSpans(found.get(text) ?? [], rule), decided: text.length }));
 

@@ -1,6 +1,6 @@
 /**
- * Scans answers with external detector services, after the patterns have redacted theirs. Callers without such rules
- * skip this layer's work.
+ * Scans answers with external detector services, after rules with patterns have redacted their matches. Nothing is
+ * scanned for callers without such rules.
  */
 import type { Scope } from "../../../turn/scope.ts";
 import type { Layer } from "../../../turn/turn.ts";
@@ -27,7 +27,7 @@ export const detectorOutputLayer = (detectors: DetectorMap): Layer =>
     })),
   );
 
-/** Refuses a missing detector as a turn would; a dry run has no answer to scan. */
+/** Layer for a dry run: refuses a missing detector as a turn would, and scans nothing, since there is no answer. */
 export const dryDetectorOutputLayer = (detectors: DryDetectorMap): Layer =>
   outputGuardLayer("items", (scope, report) => {
     configuredRules(scope, report, detectors);

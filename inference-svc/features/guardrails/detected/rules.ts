@@ -13,7 +13,7 @@ import {
 } from "../../../turn/applied-guardrails.ts";
 import type { FilterRule } from "../filter-rules.ts";
 
-/** The configured detectors by their id. */
+/** The configured detectors, by id. */
 export type DetectorMap = ReadonlyMap<string, Detector>;
 
 /** The detector's properties for a dry run, which makes no calls. */
@@ -25,13 +25,13 @@ export interface DetectedRule<Of extends DetectorProfile = Detector> extends Omi
   readonly outage: string;
   readonly detector: Of;
   readonly category: string;
-  /** Minimum score of a finding. */
+  /** Minimum score of a finding that counts. */
   readonly threshold: number;
 }
 
 export interface DetectedRules<Of extends DetectorProfile = Detector> {
   readonly rules: readonly DetectedRule<Of>[];
-  /** Rules with a detector or category missing from the configuration file. */
+  /** Rules whose detector or category is missing from the configuration file. */
   readonly missing: readonly Omit<FilterRule, "finder">[];
 }
 
@@ -78,7 +78,7 @@ function buildRule(
   } as const;
 }
 
-/** The detector's marks of the rule's category at or above its threshold, in order; overlapping marks are merged. */
+/** The findings of the rule's category with at least its threshold, in order of place; overlapping findings are merged. */
 export function selectSpans(marks: readonly Detection[], { category, threshold }: DetectedRule): readonly TextSpan[] {
   const spans: { start: number; end: number }[] = [];
   const counted = marks.filter((mark) => mark.category === category && mark.score >= threshold);

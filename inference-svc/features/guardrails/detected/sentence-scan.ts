@@ -1,6 +1,7 @@
 /**
- * Scans streamed text with a detector service. Text is held until a sentence ends or `maxFresh` units have come, then sent together with the context before
- * it. A finding at the end may still grow, such as a name, and stays held until more text is known.
+ * Scans streamed text with a detector service. Text is held until a sentence ends or `maxFresh` units have come, then
+ * sent to the service together with the context before it. A finding at the end of the text, such as a name, may still
+ * grow, and is held until more text is known.
  */
 import type { Found, TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { Scope } from "../../../turn/scope.ts";
@@ -9,23 +10,23 @@ import { type DetectedRule, selectSpans } from "./rules.ts";
 
 /** Length in UTF-16 units at which text is sent although no sentence has ended. */
 const maxFresh = 400;
-/** UTF-16 units at the end of a cut sentence, sent again with the next sentence: a name may be cut there. */
+/** UTF-16 units at the end of an unfinished sentence that are sent again with the next text: a name may be cut there. */
 const tailUnits = 64;
 /** UTF-16 units of already delivered text sent along as context. */
 const contextUnits = 200;
-/** Limit in UTF-16 units for a finding that still grows; beyond it, its current end is taken. */
+/** Maximum UTF-16 units of a finding that may still grow; beyond it, the finding ends where it ends now. */
 const maxUnsettled = 2_000;
 
-/** A period after an initial or a short title does not end a sentence: `J. Doe`, `Dr. Doe`. */
+/** Matches the end of a sentence. A period after an initial or a short title is none: `J. Doe`, `Dr. Doe`. */
 const sentenceEnd = /(?:(?<=[\p{Ll}\p{Lo}\p{N}]{2})\.|[!?\u2026\u3002\uff01\uff1f])["')\]\u201d\u2019]?\s|\n/gu;
 
 export class SentenceScan implements ServiceScan {
   readonly #rule: DetectedRule;
   readonly #scope: Scope;
-  /** Decided text, sent as context with the next call. */
+  /** Text already scanned and released, sent as context with the next call. */
   #context = "";
   #held = "";
-  /** How many of the held characters the detector has already seen. */
+  /** How many of the held UTF-16 units the detector has already seen. */
   #scannedUntil = 0;
   #decided = 0;
 
@@ -68,7 +69,8 @@ export class SentenceScan implements ServiceScan {
     const base = this.#decided;
     const taken = spans.filter(({ start }) => start < until);
     const found = taken.map((span) => ({ start: base + span.start, end: base + Math.min(span.end, until) }));
-    // Text with a finding would taint a classifier's verdict on the text after it.
+    // A classifier's verdict on later text would be tainted by text that contains a finding, so that text is no
+    // context.
     const colors = !this.#rule.detector.returnsSpans && found.length > 0;
     this.#context = colors ? "" : (this.#context + this.#held.slice(0, until)).slice(-contextUnits);
     this.#held = this.#held.slice(until);
@@ -77,7 +79,7 @@ export class SentenceScan implements ServiceScan {
     return { spans: found, decided: this.#decided };
   }
 
-  /** Offset in the text; findings before it can grow no further. */
+  /** Offset in the held text before which findings can no longer grow. */
   #settledUntil(spans: readonly TextSpan[], end: number): number {
     if (this.#held.length > maxUnsettled) return end;
     const last = this.#held.slice(0, end).trimEnd().length;
@@ -85,7 +87,7 @@ export class SentenceScan implements ServiceScan {
   }
 }
 
-/** The end of the last complete sentence, unless the detector has already seen it. */
+/** End of the last complete sentence. @returns undefined if the detector has already seen it */
 function findSentenceEnd(text: string, scannedUntil: number): number | undefined {
   let end: number | undefined;
   for (const found of text.matchAll(sentenceEnd)) end = found.index + found[0].length;

@@ -1,11 +1,11 @@
-/** A scan by a service: pushed text stays undecided until the service has answered for it. */
+/** A scan whose verdict comes from a service: pushed text stays undecided until the service has answered for it. */
 import type { Found, Scan } from "@sluice/proto/lib/pattern/finder.js";
 
 export interface ServiceScan extends Scan {
   /**
    * Calls the service once enough text has been pushed.
-   * @param over the text is complete: this call decides all of it, and must come before `end`
-   * @throws NoAnswer; Fault when the turn is over
+   * @param over whether the text is complete: this call then decides all of it, and must come before `end`
+   * @throws DetectorUnavailable; Fault when the turn is over
    */
   scanByService(over: boolean): Promise<Found>;
 }

@@ -1,34 +1,35 @@
 /**
- * The scanner that all built-in detectors share. It walks a text once and calls the detector at each possible start of a match. A detector that reads past
- * the received text is called again when more has come: the verdict depends only on the text, and only undecided text is held.
+ * The scanner that all built-in detectors share. It walks a text once and calls the detector at each possible start of
+ * a match. A detector that reads past the received text is called again when more has come, so its result depends only
+ * on the text, and not on how it arrives. Only undecided text is held.
  */
 import type { Found, Finder, Scan, TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { UnitSet } from "./unit-sets.ts";
 import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
-/** Result of reading outside of the text, or outside of the detector's reach. */
+/** Value read outside of the text, or farther than the detector may read. */
 export const noUnit = -1;
 
 export interface CandidateShape {
-  /** Units in front of a candidate that the detector may read. */
+  /** Maximum UTF-16 units in front of a candidate that the detector may read. */
   readonly behind: number;
-  /** Units from a candidate's start that the detector may read; longer text seems to end there. */
+  /** Maximum UTF-16 units from a candidate's start that the detector may read; for the detector, longer text ends there. */
   readonly ahead: number;
-  /** Possible first units of a candidate. */
+  /** UTF-16 units with which a match may start. */
   readonly first: UnitSet;
-  /** Units that a candidate never directly follows. */
+  /** UTF-16 units directly after which no match starts. */
   readonly notAfter: UnitSet;
-  /** End of the match at this place, or undefined. The answer must depend only on the text read. */
+  /** The end of a match that starts here. The result must depend only on the text read. @returns undefined when there is none */
   readonly match: (text: CandidateWindow, start: number) => number | undefined;
 }
 
-/** A detector's view of the text around one candidate. Places are relative to the scanner's buffer. */
+/** A detector's view of the text around one candidate. Places are offsets in the scanner's buffer. */
 export class CandidateWindow {
   #text = "";
   #over = false;
   #floor = 0;
   #ceiling = 0;
-  /** The detector has read past the received text: its answer is not final. */
+  /** Whether the detector has read past the received text: its result is then not final. */
   needsMore = false;
 
   show(text: string, over: boolean): void {
@@ -42,7 +43,7 @@ export class CandidateWindow {
     this.needsMore = false;
   }
 
-  /** The unit at a place, or `noUnit`. */
+  /** The UTF-16 unit at a place, or `noUnit`. */
   at(place: number): number {
     if (place < this.#floor || place >= this.#ceiling) return noUnit;
     if (place < this.#text.length) return unitAt(this.#text, place);
@@ -50,26 +51,26 @@ export class CandidateWindow {
     return noUnit;
   }
 
-  /** End of the run of member units from this place. */
+  /** End of the run of units from this place that are all in the set. */
   run(start: number, members: UnitSet, max = Number.POSITIVE_INFINITY): number {
     let end = start;
     while (end - start < max && members[this.at(end)] === 1) end++;
     return end;
   }
 
-  /** Whether the words stand here. It reads no further than the first difference. */
+  /** Whether the text continues with these words here. Reads no further than the first difference. */
   startsWith(start: number, words: string): boolean {
     const { length } = words;
     for (let i = 0; i < length; i++) if (this.at(start + i) !== unitAt(words, i)) return false;
     return true;
   }
 
-  /** A part of the text already read by the detector. */
+  /** A part of the text that the detector has already read. */
   slice(start: number, end: number): string {
     return this.#text.slice(start, end);
   }
 
-  /** The last units before a place, as many as exist and may be read. */
+  /** The units in front of a place: at most `max`, as far as they exist and may be read. */
   before(place: number, max: number): string {
     return this.#text.slice(Math.max(this.#floor, place - max), place);
   }
@@ -78,11 +79,11 @@ export class CandidateWindow {
 class CandidateScan implements Scan {
   readonly #shape: CandidateShape;
   readonly #window = new CandidateWindow();
-  /** Received text still visible to the detector. */
+  /** Received text that the detector may still read. */
   #text = "";
   /** Place of the buffer's first unit in the whole text. */
   #origin = 0;
-  /** Place in the buffer of the next possible candidate. */
+  /** Place in the buffer of the next possible match. */
   #next = 0;
 
   constructor(shape: CandidateShape) {
@@ -145,7 +146,7 @@ class CandidateScan implements Scan {
   }
 }
 
-/** Units per push: on its worst text, the slowest detector takes 0.5 microseconds per unit. */
+/** UTF-16 units per push. On its worst text, the slowest detector takes 0.5 microseconds per unit. */
 const pieceLength = 16_384;
 
 export const buildFinder = (shape: CandidateShape): Finder => ({ open: () => new CandidateScan(shape), pieceLength });

@@ -1,4 +1,7 @@
-/** Detects payment card numbers by issuer, length and check digit (ISO/IEC 7812), unless the label in front names something else. */
+/**
+ * Detects payment card numbers by issuer, length and check digit (ISO/IEC 7812), unless the label in front says that
+ * the number is something else.
+ */
 import { type CandidateWindow, buildFinder, noUnit } from "./candidates.ts";
 import type { BuiltinDetector } from "./detector.ts";
 import { labelBefore, labelReach, thingLabel } from "./label.ts";
@@ -6,7 +9,7 @@ import { digits, unitSet, wordUnits } from "./unit-sets.ts";
 
 const maxDigits = 19;
 
-/** Issuers by range of first digits, with the number lengths they issue. */
+/** Ranges of first digits, each with the lengths of the numbers that its issuer gives out. */
 const issuers: readonly (readonly [from: number, to: number, lengths: readonly number[]])[] = [
   [4, 4, [13, 16, 19]], // Visa
   [51, 55, [16]], // Mastercard
@@ -32,14 +35,14 @@ const issuers: readonly (readonly [from: number, to: number, lengths: readonly n
   [506, 507, [16, 18, 19]], // Verve
 ];
 
-/** Lengths shared with EAN codes and post ids: such a number needs a card label in front. */
+/** Lengths that EAN codes and ids of parcels also have: a number of such a length needs a card label in front. */
 const ambiguousLengths: ReadonlySet<number> = new Set([13, 19]);
 
 const cardLabel =
   /(?:^|[^a-z])(?:cards?|pan|visa|master ?card|maestro|amex|american express|discover|diners|jcb|unionpay|karten?(?:nummer)?|kreditkarte|carte|tarjeta|cc)(?:[^a-z]|$)/;
 const separators = unitSet(" -\u00a0\u2009\u202f\u2011\u2013");
 
-/** Group sizes of written card numbers, always with the same separator: fours, or 4-6-5 and 4-6-4 for shorter cards. */
+/** Matches the sizes of digit groups in card numbers: fours, or 4-6-5 and 4-6-4 for shorter cards. The separators are always equal. */
 const groupings = /^(?:4,4,4,[1-4](?:,[1-3])?|4,6,[45])$/;
 
 interface Candidate {
@@ -47,7 +50,7 @@ interface Candidate {
   readonly end: number;
 }
 
-/** Possible card numbers at this place, the longest last: groups after a card number may be its date or code. */
+/** Possible card numbers at this place, the longest last. There are several because groups after a card number may be its date or code. */
 function numbersAt(text: CandidateWindow, start: number): readonly Candidate[] {
   const first = text.run(start, digits, maxDigits + 1);
   if (first - start !== 4) return [{ number: text.slice(start, first), end: first }];

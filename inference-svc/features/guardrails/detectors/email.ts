@@ -1,4 +1,4 @@
-/** Detects e-mail addresses (lengths of RFC 5321), but not handles, logins in URLs, package versions and file names. */
+/** Detects e-mail addresses (lengths by RFC 5321), but not user handles, logins in URLs, package versions and file names. */
 import { type CandidateWindow, buildFinder } from "./candidates.ts";
 import type { BuiltinDetector } from "./detector.ts";
 import { extendSet, wordUnits } from "./unit-sets.ts";
@@ -9,14 +9,14 @@ const maxDomain = 255;
 const localUnits = extendSet(wordUnits, ".%+-'&");
 const domainUnits = extendSet(wordUnits, ".-");
 
-/** At least two labels, the last of letters: a login has no dot, and a package version ends in digits. */
+/** Matches a domain of at least two labels, the last of letters: the host of a login often has no dot, and a package version ends in digits. */
 const domain = /^(?:[\p{L}\d](?:[\p{L}\d-]{0,61}[\p{L}\d])?\.)+(?:xn--[a-z\d-]{2,59}|\p{L}{2,24})(?![\p{L}\d])/iu;
 
-/** Endings of file and systemd unit names, such as `icon@2x.png`. */
+/** Matches endings of file names and systemd units, such as `icon@2x.png`. */
 const notDomain =
   /\.(?:png|jpe?g|gif|svg|webp|ico|css|s[ac]ss|jsx?|tsx|json|ya?ml|html?|txt|pdf|exe|dll|tar|gz|service|socket|timer|target|mount|scope|slice|lock)$/i;
 
-/** The text between a URL's scheme and its login or password. */
+/** Matches the text between a URL's scheme and its login or password. */
 const userInfo = /:\/\/[^\s/@]*$/;
 const reach = 80;
 
@@ -32,7 +32,7 @@ function match(text: CandidateWindow, start: number): number | undefined {
   return isLogin(text, start, at, end) ? undefined : end;
 }
 
-/** Whether the match is a login, as in `git@github.com:org/repository` and `https://name:word@host`. */
+/** Whether the match is the login of an address, as in `git@github.com:org/repository` and `https://name:word@host`. */
 function isLogin(text: CandidateWindow, start: number, at: number, end: number): boolean {
   if (text.at(end) === 0x40) return true;
   if (text.at(end) === 0x3a && text.slice(start, at) === "git") return true;

@@ -1,4 +1,4 @@
-/** Common given names of many languages, without names also common as places, months or words: Paris, April, Mark. */
+/** Common given names of many languages. Names that are also common places, months or words, such as Paris, April and Mark, are left out. */
 export const givenNames: ReadonlySet<string> = new Set(
   (
     "Aaron Abdel Abdul Abdullah Abena Abigail Abraham Ada Adaeze Adam Adele Adrian Adriana Adriano Agata Agnes Agnieszka Ahmed Aiko Ainhoa Aisha Akira Alan " +

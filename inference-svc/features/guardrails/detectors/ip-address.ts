@@ -1,4 +1,4 @@
-/** Detects IPv4 and IPv6 addresses, but not versions, numbered sections, times and hardware addresses. */
+/** Detects IPv4 and IPv6 addresses, but not software versions, numbered sections, times and hardware addresses. */
 import { isIPv4, isIPv6 } from "node:net";
 import { type CandidateWindow, buildFinder } from "./candidates.ts";
 import type { BuiltinDetector } from "./detector.ts";
@@ -12,7 +12,7 @@ const ipv4Units = unitSet("0-9", ".");
 const ipv6Units = unitSet("0-9", "a-f", "A-F", ":.");
 const zone = unitSet("0-9", "a-z", "A-Z", "._-");
 
-/** Length of ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255, without a zone. */
+/** Maximum length of an address: that of ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255, without a zone. */
 const maxAddress = 45;
 const maxZone = 16;
 
@@ -58,7 +58,7 @@ function ipv4At(text: CandidateWindow, start: number): number | undefined {
   return isVersion(text, start, address) ? undefined : end;
 }
 
-/** Whether the digits are a version: products write theirs after a slash, as in `Chrome/120.0.0.0`. */
+/** Whether the digits are a software version, which products write after a slash, as in `Chrome/120.0.0.0`. */
 function isVersion(text: CandidateWindow, start: number, address: string): boolean {
   const label = labelBefore(text, start);
   if (versionLabel.test(label)) return !/(?:^|[^a-z])(?:ip|address|host|server)s?[\s:]*$/.test(label);
@@ -70,7 +70,7 @@ function ipv6At(text: CandidateWindow, start: number): number | undefined {
   let end = text.run(start, ipv6Units, maxAddress + 1);
   if (end === start) return undefined;
   if (text.at(end - 1) === dot) end--;
-  // A single colon at the end belongs to the sentence; two belong to the address.
+  // A single colon at the end is punctuation; two belong to the address.
   if (text.at(end - 1) === colon && text.at(end - 2) !== colon) end--;
   const address = text.slice(start, end);
   if (!isIPv6(address) || !isPlausible(address)) return undefined;
@@ -78,7 +78,7 @@ function ipv6At(text: CandidateWindow, start: number): number | undefined {
   return wordUnits[text.at(end)] === 1 ? undefined : end;
 }
 
-/** Whether the colon in front continues a rejected address: a part of that must not match. */
+/** Whether the colon in front continues an address that was rejected: its rest must not match. */
 function followsGroup(text: CandidateWindow, start: number): boolean {
   let place = start - 2;
   while (start - place < 7 && hex[text.at(place)] === 1) place--;
@@ -94,7 +94,7 @@ function isPlausible(address: string): boolean {
 
 function match(text: CandidateWindow, start: number): number | undefined {
   if (digits[text.at(start)] === 1) {
-    // The unit after the digits distinguishes IPv4 from IPv6.
+    // The unit after the first digits tells IPv4 from IPv6.
     const after = text.at(text.run(start, digits, 4));
     if (after === dot) return ipv4At(text, start);
   }

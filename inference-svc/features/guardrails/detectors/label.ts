@@ -1,23 +1,23 @@
 /** Reads the label in front of a number, to distinguish `order no. 4111...` from `card: 4111...`. */
 import type { CandidateWindow } from "./candidates.ts";
 
-/** How many units in front of a candidate are searched for its label. */
+/** UTF-16 units in front of a candidate that are searched for its label. */
 export const labelReach = 48;
 
-/** The rest of the line in front of a place, in lower case. */
+/** The part of the line in front of a place, in lower case. */
 export function labelBefore(text: CandidateWindow, place: number): string {
   const before = text.before(place, labelReach);
   return before.slice(before.lastIndexOf("\n") + 1).toLowerCase();
 }
 
-/** The text between a label and its number, as in `order no. #` and `tracking number is: "`. */
+/** Pattern for the text between a label and its number, as in `order no. #` and `tracking number is: "`. */
 const link = String.raw`(?:[\s_-]*(?:numbers?|no\.?|num|nr\.?|ids?|codes?|refs?|is|was|are|№))*[\s"'#:=.(-]*$`;
 
-/** A pattern for labels ending with one of these words, with any link between word and number. */
+/** A pattern for labels that end with one of these words, with any text that may link word and number. */
 export const labelEndingWith = (...words: readonly string[]): RegExp =>
   new RegExp(`(?:^|[^a-z])(?:${words.join("|")})${link}`);
 
-/** Labels of goods, shipments and versions: their numbers identify things, not people. */
+/** Matches labels of goods, shipments and versions: their numbers identify things, not people. */
 export const thingLabel = labelEndingWith(
   "orders?",
   "invoices?",

@@ -1,26 +1,23 @@
-/**
- * Detects personal names by their surroundings: after a title or an introduction, or a common given name with another
- * name after it.
- */
+/** Detects names of persons: after a title or an introduction, or as a common given name with another name after it. */
 import { type CandidateWindow, buildFinder } from "./candidates.ts";
 import type { BuiltinDetector } from "./detector.ts";
 import { givenNames } from "./given-names.ts";
 import { capitals, extendSet, letters, wordUnits } from "./unit-sets.ts";
 
 const inName = extendSet(letters, "'’-");
-/** How many units in front of a name are searched for an introduction. */
+/** UTF-16 units in front of a name that are searched for an introduction. */
 const reach = 40;
 const space = 0x20;
 const dot = 0x2e;
 const maxWord = 24;
 const maxWords = 4;
 
-/** Lower-case words within a name. */
+/** Lower-case words within a name, such as `van`. */
 const particles: ReadonlySet<string> = new Set(
   "van von de der den del della di da dos du la le el al bin ibn ben ter ten zu zur af av y e of".split(" "),
 );
 
-/** Capitalized words never at the start of a name. */
+/** Capitalized words with which no name starts. */
 const notNames: ReadonlySet<string> = new Set(
   (
     "A An The This That These Those It Its I We You He She They My Our Your His Her Their And Or But If In On At To For From With By Of As Is Are Was " +
@@ -34,7 +31,7 @@ const notNames: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** Second words after which a given name is a place, company or thing. */
+/** Words that make a given name in front of them a place, company or thing. */
 const notSurnames: ReadonlySet<string> = new Set(
   (
     "Street Avenue Road Drive Lane Court Square Park University College School Hospital Airport Station Bridge River Lake Beach Island County City Center Centre Hills Heights " +
@@ -44,7 +41,7 @@ const notSurnames: ReadonlySet<string> = new Set(
 );
 
 const anyOf = (...words: readonly string[]): string => `(?:${words.join("|")})`;
-/** A pattern for the words at the end of a text, with the link between them and a name. */
+/** A pattern for words at the end of a text, with the link between them and a name. */
 const ending = (words: string, link: string): RegExp => new RegExp(`(?:^|[^\\p{L}])${words}${link}$`, "u");
 
 const titles = anyOf(
@@ -53,7 +50,7 @@ const titles = anyOf(
   ..."Mademoiselle Mme Mlle Señora? Sra? Signora? Sig Dott Senhora? Don Doña Dhr Mevr Pan Pani".split(" "),
 );
 
-/** A title. A single word after it is a name. */
+/** Matches a title at the end of a text. After it, a single word is a name. */
 const title = ending(titles, String.raw`\.? (?:(?:Dr|Prof)\.? )?`);
 
 const sentences = [
@@ -76,7 +73,7 @@ const nameFields = [
   String.raw`(?:^|\n)(?:[Nn]ame|NAME|[Ff]rom|[Tt]o|[Cc]c|[Aa]ttn|[Ss]igned|[Vv]orname|[Nn]achname|[Nn]om|[Nn]ombre|[Nn]ome):`,
   "[Ss]igned(?: by)?,?",
 ];
-/** An introduction. A single word after it is a name. */
+/** Matches an introduction such as a sentence or a form field. After it, a single word is a name. */
 const introduction = ending(anyOf(...sentences, ...nameFields), String.raw`[ \n]+`);
 
 const persons = anyOf(
@@ -92,7 +89,7 @@ const farewells = anyOf(
   ..."[Ss]incerely [Rr]egards [Ww]ishes [Tt]hanks [Cc]heers [Gg]rüßen? Cordialement Saludos [Bb]est".split(" "),
   "[Yy]ours(?: truly| faithfully)?",
 );
-/** A greeting or mention. A single word after it must be a common given name. */
+/** Matches a greeting or mention. After it, a single word is a name only if it is a common given name. */
 const mention = ending(
   anyOf(String.raw`${persons}(?: [Nn]ame)?:`, ...greetings, String.raw`${farewells},?\s*\n`),
   String.raw`\s*`,

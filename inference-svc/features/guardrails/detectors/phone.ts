@@ -1,4 +1,4 @@
-/** Detects phone numbers: international numbers by their numbering plan, national numbers by their form or the label in front. */
+/** Detects phone numbers: international numbers by their country's numbering plan, national numbers by their form or the label in front. */
 import { type CandidateWindow, buildFinder } from "./candidates.ts";
 import type { BuiltinDetector } from "./detector.ts";
 import { labelBefore, labelReach, thingLabel } from "./label.ts";
@@ -6,12 +6,12 @@ import { digits, extendSet, unitSet, wordUnits } from "./unit-sets.ts";
 import { Metadata } from "libphonenumber-js/min";
 
 const plus = 0x2b;
-/** Longest number of E.164, with the dialling prefix 00. */
+/** Maximum digits of a number: the longest of E.164, with the dialling prefix 00. */
 const maxDigits = 17;
 const minDigits = 7;
 
 const separators = unitSet(" -./()\u00a0\u2009\u202f\u2010\u2011\u2013");
-/** Longest separator in use: `) - `. */
+/** Length of the longest separator in use: `) - `. */
 const maxSeparator = 4;
 
 const phoneWords = [
@@ -73,7 +73,7 @@ function groupsAt(text: CandidateWindow, start: number): readonly Group[] {
   }
 }
 
-/** National forms recognized without a label: North American punctuation, French pairs, groups after a trunk zero. */
+/** Patterns of national numbers recognized without a label: North American punctuation, French pairs, groups after a trunk zero. */
 const distinctiveForms = [
   /^(?:1[ .-]?)?(?:\([2-9][0-8]\d\) ?|[2-9][0-8]\d[-.])[2-9]\d\d[-. ]\d{4}$/,
   /^0[1-9](?:([ .-])\d\d)(?:\1\d\d){3}$/,
@@ -97,7 +97,7 @@ function isBounded(text: CandidateWindow, start: number, end: number): boolean {
   return !(inside && wordUnits[text.at(start - 2)] === 1);
 }
 
-/** Whether the digits continue a longer number. Differently grouped digits do not, as in `2 415-555-0123`. */
+/** Whether the digits are part of a longer number. Digits in front that are grouped differently do not count, as in `2 415-555-0123`. */
 function isWithinLongerNumber(text: CandidateWindow, start: number): boolean {
   if (digits[text.at(start)] !== 1 || separators[text.at(start - 1)] !== 1 || digits[text.at(start - 2)] !== 1)
     return false;
@@ -126,7 +126,7 @@ interface Plan {
   readonly pattern: RegExp;
 }
 
-/** The package's metadata interface; its own declarations cover only countries. */
+/** Used part of the package's metadata class; the declarations of the package cover only countries. */
 interface Plans {
   hasCallingCode(code: string): boolean;
   selectNumberingPlan(code: string): void;
@@ -136,7 +136,7 @@ interface Plans {
 const metadata = new Metadata() as unknown as Plans;
 const plans = new Map<string, Plan | undefined>();
 
-/** Plans are built on first use: of some 200, a gateway meets few. */
+/** The numbering plan of a country code. Plans are built on first use: of some 200, a gateway meets few. */
 function cachedPlan(code: string): Plan | undefined {
   if (!plans.has(code)) plans.set(code, readPlan(code));
   return plans.get(code);
@@ -152,7 +152,7 @@ function readPlan(code: string): Plan | undefined {
   };
 }
 
-/** Whether the digits are a country code and a number of its plan. No country code is the prefix of another. */
+/** Whether the digits are a country code and a number of its plan. No country code begins with another one. */
 function isInternational(number: string): boolean {
   for (let size = 1; size <= 3; size++) {
     const plan = cachedPlan(number.slice(0, size));
@@ -163,7 +163,7 @@ function isInternational(number: string): boolean {
   return false;
 }
 
-/** The digits without a trunk zero, as dialled from abroad: `+44 (0)20 7946 0958`. */
+/** The digits without a trunk zero in parentheses, as dialled from abroad: `+44 (0)20 7946 0958`. */
 function withoutTrunk(written: string, number: string): string {
   const trunk = written.indexOf("(0)");
   if (trunk < 0) return number;

@@ -19,10 +19,10 @@ const otherNumberLabel = labelEndingWith(
   "version",
 );
 
-/** Numbers printed on specimens: a wallet of 1938 and an advertisement of 1940. */
+/** Numbers printed on specimens, which belong to nobody: on a wallet card of 1938 and in an advertisement of 1940. */
 const specimens: ReadonlySet<string> = new Set(["078051120", "219099999"]);
 
-/** The number's digits, its separator (0 for none) and its end. */
+/** Reads the digits of a number, the separator of its groups (0 for none) and its end. */
 function groupsAt(
   text: CandidateWindow,
   start: number,
@@ -54,7 +54,7 @@ function isBounded(text: CandidateWindow, start: number, end: number): boolean {
   return !(isDash(text.at(start - 1)) && wordUnits[text.at(start - 2)] === 1);
 }
 
-/** Whether form or label make it such a number. Dashes are the usual form; any other form needs a label. */
+/** Whether the form or the label in front makes the digits a social security number. Dashes are the usual form; any other form needs a label. */
 function isLabelledSsn(text: CandidateWindow, start: number, separator: number): boolean {
   const label = labelBefore(text, start);
   if (ssnLabel.test(label)) return !otherNumberLabel.test(label);

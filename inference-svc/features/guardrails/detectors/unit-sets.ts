@@ -19,16 +19,16 @@ export function extendSet(members: UnitSet, ...parts: readonly string[]): UnitSe
   return members.map((member, unit) => (member === 1 || more[unit] === 1 ? 1 : 0));
 }
 
-/** Accented Latin, Greek and Cyrillic letters: alphabets with capitals. */
+/** Ranges of accented Latin, Greek and Cyrillic letters: the alphabets with capitals. */
 const accented = ["À-Ö", "Ø-ö", "ø-ɏ", "Ͱ-Ͽ", "Ѐ-ӿ", "Ḁ-ỿ"] as const;
 
 export const digits = unitSet("0-9");
 export const asciiLetters = unitSet("a-z", "A-Z");
 export const letters = unitSet("a-z", "A-Z", ...accented);
-/** Units not allowed directly before or after a number or name. */
+/** UTF-16 units that may not stand directly before or after a number or name. */
 export const wordUnits = unitSet("a-z", "A-Z", "0-9", "_", ...accented);
 
-/** Letters different from their own lower case. */
+/** Capital letters: letters that differ from their own lower case. */
 export const capitals = letters.map((member, unit) => {
   const letter = String.fromCharCode(unit);
   return member === 1 && letter !== letter.toLowerCase() ? 1 : 0;

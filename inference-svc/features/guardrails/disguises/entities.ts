@@ -1,17 +1,17 @@
-/** Decodes HTML entities as browsers do: by name, decimal or hexadecimal, also without a semicolon where browsers allow it. */
+/** Decodes HTML entities as browsers do: by name, decimal or hexadecimal, also without the semicolon where browsers allow it. */
 import { DecodingMode, EntityDecoder, htmlDecodeTree } from "entities/lib/decode.js";
 
 export interface DecodedEscape {
-  /** UTF-16 units of the escape. */
+  /** Length of the escape in UTF-16 units. */
   readonly length: number;
   readonly decoded: string;
 }
 
-/** An "&" in turn written as an entity, at most twice. */
+/** Matches an "&" that may itself be written as an entity, at most twice. */
 const escapedSign = /^&(?:amp;){0,2}/;
 
 /**
- * The entity at the start of the text; "open" when it depends on further text.
+ * Reads the entity at the start of the text. "open" means that further text decides.
  * @param text starts with "&"
  * @param goesOn whether more text may come
  */

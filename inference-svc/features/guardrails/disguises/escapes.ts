@@ -4,13 +4,13 @@
  */
 import { type DecodedEscape, readEntity } from "./entities.ts";
 
-/** Longest escape in UTF-16 units: the longest entity name has 33, and its "&" may be written as an entity twice. */
+/** Maximum UTF-16 units of an escape: the longest entity name has 33, and its "&" may itself be written as an entity twice. */
 export const maxEscapeLength = 48;
 
-/** An escape of UTF-8 bytes. Its sign may be escaped itself: `%2570` is `%70`, and `\\x70` is `\x70` within JSON. */
+/** A form of escapes of UTF-8 bytes. The sign in front may be escaped itself: `%2570` is `%70`, and `\\x70` is `\x70` within JSON. */
 interface ByteForm {
   readonly unit: RegExp;
-  /** Matches the start of an escape cut off by the text's end. */
+  /** Matches the start of an escape that is cut off by the end of the text. */
   readonly open: RegExp;
 }
 
@@ -25,7 +25,7 @@ const openLetter = /^\\{1,4}(?:u(?:[0-9A-Fa-f]{0,3}|\{[0-9A-Fa-f]{0,8})|U[0-9A-F
 const openLowHalf = /^(?:\\{1,4}(?:u(?:[dD](?:[c-fC-F][0-9A-Fa-f]?)?)?)?)?$/;
 
 /**
- * The escape at the start of the text; "open" when it depends on further text.
+ * Reads the escape at the start of the text. "open" means that further text decides.
  * @param text starts with "%", "\" or "&" and has at most `maxEscapeLength` units
  * @param isOver whether no text follows
  */
@@ -48,7 +48,7 @@ function readBytes(text: string, { unit, open }: ByteForm, goesOn: boolean): Dec
     end = unit.lastIndex;
     decoded += `%${digits}`;
   }
-  // "%25" may be the escaped sign of a further escape.
+  // "%25" may be the escaped percent sign of a further escape.
   if (goesOn && open.test(text.slice(start))) return "open";
   try {
     return { length: end, decoded: decodeURIComponent(decoded) };
@@ -70,7 +70,7 @@ function readLetter(text: string, goesOn: boolean): DecodedEscape | "open" | und
   return { length: found[0].length, decoded: String.fromCodePoint(point) };
 }
 
-/** A character beyond the basic plane is escaped as two surrogates. */
+/** Reads a character beyond the basic plane, which is escaped as two surrogates. */
 function readSurrogates(text: string, [first, digits = ""]: RegExpExecArray, goesOn: boolean): DecodedEscape | "open" {
   const decoded = String.fromCharCode(Number.parseInt(digits, 16));
   const one = { length: first.length, decoded };

@@ -1,24 +1,29 @@
 /**
- * Recognizes markup that a page does not show, so the words on both sides read as one: HTML tags and comments, link targets, and Markdown signs. It accepts
- * more than browsers and CommonMark do, since the raw text is scanned as well.
+ * Recognizes markup that a page does not show, so that the text on both sides reads as one: HTML tags and comments,
+ * link targets, and Markdown signs. It accepts more than browsers and CommonMark do, since the raw text is scanned as
+ * well.
  */
 import { type DecodedEscape } from "./entities.ts";
 
-/** Longest tag, comment or link target in UTF-16 units, and so the longest wait for its end in an answer. */
+/** Maximum UTF-16 units of a tag, comment or link target, and so of the text held back until its end comes. */
 export const maxMarkupLength = 1_024;
-/** Limit for tags with signs rare in tags, such as a loop condition (`i<n; i++`), and for data URLs as link targets. */
+/**
+ * Maximum UTF-16 units of a tag with signs that are rare in tags, such as in a loop condition (`i<n; i++`), and of a
+ * data URL as link target.
+ */
 const maxOddMarkup = 64;
 
-/** Possible first signs of markup. */
+/** Characters with which markup may start. */
 export const markupStarts = "<[]*`~_\\";
 
 const noText: DecodedEscape = { length: 1, decoded: "" };
 
 /**
- * The markup at the start of the text, with the text shown for it; "open" when it depends on further text.
+ * Reads the markup at the start of the text, with the text that a page shows for it. "open" means that further text
+ * decides.
  * @param text starts with one of `markupStarts` and has at most `maxMarkupLength` units
  * @param isOver whether no text follows
- * @param isBehindWord whether a letter or digit precedes it (or, for underscores, precedes the whole run)
+ * @param isBehindWord whether a letter or digit precedes it; for underscores, whether one precedes the whole run
  */
 export function readMarkup(text: string, isOver: boolean, isBehindWord: boolean): DecodedEscape | "open" | undefined {
   const goesOn = !isOver && text.length < maxMarkupLength;
@@ -41,24 +46,24 @@ const openIf = (goesOn: boolean): "open" | undefined => (goesOn ? "open" : undef
 
 const halfCharacter = /^[\ud800-\udbff]$/;
 
-/** An underscore between letters belongs to a name (`snake_case`). */
+/** Reads a run of underscores. Between letters, it belongs to a name (`snake_case`). */
 function readUnderscore(text: string, goesOn: boolean): DecodedEscape | "open" | undefined {
   const next = /^_+(.?)/su.exec(text)?.[1] ?? "";
   if (goesOn && (next === "" || halfCharacter.test(next))) return "open";
   return /[\p{L}\p{N}]/u.test(next) ? undefined : noText;
 }
 
-/** Markdown shows a sign after a backslash as it is. */
+/** Reads a backslash with the sign after it, which Markdown shows as it is. */
 function readEscapedSign(text: string, goesOn: boolean): DecodedEscape | "open" | undefined {
   if (text === "\\") return openIf(goesOn);
   return /^\\[!-/:-@[-`{-~]/.test(text) ? { length: 2, decoded: text.charAt(1) } : undefined;
 }
 
-/** HTML elements that a page separates from the text around them. */
+/** Matches names of HTML elements that a page separates from the text around them. */
 const separating =
   /^<\/?(?:address|article|aside|blockquote|body|br|center|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|figure|footer|form|h[1-6]|head|header|hgroup|hr|html|legend|li|main|menu|nav|ol|optgroup|option|p|pre|search|section|select|summary|table|tbody|td|tfoot|th|thead|title|tr|ul)(?=[\s/>])/i;
 const space = /\s/;
-/** Units of a tag outside of quotes. */
+/** Matches the units of a tag outside of quotes. */
 const tagUnits = /[\w:./=?%#&-]|\s/;
 
 function readTag(text: string, goesOn: boolean): DecodedEscape | "open" | undefined {
@@ -82,7 +87,7 @@ function readDeclaration(text: string, goesOn: boolean): DecodedEscape | "open" 
   return text.length < maxOddMarkup ? openIf(goesOn) : undefined;
 }
 
-/** A tag ends at the first ">" outside of an attribute's quoted value. */
+/** Reads a tag, which ends at the first ">" outside of an attribute's quoted value. */
 function readElement(text: string, goesOn: boolean): DecodedEscape | "open" | undefined {
   let quote = "";
   let isValue = false;
@@ -100,7 +105,7 @@ function readElement(text: string, goesOn: boolean): DecodedEscape | "open" | un
   return at < max ? openIf(goesOn) : undefined;
 }
 
-/** Reads the end of a link's text with its target; without a target it is a bracket. */
+/** Reads the end of a link's text with its target; without a target, it is only a bracket. */
 function readLinkEnd(text: string, goesOn: boolean): DecodedEscape | "open" {
   if (text === "]") return goesOn ? "open" : noText;
   const end = text.startsWith("](")
@@ -118,10 +123,10 @@ function readLabel(text: string, goesOn: boolean): DecodedEscape | "open" | unde
   return next === "" || next === "\\" ? openIf(goesOn) : undefined;
 }
 
-/** Nesting depth of parentheses in a link target, as many as Markdown must allow. */
+/** Maximum nesting of parentheses in a link target, the number that CommonMark requires. */
 const maxDepth = 32;
 
-/** A target ends at its closing parenthesis, outside of quotes and angle brackets, and contains no empty line. */
+/** Reads a link target. It ends at its closing parenthesis outside of quotes and angle brackets, and contains no empty line. */
 function readTarget(text: string, goesOn: boolean): DecodedEscape | "open" | undefined {
   const max = /^\]\(<?data:/i.test(text) ? maxOddMarkup : maxMarkupLength;
   let depth = 0;

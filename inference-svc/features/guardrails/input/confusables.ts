@@ -1,6 +1,6 @@
 /**
- * Cyrillic, Greek, Armenian and phonetic letters similar to Latin letters in most typefaces, chosen by eye. Each is one UTF-16 unit. Merely similar letters
- * (a Greek nu) are left out, because every entry costs false alarms.
+ * Cyrillic, Greek, Armenian and phonetic letters that look like Latin letters in most typefaces, chosen by eye. Each is
+ * one UTF-16 unit. Merely similar letters, such as a Greek nu, are left out, because every entry costs false alarms.
  */
 const pairs: readonly (readonly [latin: string, others: string])[] = [
   ["a", "аɑα"],

@@ -1,25 +1,25 @@
-/** Decodes base64 and hexadecimal words within a text: a model instructed to decode them can read them. */
+/** Finds and decodes base64 and hexadecimal words within a text: a model can read them if it is instructed to decode them. */
 import { stripMarkup } from "./strip-markup.ts";
 import { type MappedPiece, mapUnchanged, mapToWholeSource } from "./mapped-text.ts";
 import { normalize, foldConfusables } from "./normalize.ts";
 import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
-/** Minimum length of an encoded word: shorter words carry too little, and ordinary words are as long. */
+/** Minimum UTF-16 units of an encoded word: shorter words carry too little, and ordinary words can be as long. */
 export const minEncodedLength = 16;
-/** Maximum UTF-16 units of a word that are decoded: 64 KiB of text in base64. */
+/** Maximum UTF-16 units of a word that are decoded; in base64 they carry 64 KiB of text. */
 export const maxEncodedLength = 87_384;
 /** Maximum levels of decoding: a text may be encoded twice. */
 const maxLevels = 2;
-/** Minimum share of printable characters in a decoded text; other bytes are not text. */
+/** Minimum share of printable characters in a decoded word; other bytes are not text. */
 const minPrintableShare = 0.85;
 
 const encodedWord = new RegExp(`[A-Za-z0-9+/_-]{${minEncodedLength},}={0,2}`, "g");
 const hexadecimal = /^(?:0[xX])?(?:[0-9A-Fa-f]{2})+$/;
 
-/** The next line of an encoded word, after a line filled by it. */
+/** Matches the next line of an encoded word that fills the line before. */
 const nextLine = /\r?\n([A-Za-z0-9+/_-]+={0,2})/y;
 
-/** The decoded texts, each mapped to the whole encoded word. */
+/** Decodes the encoded words of a text; each result is mapped to the whole word. */
 export function* decodeWordsIn(text: string, at: number, level = 1): Iterable<MappedPiece> {
   if (text.length < minEncodedLength) return;
   for (const { word, index, length } of findWords(text)) {
@@ -33,11 +33,11 @@ export function* decodeWordsIn(text: string, at: number, level = 1): Iterable<Ma
 interface Word {
   readonly word: string;
   readonly index: number;
-  /** Length in the source text, line breaks included. */
+  /** Length of the word in the source text, line breaks included. */
   readonly length: number;
 }
 
-/** Every word by itself, and words on consecutive lines of equal length as one word. */
+/** Finds every word, and words on consecutive lines of equal length as one word. */
 function* findWords(text: string): Iterable<Word> {
   let over = 0;
   for (const { 0: word, index } of text.matchAll(encodedWord)) {
@@ -83,6 +83,6 @@ function toReadableText(bytes: Buffer): string | undefined {
   return text;
 }
 
-/** Control characters except tabs and line breaks, and U+FFFD, the replacement for bytes outside UTF-8. */
+/** Whether a unit is a control character other than tab and line breaks, or U+FFFD, the replacement for bytes outside UTF-8. */
 const isUnprintable = (unit: number): boolean =>
   (unit < 0x20 && unit !== 0x09 && unit !== 0x0a && unit !== 0x0d) || (unit >= 0x7f && unit < 0xa0) || unit === 0xfffd;

@@ -1,4 +1,4 @@
-/** Scans a request before any of it leaves the process, and blocks it, redacts it or reports matches. */
+/** Scans a request before any of it leaves the process; then blocks it, redacts it or only reports the matches. */
 import { filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { PluginTexts } from "../../../turn/feature.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
@@ -20,7 +20,7 @@ export const inputGuardrails = (pluginTexts: readonly PluginTexts[]): Layer =>
     return applied.length === 0 ? request : guarded(new RequestTexts(request, pluginTexts), scope, applied);
   });
 
-/** @throws Fault GUARDRAIL_BLOCKED; UNAVAILABLE when a rule fails and its guardrail fails closed */
+/** Scans and redacts the request. @throws Fault GUARDRAIL_BLOCKED; UNAVAILABLE when a rule fails and its guardrail fails closed */
 async function guarded(texts: RequestTexts, scope: Scope, applied: readonly AppliedGuardrail[]): Promise<TurnRequest> {
   const rules = applied.flatMap((one) => {
     const { rules: able, failures } = buildRules(one);
@@ -35,14 +35,14 @@ async function guarded(texts: RequestTexts, scope: Scope, applied: readonly Appl
   return timeSlice.run(texts.redacted());
 }
 
-/** @throws Fault UNAVAILABLE when the guardrail fails closed */
+/** Records a failed guardrail. @throws Fault UNAVAILABLE when the guardrail fails closed */
 function fail(applied: AppliedGuardrail, { trace }: Scope, cause: unknown): void {
   // A failed pattern counts as a failure of its whole guardrail.
   trace.stages.push(buildFailureStage({ guardrail: applied.guardrail, scope: applied.scope }));
   if (!failsOpen(applied)) throw guardrailUnavailable(cause);
 }
 
-/** @throws Fault GUARDRAIL_BLOCKED */
+/** Applies the actions of the matched rules. @throws Fault GUARDRAIL_BLOCKED */
 export function enforceResults({ counts, unredactable }: ScanResults, { trace }: Scope): void {
   const actionOf = (rule: FilterRule) => (unredactable.has(rule) ? filterActions.of("block") : rule.action);
   const blocking = [...counts.keys()].filter((rule) => actionOf(rule).stops && !isAudit(rule));

@@ -1,22 +1,22 @@
-/** Derived texts with a mapping of places back to the source text. */
+/** Texts derived from a source text, with a mapping of places back to the source. */
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 
 export interface MappedPiece {
   readonly text: string;
-  /** The source span behind these units. */
+  /** The span of the source text from which the units from `start` to `end` were made. */
   sourceOf(start: number, end: number): TextSpan;
 }
 
-/** A part of the source text, unchanged. */
+/** A part of the source text, unchanged. @param at place of the part in the source */
 export const mapUnchanged = (text: string, at: number): MappedPiece => ({
   text,
   sourceOf: (start, end) => ({ start: at + start, end: at + end }),
 });
 
-/** A derived text with every part mapped to the whole source span. */
+/** A derived text that is mapped as a whole to one span of the source. */
 export const mapToWholeSource = (text: string, source: TextSpan): MappedPiece => ({ text, sourceOf: () => source });
 
-/** A text derived in two steps. @param made derived from `before` */
+/** The mapping of a text derived in two steps. @param made derived from `before` */
 export const composeMaps = (made: MappedPiece, before: MappedPiece): MappedPiece => ({
   text: made.text,
   sourceOf: (start, end) => {
@@ -25,13 +25,13 @@ export const composeMaps = (made: MappedPiece, before: MappedPiece): MappedPiece
   },
 });
 
-/** A text built from unchanged and replaced pieces in order. */
+/** A text built in order from unchanged and replaced pieces of the source. */
 export class MappedText implements MappedPiece {
   text = "";
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
 
-  /** Appends unchanged units of the source. */
+  /** Appends unchanged units of the source. @param at place of the units in the source */
   copy(units: string, at: number): void {
     for (let unit = 0; unit < units.length; unit++) {
       this.#starts.push(at + unit);
@@ -40,7 +40,7 @@ export class MappedText implements MappedPiece {
     this.text += units;
   }
 
-  /** Appends units that replace a whole source span. */
+  /** Appends units that replace a span of the source; each is mapped to the whole span. */
   put(units: string, { start, end }: TextSpan): void {
     for (let unit = 0; unit < units.length; unit++) {
       this.#starts.push(start);

@@ -1,15 +1,18 @@
-/** Removes disguises a model can read through: escapes, compatibility characters, invisible characters, confusables, gaps. */
+/**
+ * Removes disguises that a model can read through: escapes, compatibility characters, invisible characters, look-alike
+ * letters, gaps between letters.
+ */
 import { normalizeCharacters } from "../../../content/signs/signs.ts";
 import { letterSeparators, maxLetterGap, minSpelledLetters } from "../disguises/characters.ts";
 import { readEscape, maxEscapeLength } from "../disguises/escapes.ts";
 import { confusables } from "./confusables.ts";
 import { type MappedPiece, MappedText } from "./mapped-text.ts";
 
-/** Maximum combining marks per character for one normalization: its time grows with the square of their number. */
+/** Maximum combining marks per character that are normalized together: the time grows with the square of their number. */
 const maxMarks = 32;
 const overMarked = new RegExp(`\\p{M}{${maxMarks + 1}}`, "u");
 
-/** Clusters with a separate normalization: plain letters, an escape sign, Hangul jamo, a character with its marks. */
+/** Matches clusters that are normalized separately: plain letters, an escape sign, Hangul jamo, a character with its marks. */
 const clusters = new RegExp(
   String.raw`[\t\n\r\x20-\x24\x27-\x5b\x5d-\x7e]+(?!\p{M})|[%&\\]|[\u1100-\u11ff]+|.\p{M}{0,${maxMarks}}`,
   "gsu",
@@ -17,7 +20,7 @@ const clusters = new RegExp(
 const escaped = /%[0-9A-Fa-f]{2}|\\[xuU]|&[#A-Za-z]/;
 const disguised = /[^\t\n\r\x20-\x7e]|%[0-9A-Fa-f]{2}|\\[xuU]|&[#A-Za-z]/;
 
-/** The text in normal form, with escapes decoded and invisible characters removed; undefined when nothing changes. */
+/** The text in normal form, with escapes decoded and invisible characters removed. @returns undefined when nothing changes */
 export function normalize(text: string, at: number): MappedPiece | undefined {
   if (!disguised.test(text)) return undefined;
   if (!escaped.test(text) && !overMarked.test(text) && normalizeCharacters(text) === text) return undefined;
@@ -41,7 +44,7 @@ function put(made: MappedText, was: string, is: string, at: number): void {
   else made.put(is, { start: at, end: at + was.length });
 }
 
-/** Tag characters (U+E0020 to U+E007E): each stands for an ASCII character, visible only to machines. */
+/** Matches tag characters (U+E0020 to U+E007E): each stands for an ASCII character, and only machines see it. */
 const tags = /[\u{e0020}-\u{e007e}]+/gu;
 
 /** The ASCII character that a tag character stands for; undefined for any other character. */
@@ -50,7 +53,7 @@ export function decodeTag(character: string): string | undefined {
   return point >= 0xe0020 && point <= 0xe007e ? String.fromCharCode(point - 0xe0000) : undefined;
 }
 
-/** The text with tag characters decoded; undefined when there are none. */
+/** The text with tag characters decoded. @returns undefined when there are none */
 export function decodeTags(text: string, at: number): MappedPiece | undefined {
   const made = new MappedText();
   let from = 0;
@@ -67,13 +70,13 @@ export function decodeTags(text: string, at: number): MappedPiece | undefined {
 const minRun = 2 * minSpelledLetters - 1;
 const apart = String.raw`\p{L}(?![\p{L}\p{N}\p{M}])`;
 const more = minSpelledLetters - 1;
-/** Single letters with one separator after each, or with the same two or three. */
+/** Matches single letters with one separator after each, or with the same two or three. */
 const spaced = new RegExp(
   String.raw`(?<![\p{L}\p{N}])\p{L}(?:(?:[${letterSeparators}]${apart}){${more},}|([${letterSeparators}]{2,${maxLetterGap}})${apart}(?:\1${apart}){${more - 1},})`,
   "gu",
 );
 
-/** The text with confusables as Latin letters and spelled-out words closed up; undefined when nothing changes. */
+/** The text with look-alike letters replaced by Latin letters and spelled-out words closed up. @returns undefined when nothing changes */
 export function foldConfusables(before: MappedPiece): MappedPiece | undefined {
   const text = confusables.fold(before.text);
   const runs = text.length < minRun ? [] : [...text.matchAll(spaced)];
@@ -86,7 +89,7 @@ export function foldConfusables(before: MappedPiece): MappedPiece | undefined {
   };
   for (const { 0: run, 1: gap = " ", index } of runs) {
     copy(index, 1);
-    // A run with surrogate pairs stays as it is, since its gaps are not at fixed distances.
+    // A run with surrogate pairs stays as it is: the next separator is not at a fixed distance.
     copy(index + run.length, /[\ud800-\udfff]/.test(run) ? 1 : 1 + gap.length);
   }
   copy(text.length, 1);

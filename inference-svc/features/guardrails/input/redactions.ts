@@ -1,32 +1,32 @@
-/** Collects the spans to replace in one text. */
+/** Collects the spans of one text that are to be redacted, and replaces them. */
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { Yielding } from "../../../turn/time-slice.ts";
 import type { FilterRule } from "../filter-rules.ts";
 
-/** Replaced pieces, and sorted places, between two pauses: 1 ms each. */
+/** Pieces replaced, or places sorted, between two pauses; takes 1 ms. */
 const piecesPerPause = 8_192;
 const placesPerPause = 16_384;
 
 interface Region {
   readonly start: number;
   end: number;
-  /** Length of the region's longest match. */
+  /** Length of the longest match in the region. */
   longestMatch: number;
   placeholder: string;
 }
 
 export class Redactions {
-  // Three arrays instead of objects: a short pattern can match a million times.
+  // Three arrays instead of objects, because a short pattern can match a million times.
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
   readonly #rules: FilterRule[] = [];
 
-  /** Start indices of the ascending runs, one per form of the text. */
+  /** Start indices of the ascending runs; each form of the text adds one run. */
   readonly #runs: number[] = [0];
 
   add({ start, end }: TextSpan, rule: FilterRule): void {
     const last = this.#starts.length - 1;
-    // Different forms of a text mostly match at the same places.
+    // Different forms of a text mostly match at the same places, so the span is often already there.
     if (this.#starts[last] === start && this.#ends[last] === end) return;
     if (start < (this.#starts[last] ?? 0)) this.#runs.push(last + 1);
     this.#starts.push(start);
@@ -34,7 +34,10 @@ export class Redactions {
     this.#rules.push(rule);
   }
 
-  /** Overlapping matches get a single placeholder: that of the longest match, or of the first found among equally long. */
+  /**
+   * Replaces the spans. Overlapping matches get a single placeholder: that of the longest match, or of the first one
+   * found among equally long.
+   */
   *apply(text: string): Yielding<string> {
     const pieces: string[] = [];
     let batch: string[] = [];

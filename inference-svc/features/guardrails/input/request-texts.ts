@@ -1,4 +1,4 @@
-/** Collects every text of a request read by a model, provider or search engine, in the units in which it is read. */
+/** Collects every text of a request that a model, provider or search engine reads, divided as the reader gets it. */
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { PluginTexts } from "../../../turn/feature.ts";
 import type { InputItem, TurnRequest } from "../../../turn/request.ts";
@@ -26,28 +26,28 @@ import {
   type TextSource,
 } from "./text-sources.ts";
 
-/** Sources read together as one text. */
+/** Sources that are read together as one text. */
 export interface ScanUnit {
   readonly sources: readonly TextSource[];
   /** Whether the text is a message of the role user. */
   readonly byUser: boolean;
-  /** Rules matched in earlier units of the same text; this unit's matches are added. */
+  /** Rules that matched in earlier units of the same text; the matches in this unit are added. */
   readonly foundBefore?: Set<FilterRule>;
-  /** Whether earlier units covered the same text: rules in `foundBefore` are then not counted again. */
+  /** Whether earlier units contained the same text: rules in `foundBefore` are then not counted again. */
   readonly isRepeat?: boolean;
 }
 
 type ScanUnits = Generator<ScanUnit | undefined, void>;
 
-/** The texts of one request. Redactions are written back in place: no copy of the original text remains. */
+/** The texts of one request. Redacted texts are written into the request, so that no copy of the original text remains. */
 export class RequestTexts {
   readonly #given: TurnRequest;
-  /** The given request with mutable items. */
+  /** The request, with mutable items. */
   readonly #request: TurnRequest;
   readonly #pluginTexts: readonly PluginTexts[];
   readonly #changes = new Set<PendingChange>();
   readonly #tools = new Map<number, string>();
-  /** Files with redactions. */
+  /** Files of which a text is redacted. */
   readonly #files = new Set<FileText>();
   #changedFields: Partial<TurnRequest> = {};
 
@@ -58,7 +58,7 @@ export class RequestTexts {
     this.#pluginTexts = pluginTexts;
   }
 
-  /** Yields undefined where the caller may pause. */
+  /** All units to scan. Yields undefined where the caller may pause. */
   *scanUnits(): ScanUnits {
     const { instructions, input, tools } = this.#request;
     if (instructions !== undefined) {
@@ -75,7 +75,7 @@ export class RequestTexts {
     yield* this.#unitsOfSettings();
   }
 
-  /** Texts in plugin settings, as declared by the plugins: models, providers or search engines receive them. */
+  /** Units of the texts in plugin settings, as the plugins declare them: models, providers or search engines receive them. */
   *#unitsOfPlugins(): ScanUnits {
     const { plugins } = this.#request;
     if (plugins === undefined) return;
@@ -98,7 +98,7 @@ export class RequestTexts {
     yield* unitsOfDefinition(this.#json(textFormat.schemaJson, (schemaJson) => this.#setFormat({ schemaJson })));
   }
 
-  /** Settings that no model reads, but that providers receive. */
+  /** Units of settings that no model reads, but that providers receive. */
   *#unitsOfSettings(): ScanUnits {
     const { stop, predictionJson: prediction, contextManagementJson: edits, anthropicBetas = [] } = this.#request;
     for (const [index, text] of (stop ?? []).entries()) {
@@ -187,7 +187,7 @@ export class RequestTexts {
     }
   }
 
-  /** The text of a file. A PDF forwarded unchanged cannot be redacted. */
+  /** Units of a file's text. A PDF that is forwarded unchanged cannot be redacted. */
   *#unitsOfFile(file: FileText, byUser: boolean): ScanUnits {
     const { text } = file;
     const put = (changed: string) => {
@@ -200,7 +200,7 @@ export class RequestTexts {
     else if (kind === "text" && /^\s*[[{]/.test(text) && (yield* isJson(text)))
       yield* unitsOfData(this.#json(text, put), byUser);
     else yield buildUnit(this.#field(text, put), byUser);
-    // The text replaces a redacted document: nothing else of the document is sent.
+    // The redacted text replaces the document: nothing else of the document is sent.
     const drop = () => {
       file.dropUnsentTexts();
       this.#files.add(file);
@@ -210,18 +210,18 @@ export class RequestTexts {
   }
 }
 
-/** Media types that contain no words of a client. */
+/** Matches media types that contain no words of a client. */
 const ordinaryType =
   /^(?:|(?:text|image|audio|video|font)\/[a-z\d]{1,5}|text\/(?:x-)?markdown|application\/(?:pdf|json|xml|zip|gzip|octet-stream|(?:x-)?yaml|epub\+zip|msword|vnd\.ms-(?:excel|powerpoint)|vnd\.openxmlformats-officedocument\.(?:wordprocessingml\.document|spreadsheetml\.sheet|presentationml\.presentation)))$/;
 
-/** The media type in a file's data URL, if it may be a text of the client. */
+/** The media type in a file's data URL, if it could be a text of the client; else undefined. */
 function findOddType(part: unknown): string | undefined {
   const data = (part as { readonly file_data?: unknown } | null | undefined)?.file_data;
   const type = typeof data === "string" ? parseDataUrl(data)?.type : undefined;
   return type === undefined || ordinaryType.test(type) ? undefined : type;
 }
 
-/** The names in a tool choice: they refer to tools and cannot be replaced. */
+/** The names in a tool choice. They refer to tools, so they cannot be replaced. */
 function* findChosenTools({ toolChoice }: TurnRequest): Iterable<string> {
   if (typeof toolChoice !== "object") return;
   const chosen = toolChoice.type === "tool" ? [toolChoice.tool] : toolChoice.tools;
@@ -230,14 +230,14 @@ function* findChosenTools({ toolChoice }: TurnRequest): Iterable<string> {
 
 const buildUnit = (source: TextSource, byUser = false): ScanUnit => ({ sources: [source], byUser });
 
-/** The text parts of one message as one text, since a model reads across their boundaries. */
+/** Joins the text parts of one message to one unit, since a model reads across their boundaries. */
 function* joinParts(content: unknown, parts: ReadonlyMap<unknown, TextSource>, byUser: boolean): ScanUnits {
   if (!Array.isArray(content)) return;
   const sources = content.flatMap((part) => parts.get(part) ?? []);
   if (sources.length > 1) yield { sources, byUser };
 }
 
-/** The JSON arguments or results of a tool: each string by itself, then all of it as one text. */
+/** Units of a tool's JSON arguments or results: each string, then all of the JSON as one text. */
 function* unitsOfData(json: JsonField, byUser = false): ScanUnits {
   const before = new Set<FilterRule>();
   for (const token of tokenizeJson(json.text)) {
@@ -247,7 +247,10 @@ function* unitsOfData(json: JsonField, byUser = false): ScanUnits {
   yield { sources: [json], byUser, foundBefore: before, isRepeat: true };
 }
 
-/** The definition of a tool or of the answer's format. Member names in it are identifiers: they are scanned, but cannot be redacted, because calls refer to them. */
+/**
+ * Units of the definition of a tool or of the answer's format. Member names in it are identifiers: they are scanned,
+ * but cannot be redacted, because calls refer to them.
+ */
 function* unitsOfDefinition(json: JsonField): ScanUnits {
   let named = false;
   for (const token of tokenizeJson(json.text)) {
@@ -277,7 +280,7 @@ export function isUnitReadBy(
   return !(reading === "words" ? repeats : isWord) && !sources.every((source) => source instanceof Identifier);
 }
 
-/** Maps spans of a unit to its sources. Spans must be requested from left to right. */
+/** Maps spans of a unit to the sources of its text. Spans must be requested from left to right. */
 export class UnitSources {
   readonly #sources: readonly TextSource[];
   #index = 0;

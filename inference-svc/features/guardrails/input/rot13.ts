@@ -1,26 +1,26 @@
 /**
- * Finds and decodes rot13 in a text: a model instructed to decode it can read it. Rotated letters are letters as well, and only their frequencies reveal
- * them; a text too short for a frequency test is not decoded.
+ * Finds and decodes rot13 in a text: a model can read it if it is instructed to decode it. Only the frequencies of
+ * letters reveal rot13; a text too short for a frequency test is not decoded.
  */
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import { minEncodedLength } from "./encoded.ts";
 import { type MappedPiece, mapUnchanged } from "./mapped-text.ts";
 import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
-/** Letter frequencies per thousand in English; other languages in Latin letters are close enough. */
+/** Letter frequencies per thousand in English; those of other languages in Latin letters are close enough. */
 const letterShares = [
   82, 15, 28, 43, 127, 22, 20, 61, 70, 2, 8, 40, 24, 67, 75, 19, 1, 60, 63, 91, 28, 10, 24, 2, 20, 1,
 ];
-/** Limit of a letter's gain: no single letter may decide. */
+/** Maximum gain of a letter, positive or negative: no single letter may decide. */
 const maxGain = 2;
-/** Gain by ASCII unit: logarithm of how much likelier the letter is rotated than plain. */
+/** Gain by ASCII unit: the logarithm of how much likelier the letter is in rotated text than in plain text. */
 const letterGains = new Float64Array(128);
 for (const [letter, share] of letterShares.entries()) {
   const gain = Math.log((letterShares[(letter + 13) % 26] as number) / share);
   letterGains[0x41 + letter] = letterGains[0x61 + letter] = Math.max(-maxGain, Math.min(maxGain, gain));
 }
 
-/** Common words carry more evidence than their letters: none of them rotates into another. */
+/** Common English words, which are stronger evidence than their letters: none of them is another common word when rotated. */
 const commonWords = new Set(
   "the of and to in is it you that he was for on are with as his they at have this from by not but what all we when your can there an do if will so no my me has see now".split(
     " ",
@@ -30,23 +30,23 @@ const rotatedCommonWords = new Set([...commonWords].map(rot13));
 const gainOfCommon = 3;
 const maxCommonLength = Math.max(...Array.from(commonWords, (word) => word.length));
 
-/** Minimum gain of a rotated span. Rotated English gains 0.6 per letter, and plain English loses as much. */
+/** Minimum gain of a span that is decoded. Rotated English gains 0.6 per letter, and plain English loses as much. */
 const minGain = 6;
 const minGainPerUnit = 0.25;
-/** Gain a span may lose before it ends: short words look much alike. */
+/** Maximum gain that a span may lose again before it ends: the letters of short words tell little. */
 const maxLoss = 8;
 /** Minimum gain at the edge of a cut text, where the rest cannot be seen. */
 const minGainAtEdge = 2;
 
-/** 1 for each ASCII unit of a word: letters and digits. */
+/** Marks the ASCII units of words, letters and digits, with 1. */
 const wordUnits = Uint8Array.from({ length: 128 }, (_, unit) => Number(/[A-Za-z0-9]/.test(String.fromCharCode(unit))));
-/** Longer runs of letters are not words. */
+/** Maximum letters of a word; longer runs of letters are not words. */
 const maxWordLength = 40;
 
-/** Whether the piece was cut from a longer text, before its start and after its end. */
+/** Whether the piece was cut out of a longer text, at its start and at its end. */
 export type CutEdges = readonly [before: boolean, after: boolean];
 
-/** The text with rotated spans decoded; undefined when there are none. */
+/** The text with the rotated spans decoded. @returns undefined when there are none */
 export function decodeRot13(piece: string, at: number, edges: CutEdges): MappedPiece | undefined {
   let text = "";
   let done = 0;
@@ -64,7 +64,7 @@ function rot13(text: string): string {
   });
 }
 
-/** The words of a text in a list per field: an object per word took longer than the search. */
+/** The words of a text, in one list for each field: an object per word would take longer than the search. */
 class Words {
   readonly starts: number[] = [];
   readonly ends: number[] = [];
@@ -90,7 +90,7 @@ class Words {
   }
 }
 
-/** NaN, the unit after the last, is not a word unit. */
+/** Whether a unit belongs to a word. NaN, which is read after the last unit, does not. */
 const isWordUnit = (unit: number): boolean => unit < 128 && wordUnits[unit] === 1;
 
 function gainOfLength(text: string, start: number, end: number): number {
@@ -99,7 +99,7 @@ function gainOfLength(text: string, start: number, end: number): number {
   return length > maxCommonLength ? 0 : gainOfWord(text.slice(start, end).toLowerCase());
 }
 
-/** The spans of words with the highest gain, in order and without overlap. */
+/** The spans of words with the highest gain in all, in order and without overlap. */
 function findRotated(text: string, edges: CutEdges): readonly TextSpan[] {
   const all = new Words(text);
   const passages: TextSpan[] = [];
@@ -128,7 +128,7 @@ const gainOfWord = (word: string): number =>
   commonWords.has(word) ? -gainOfCommon : rotatedCommonWords.has(word) ? gainOfCommon : 0;
 
 interface Candidate {
-  /** Indices of the span's first and last word. */
+  /** Index of the span's first word, and of its last. */
   readonly first: number;
   readonly last: number;
   readonly gain: number;
@@ -143,7 +143,7 @@ function toRotatedSpan(
   const end = ends[last] as number;
   const length = end - start;
   if (length >= minEncodedLength && gain >= Math.max(minGain, length * minGainPerUnit)) {
-    // The words at both edges may be rotated without gaining by themselves.
+    // The words at both ends are decoded as well: they may be rotated without gaining by themselves.
     return { start: starts[first - 1] ?? start, end: ends[last + 1] ?? end };
   }
   const isAtEdge = (before && first === 0) || (after && last === count - 1);

@@ -1,4 +1,4 @@
-/** Scans all texts of a request in all their forms with the rules. */
+/** Scans all texts of a request with the rules, in every form without a disguise. */
 import { type Found, type Scan, type TextSpan, pieceLengthOf } from "@sluice/proto/lib/pattern/finder.js";
 import { isAudit } from "../../../turn/applied-guardrails.ts";
 import type { FilterRule } from "../filter-rules.ts";
@@ -12,16 +12,16 @@ import type { MappedPiece } from "./mapped-text.ts";
 
 /** Results of one scan of a request. */
 export class ScanResults {
-  /** Matches per rule. A block rule stops at the first text with a match. */
+  /** Number of matches per rule. A block rule stops at the first text with a match. */
   readonly counts = new Map<FilterRule, number>();
-  /** Redact rules that matched a text which cannot be redacted. */
+  /** Redact rules that matched text which cannot be redacted. */
   readonly unredactable = new Set<FilterRule>();
   /** Errors of rules that failed. */
   readonly failures = new Map<FilterRule, unknown>();
 
   readonly #matches: RuleMatch[] | undefined;
 
-  /** @param matches gets the places of matches */
+  /** @param matches receives the places of matches */
   constructor(matches?: RuleMatch[]) {
     this.#matches = matches;
   }
@@ -36,7 +36,10 @@ export class ScanResults {
   }
 }
 
-/** Spans to redact are recorded at their sources. @param matches gets the places of matches @throws Fault when the turn ends */
+/**
+ * Scans the texts with the rules, and records the spans to redact at their sources. @param matches receives the places
+ * of matches @throws Fault when the turn ends
+ */
 export async function searchTexts(
   units: Iterable<ScanUnit | undefined>,
   rules: readonly FilterRule[],
@@ -95,7 +98,7 @@ function* redact(unit: ScanUnit, rule: FilterRule, spans: readonly TextSpan[], t
   }
 }
 
-/** Matches across a boundary between sources; every other match is also found in its own source. */
+/** Selects the matches that cross a boundary between sources; every other match is also found in its own source. */
 function* spansOverSources(unit: ScanUnit, spans: readonly TextSpan[]): Yielding<readonly TextSpan[]> {
   const sources = new UnitSources(unit);
   const over: TextSpan[] = [];
@@ -106,7 +109,7 @@ function* spansOverSources(unit: ScanUnit, spans: readonly TextSpan[]): Yielding
   return over;
 }
 
-/** Spans of the source text of this form, by rule. */
+/** Matches in one form of a text, as spans of the source text, by rule. */
 function* findSpans(
   form: TextForm,
   rules: readonly FilterRule[],
@@ -127,9 +130,9 @@ function* findSpans(
 }
 
 /**
- * Maps spans of a form back to the text. It derives the form again, because keeping the map of every form would take
- * many times the memory of the text.
- * @param found from left to right, without overlaps per rule
+ * Maps spans of a form back to the source text. The form is derived again, because keeping the map of every form would
+ * take many times the memory of the text.
+ * @param found spans from left to right, without overlaps within a rule
  */
 function* locateInText<Finder>(
   form: TextForm,
@@ -149,14 +152,14 @@ class SpanLocator {
   readonly located: TextSpan[] = [];
   readonly #spans: readonly TextSpan[];
   #next = 0;
-  /** Start of the next span in the source text, once its first unit has been read. */
+  /** Start in the source text of the span that is being located; undefined until its first unit has been read. */
   #start: number | undefined;
 
   constructor(spans: readonly TextSpan[]) {
     this.#spans = spans;
   }
 
-  /** @param at place in the form where the piece starts */
+  /** Locates the spans that the piece contains. @param at place in the form where the piece starts */
   take(piece: MappedPiece, at: number): void {
     const end = at + piece.text.length;
     for (let span = this.#spans[this.#next]; span; span = this.#spans[this.#next]) {
@@ -176,7 +179,7 @@ interface OpenScan {
   readonly pieceLength: number;
 }
 
-/** Holds a scan per rule. A rule is recorded as failed at its first exception and not called again. */
+/** One open scan for each rule. A rule is recorded as failed at its first exception, and not called again. */
 class OpenScans {
   open: readonly OpenScan[] = [];
   readonly #found: Map<FilterRule, TextSpan[]>;

@@ -1,4 +1,4 @@
-/** Joins words split by markup, as rendered on a page, then removes their other disguises. */
+/** Joins words that are split by markup, as a page shows them, and then removes other disguises. */
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { DecodedEscape } from "../disguises/entities.ts";
 import { readMarkup, markupStarts, maxMarkupLength } from "../disguises/markup.ts";
@@ -8,7 +8,7 @@ import { normalize, foldConfusables } from "./normalize.ts";
 const anySign = `[${markupStarts.replace(/[\]\\]/g, "\\$&")}]`;
 const endsAsWord = /[\p{L}\p{N}]_*$/u;
 
-/** Undefined when the text has no markup. */
+/** The text without markup. @returns undefined when it has none */
 export function stripMarkup(text: string, at: number): MappedPiece | undefined {
   const shown = removeMarkup(text, at);
   if (shown === undefined) return undefined;
@@ -41,7 +41,7 @@ export function* findMarkup(text: string): Iterable<MarkupSpan> {
   for (let found = signs.exec(text); found; found = signs.exec(text)) {
     const start = found.index;
     if (text.startsWith("<!--", start)) {
-      // The end of a comment is searched once, and not from every unclosed beginning again.
+      // The end of a comment is searched only once, and not again from every unclosed beginning.
       if (commentEnd < start + 4) commentEnd = endOfComment(text, start + 4);
       if (commentEnd - start > maxMarkupLength && !emptyComment.test(text.slice(start, start + 6))) continue;
     }
@@ -59,7 +59,7 @@ function endOfComment(text: string, from: number): number {
   return ends.length > 0 ? Math.min(...ends) : Number.POSITIVE_INFINITY;
 }
 
-/** Maximum of underscores in a row; more are a line. */
+/** Maximum number of underscores in a row; more are a drawn line. */
 const maxUnderscores = 16;
 
 function readMarkupAt(text: string, start: number): DecodedEscape | undefined {

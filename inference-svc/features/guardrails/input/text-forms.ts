@@ -1,4 +1,4 @@
-/** Derives the forms of a text for the rules: the raw text, and the text with disguises removed. */
+/** Derives the forms of a text that rules scan: the raw text, and the text with disguises removed. */
 import type { Yielding } from "../../../turn/time-slice.ts";
 import { maxMarkupLength } from "../disguises/markup.ts";
 import { decodeWordsIn } from "./encoded.ts";
@@ -27,18 +27,18 @@ const forms: readonly { readonly of: FormBuilder; readonly keepsRest: boolean }[
 const some = (mapped: readonly MappedPiece[]): readonly MappedPiece[] | undefined =>
   mapped.length > 0 ? mapped : undefined;
 
-/** UTF-16 units derived between two pauses: some milliseconds. */
+/** UTF-16 units of a text derived between two pauses, in some milliseconds. */
 const pieceLength = 8_192;
-/** Length from which a text without a seam is cut between two encoded words, even within a spelled-out word. */
+/** Minimum UTF-16 units after which a text without a seam is cut between two encoded words, even within a spelled-out word. */
 const longPieceLength = 16_384;
-/** Maximum length: a text with neither kind of place is cut here. */
+/** Maximum UTF-16 units of a piece: a text with neither kind of place to cut is cut here. */
 const maxPieceLength = 131_072;
-/** A place that splits no word, no spelled-out word and no character from its marks. */
+/** Matches places where a cut splits no word, no spelled-out word and no character from its marks. */
 const seam = /\n|[\p{L}\p{N}]{2}[ \t](?!\p{M})|\p{Ideographic}(?=\p{Ideographic})/gu;
 
 const lastResortSeam = /[^\w+/=%\\\-\p{Surrogate}](?!\p{M})/gu;
 
-/** Yields the raw text, then every different form; undefined where the caller may pause. */
+/** Yields the raw text, then every form that differs from it; undefined where the caller may pause. */
 export function* buildForms(text: string): Generator<TextForm | undefined, void> {
   const cuts = yield* findCuts(text);
   const pieces = (): Iterable<readonly [piece: string, at: number]> =>
@@ -70,7 +70,7 @@ function* lazily(
   for (const [piece, at] of pieces) yield* derive(piece, at);
 }
 
-/** The places where the pieces of a text end. */
+/** Finds the places where a text is cut into pieces. */
 function* findCuts(text: string): Yielding<readonly number[]> {
   const cuts: number[] = [];
   for (let at = 0; text.length - at > pieceLength; at = cuts.at(-1) as number) {
@@ -89,7 +89,7 @@ function findCutAfter(text: string, start: number): number {
   );
 }
 
-/** The first cut outside of markup. */
+/** The first place outside of markup where the pattern allows a cut. */
 function findCut(cut: RegExp, piece: string, from: number, at: number): number | undefined {
   const offset = Math.max(0, from - maxMarkupLength);
   const markup = findMarkup(piece.slice(offset))[Symbol.iterator]();

@@ -1,4 +1,4 @@
-/** Texts of a request that can be redacted in place. */
+/** Texts of a request, most of which can be redacted in place. */
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { Yielding } from "../../../turn/time-slice.ts";
 import type { FilterRule } from "../filter-rules.ts";
@@ -7,16 +7,16 @@ import { Redactions } from "./redactions.ts";
 
 export interface TextSource {
   readonly text: string;
-  /** Records spans to replace. @param spans from left to right @returns false when one of them cannot be replaced */
+  /** Records spans to be replaced. @param spans from left to right @returns false when one of them cannot be replaced */
   redact(spans: readonly TextSpan[], rule: FilterRule): Yielding<boolean>;
 }
 
-/** A recorded change, not yet written into the request. */
+/** A recorded redaction that is not yet written into the request. */
 export interface PendingChange {
   write(): Yielding;
 }
 
-/** A text field. */
+/** A text that is a whole field of the request. */
 export class TextField implements TextSource, PendingChange {
   readonly text: string;
   readonly #put: (text: string) => void;
@@ -58,10 +58,13 @@ export class Unredactable implements TextSource {
   }
 }
 
-/** Maximum number of different words looked up in a file's text. */
+/** Maximum number of different matches of a file that are looked up in its sent text. */
 const maxLookups = 256;
 
-/** A second text of a file, which is not sent itself. Matches also present in the sent text are redacted there; others cannot be redacted. */
+/**
+ * A text of a file that is scanned in addition to the sent text. A match that is also in the sent text is redacted
+ * there; any other match cannot be redacted.
+ */
 export class UnsentFileText implements TextSource {
   readonly text: string;
   readonly #sent: string;
@@ -91,7 +94,7 @@ export class JsonField implements TextSource, PendingChange {
   readonly text: string;
   readonly #put: (text: string) => void;
   readonly #changes: Set<PendingChange>;
-  /** Redacted tokens by their start. */
+  /** Redacted tokens, by their start in the JSON. */
   readonly #words = new Map<number, { readonly text: string; readonly redactions: Redactions }>();
 
   /** @param text well-formed JSON */
@@ -101,7 +104,7 @@ export class JsonField implements TextSource, PendingChange {
     this.#changes = changes;
   }
 
-  /** The token as a separate source. */
+  /** The token as a source of its own, to be scanned separately. */
   *word(token: JsonToken): Yielding<TextSource> {
     const text = yield* decodeToken(this.text, token);
     const note = (span: TextSpan, rule: FilterRule) => this.#note(token, text, span, rule);
@@ -138,9 +141,9 @@ export class JsonField implements TextSource, PendingChange {
     return all;
   }
 
-  /** Redacts the intersection of span and token. */
+  /** Redacts the part of the span that is within the token. */
   *#redactIn(token: JsonToken, span: TextSpan, rule: FilterRule): Yielding<boolean> {
-    // The scan of the decoded word has found this match already, at exact places.
+    // The scan of the decoded string has already found this match, at exact places.
     if (token.kind !== "scalar" && token.start < span.start && span.end < token.end) return true;
     const text = yield* decodeToken(this.text, token);
     const exact = token.kind !== "scalar" && !isEscaped(this.text, token);

@@ -1,4 +1,4 @@
-/** Rejects token ids from keys with input guardrails: token ids are unreadable without the model's tokenizer. */
+/** Rejects inputs given as token ids for keys with input guardrails: without the model's tokenizer, token ids cannot be read. */
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { guardrailsFor, isAudit, hasInputRules } from "../../../turn/applied-guardrails.ts";
 import { requestLayer } from "../../../turn/layer-builders.ts";

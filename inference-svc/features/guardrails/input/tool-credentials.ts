@@ -1,13 +1,13 @@
-/** Credentials in a tool server's entry: only the server, and a provider that calls it, may read them. */
+/** Credentials in a request's entry for a tool server. Only that server may read them, and a provider that calls it. */
 import { membersOf, withMembers } from "@sluice/proto/lib/json/span.js";
 import type { Tool } from "../../../turn/request.ts";
 
 const secretFields: ReadonlySet<string> = new Set(["authorization", "headers"]);
 
 export interface SplitEntry {
-  /** The JSON of the entry without credentials. */
+  /** The JSON of the entry without the credentials. */
   readonly shown: string;
-  /** Puts the credentials into another JSON of the entry. */
+  /** Puts the credentials into a changed JSON of the entry. */
   readonly join: (json: string) => string;
 }
 

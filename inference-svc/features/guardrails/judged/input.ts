@@ -1,4 +1,4 @@
-/** Judges requests by rules in words, after redaction: no judge reads more than the model does. */
+/** Judges requests by guardrail rules in words, after redaction, so that the judge reads no more than the model does. */
 import { JudgeUnavailable } from "../../../models/internal-calls/judge-client.ts";
 import type { CallContext } from "../../../models/internal-calls/internal-call.ts";
 import type { Judge, JudgeProfile } from "../../../models/internal-calls/judge.ts";
@@ -10,14 +10,17 @@ import type { Layer } from "../../../turn/turn.ts";
 import { type JudgeFinding, buildJudgement, judgeTexts, findingsWithoutVerdict } from "./judgement.ts";
 import { type JudgedRule, buildJudgedRules } from "./rules.ts";
 
-/** Maximum of text windows per request. A long conversation has fewer uncached windows, since the judge's verdicts are cached. */
+/**
+ * Maximum number of text windows judged per request. The judge's verdicts are cached, so a long conversation has fewer
+ * new windows than its length suggests.
+ */
 const maxWindows = 64;
 
-/** @param judge undefined when the configuration file names no judge model: every rule is then without a verdict */
+/** @param judge undefined when the configuration file names no judge model: no rule then has a verdict */
 export const judgedInput = (judge: Judge | undefined, pluginTexts: readonly PluginTexts[]): Layer =>
   judging(judge, pluginTexts, (rules, texts, context) => judgeTexts(judge, rules, texts, context));
 
-/** Lists the rules, without verdicts, in the receipt of a dry run, which calls no model. */
+/** Layer for a dry run: lists the rules in the receipt without verdicts, since no model is called. */
 export const dryJudgedInput = (judge: JudgeProfile | undefined, pluginTexts: readonly PluginTexts[]): Layer =>
   judging(judge, pluginTexts, (rules) => findingsWithoutVerdict(rules, undefined));
 
@@ -43,7 +46,7 @@ const judging = (judge: JudgeProfile | undefined, pluginTexts: readonly PluginTe
     return request;
   });
 
-/** All texts not written by the model: instructions, sentences in plugin settings, messages, files and tool outputs. */
+/** Finds all texts not written by the model: instructions, sentences in plugin settings, messages, files and tool outputs. */
 function* findJudgedTexts(
   { instructions, input, plugins, files }: TurnRequest,
   pluginTexts: readonly PluginTexts[],

@@ -1,6 +1,7 @@
 /**
- * Judges an answer by rules in words while it streams. A segment is judged as soon as its sentence ends, and delivered after its verdict. When every rule
- * only reports, only the final event waits, because it carries the receipt.
+ * Judges an answer by guardrail rules in words while it streams. A segment is judged as soon as its sentence ends, and
+ * delivered after its verdict. If every rule only reports, text is not held, and only the final event waits, because it
+ * carries the receipt.
  */
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { CallContext } from "../../../models/internal-calls/internal-call.ts";
@@ -15,10 +16,10 @@ import { type JudgedSegment, AnswerSegments } from "./segments.ts";
 import { buildCutItem } from "../output/cut-item.ts";
 import { type TextKey, toTextKey } from "../../../turn/item-texts.ts";
 
-/** Abort reason for the provider call: a blocked answer is read no further. */
+/** Abort reason for the provider call of a blocked answer, which is read no further. */
 const blocked = new Error("blocked by a rule");
 
-/** Segments judged at a time; at the limit, nothing more is read from the provider. */
+/** Maximum segments judged at the same time; at the limit, nothing more is read from the provider. */
 const maxUnjudged = 4;
 
 interface Held {
@@ -39,7 +40,7 @@ export class JudgeGuard {
   #unjudged = 0;
   #failure: { readonly error: unknown } | undefined;
   #committed = false;
-  /** A verdict has come since the main loop last looked. */
+  /** Whether a verdict has come since the main loop last looked. */
   #changed = false;
   #wake = () => {};
 
@@ -51,7 +52,7 @@ export class JudgeGuard {
   }
 
   /**
-   * Once something was delivered, a block ends the answer as incomplete instead of throwing.
+   * Delivers the answer. Once something was delivered, a block ends the answer as incomplete instead of throwing.
    * @throws Fault GUARDRAIL_BLOCKED before anything was delivered; UNAVAILABLE without a verdict
    */
   async *guard(answer: StoppableAnswer): AsyncGenerator<Batch> {
@@ -140,7 +141,7 @@ export class JudgeGuard {
     return batch;
   }
 
-  /** Adds the stages to the receipt in the final event. */
+  /** Adds the rules' stages to the receipt, before the final event carries it. */
   #pushStages(): void {
     this.#occasion.scope.trace.stages.push(...this.#buildJudgement().stages);
   }
@@ -153,14 +154,14 @@ interface BegunItem {
 }
 
 class DeliveredItems {
-  /** Unfinished items by output index. */
+  /** Items whose delivery has begun and not ended, by output index. */
   readonly #items = new Map<number, BegunItem>();
 
   note(events: readonly TurnEvent[]): void {
     for (const event of events) this.#note(event);
   }
 
-  /** Ends every open item and the answer itself. */
+  /** Events that end every unfinished item, and the answer itself, as incomplete. */
   endAsIncomplete(usage: Usage | undefined): readonly TurnEvent[] {
     const ends = [...this.#items].map(([index, { start, texts, annotations }]): TurnEvent => {
       const parts = [...texts].map(([key, shown]) => ({ key, delivered: shown }));
@@ -186,5 +187,5 @@ class DeliveredItems {
   }
 }
 
-/** The outcome of an answer cut by a filter. */
+/** Outcome of an answer that a guardrail has cut. */
 const cutOutcome = { status: "incomplete", reason: "content_filter", serviceTier: "default" } as const;

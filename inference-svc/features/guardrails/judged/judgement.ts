@@ -1,4 +1,4 @@
-/** A judge's verdicts on texts under several rules, and the resulting stages or refusal. */
+/** Collects a judge's verdicts on texts under several rules, and derives the stages for the receipt or the refusal. */
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { onlyReports } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { CallContext } from "../../../models/internal-calls/internal-call.ts";
@@ -12,17 +12,17 @@ import { failsOpen } from "../filter-rules.ts";
 import type { JudgedRule } from "./rules.ts";
 import { serviceRetryMs } from "../../../models/internal-calls/retry-hint.ts";
 
-/** The worst verdict on one rule over all texts. */
+/** The worst verdict on one rule, over all texts. */
 export interface JudgeFinding {
   readonly rule: JudgedRule;
   readonly outcome: "broken" | "followed" | "none" | "unasked";
-  /** Why there is no verdict; only set for the outcome `none`. */
+  /** Why there is no verdict; set only for the outcome `none`. */
   readonly cause?: unknown;
 }
 
 /**
- * Findings for rules without a call to the judge.
- * @param cause why; undefined in a dry run, which does not count as a failure of the rule
+ * Findings for rules whose judge was not called.
+ * @param cause the reason; undefined in a dry run, which does not count as a failure of the rule
  */
 export const findingsWithoutVerdict = (
   rules: readonly JudgedRule[],
@@ -30,7 +30,7 @@ export const findingsWithoutVerdict = (
 ): readonly JudgeFinding[] =>
   rules.map((rule) => (cause === undefined ? { rule, outcome: "unasked" } : { rule, outcome: "none", cause }));
 
-/** @throws Fault when the turn is over */
+/** Judges texts under several rules. @throws Fault when the turn is over */
 export async function judgeTexts(
   judge: Judge | undefined,
   rules: readonly JudgedRule[],
@@ -58,14 +58,14 @@ async function judgeRule(
   return { rule, outcome: "none", cause };
 }
 
-/** The stages for the receipt, and the refusal if the request or answer is refused. */
+/** Stages for the receipt, and the fault if the request or answer is refused. */
 export interface Judgement {
   readonly stages: readonly Stage[];
-  /** GUARDRAIL_BLOCKED for a broken rule; UNAVAILABLE for a rule without a verdict that fails closed. */
+  /** GUARDRAIL_BLOCKED for a broken rule; UNAVAILABLE for a rule that has no verdict and fails closed. */
   readonly refusal: Fault | undefined;
 }
 
-/** @param what the subject of a block, as named in the error message */
+/** @param what name in error messages for what is blocked, such as the request */
 export function buildJudgement(
   findings: readonly JudgeFinding[],
   judge: JudgeProfile | undefined,
@@ -86,7 +86,7 @@ export function buildJudgement(
   return { stages, refusal: unjudged && guardrailUnavailable(unjudged.cause, serviceRetryMs) };
 }
 
-/** A rule that only reports never blocks. */
+/** Whether a missing verdict lets the text pass; a rule that only reports never blocks. */
 const failsOpenFor = ({ rule }: JudgeFinding): boolean => onlyReports(rule.action) || failsOpen(rule);
 
 function buildStage(finding: JudgeFinding, judge: JudgeProfile | undefined): Stage {

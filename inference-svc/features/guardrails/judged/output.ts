@@ -1,4 +1,4 @@
-/** Judges answers by the guardrails' rules in words. Callers without such rules skip this layer's work. */
+/** Judges answers by guardrail rules in words. Nothing is judged for callers without such rules. */
 import type { Judge } from "../../../models/internal-calls/judge.ts";
 import { toGeneratedAnswer, holdUntilCommit } from "../../../turn/answer-kinds.ts";
 import { StoppableAnswer } from "../../../turn/layer-builders.ts";
@@ -6,7 +6,7 @@ import type { Layer } from "../../../turn/turn.ts";
 import { JudgeGuard } from "./judge-guard.ts";
 import { buildJudgedRules } from "./rules.ts";
 
-/** @param judge undefined when the configuration file names no judge model: every rule is then without a verdict */
+/** @param judge undefined when the configuration file names no judge model: no rule then has a verdict */
 export const judgedOutput =
   (judge: Judge | undefined): Layer =>
   (next) =>

@@ -1,4 +1,4 @@
-/** The caller's guardrail rules that are written in words and decided by a judge model. */
+/** The caller's guardrail rules that are written in words, which a judge model decides. */
 import { type RuleAction, actionOrBlock, filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { Caller, JudgeRule } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import {
@@ -11,7 +11,7 @@ import {
 export interface JudgedRule extends AppliedGuardrail {
   readonly rule: string;
   readonly action: RuleAction;
-  /** Minimum probability of a broken rule. */
+  /** Minimum probability at which the rule counts as broken. */
   readonly threshold: number;
   /** The rule's name in answers and receipts: its label, or else its text. */
   readonly name: string;
@@ -30,5 +30,5 @@ const buildRule = (applied: AppliedGuardrail, { rule, action, threshold, label }
   name: label || rule,
 });
 
-/** A text without a place for the match cannot be redacted: it is refused instead. */
+/** The action of a rule in words. A judge gives no place to redact, so such a rule blocks instead. */
 const toJudgeAction = (action: RuleAction): RuleAction => (action.redacts ? filterActions.of("block") : action);

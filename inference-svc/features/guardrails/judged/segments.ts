@@ -1,19 +1,19 @@
-/** Cuts a streamed answer into segments for the judge, each to the end of a sentence or 400 characters long. */
+/** Cuts a streamed answer into segments for the judge. Each ends with a sentence, or after 400 UTF-16 units. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { splitIntoWindows } from "../../../content/text-windows.ts";
 import type { OutputItem, TurnEvent } from "../../../turn/turn.ts";
 import { findTextPositions } from "../../../content/text-places.ts";
 import { listTexts, toTextKey } from "../../../turn/item-texts.ts";
 
-/** Maximum UTF-16 units of a segment without the end of a sentence. */
+/** Maximum UTF-16 units of a segment in which no sentence ends. */
 const maxUnits = 400;
-/** UTF-16 units of the previous segment, sent again to the judge as context. */
+/** UTF-16 units of the previous segment that the judge gets again as context. */
 const contextUnits = 200;
 
 const sentenceEnd = /[.!?\u2026\u3002\uff01\uff1f]["')\]\u201d\u2019]?\s|\n/;
 
 export class JudgedSegment {
-  /** The segment's text, its context in front included. */
+  /** Text of the segment, including the context in front. */
   text: string;
   judged = false;
   #fresh = "";
@@ -22,7 +22,7 @@ export class JudgedSegment {
     this.text = before;
   }
 
-  /** @returns whether the segment is ready for the judge */
+  /** Adds text to the segment. @returns whether the segment is ready for the judge */
   add(delta: string): boolean {
     this.text += delta;
     this.#fresh += delta;
@@ -33,7 +33,7 @@ export class JudgedSegment {
 export interface SegmentedEvent {
   /** The segments whose verdicts the event waits for. */
   readonly awaits: readonly JudgedSegment[];
-  /** Segments just ended and ready for the judge. */
+  /** Segments that have just ended and can be judged. */
   readonly closed: readonly JudgedSegment[];
 }
 
@@ -62,7 +62,7 @@ export class AnswerSegments {
     return { awaits: [segment], closed: over ? [segment] : [] };
   }
 
-  /** The texts of an item without deltas are known only when the item ends. */
+  /** Ends the segments of an item. The texts of an item without deltas are known only now. */
   #end(index: number, item: OutputItem): SegmentedEvent {
     const prefix = `${index} `;
     const streamed = [...this.#open.keys(), ...this.#contexts.keys()].some((key) => key.startsWith(prefix));
@@ -87,7 +87,10 @@ export class AnswerSegments {
   }
 }
 
-/** Calls that state the model's request in fields without deltas. Results of tools are not in this list: the model did not write them. */
+/**
+ * Types of calls that state the model's request in fields without deltas. Results of tools are not in this list: the
+ * model did not write them.
+ */
 const callTypesWithoutDeltas: ReadonlySet<string> = new Set([
   "shell_call",
   "local_shell_call",
@@ -104,7 +107,7 @@ function findItemTexts(item: OutputItem): readonly string[] {
   return texts.filter((text) => text !== "");
 }
 
-/** The model's own texts of a call, without results added by the provider. */
+/** The texts of a call that the model wrote, without results added by the provider. */
 function describeCall(item: OutputItem): string {
   const action: unknown = item["action"];
   const wanted = { ...item, results: [], action: isObject(action) ? { ...action, sources: [] } : action };

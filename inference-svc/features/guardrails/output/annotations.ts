@@ -1,4 +1,4 @@
-/** Delivers an item's annotations after the text they point at, and drops those that point at redacted text. */
+/** Delivers an item's annotations after the text to which they refer, and drops those that refer to redacted text. */
 import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import { moveAnnotation, annotationEnd } from "../../../turn/replacements.ts";
 import type { TurnEvent } from "../../../turn/turn.ts";
@@ -9,7 +9,7 @@ export type AnnotationEvent = Extract<TurnEvent, { readonly type: "annotation" }
 
 interface AnnotationHost {
   partOf(key: TextKey): TextPart | undefined;
-  /** Calls back once all text pushed so far is delivered. */
+  /** Calls the function back once all text pushed so far is delivered. */
   afterDelivery(callback: () => void): void;
   deliver(event: AnnotationEvent): void;
 }
@@ -20,7 +20,7 @@ export class Annotations {
   readonly #item: AnnotationHost;
   /** Delivered annotations by part number. */
   readonly delivered = new Map<number, unknown[]>();
-  /** Annotations of text not yet received: whether it will be redacted is unknown. */
+  /** Annotations of text that has not been received yet, so that it may still be redacted. */
   #pending: readonly AnnotationEvent[] = [];
 
   constructor(item: AnnotationHost) {
@@ -34,7 +34,10 @@ export class Annotations {
     else this.#deliverInOrder(event);
   }
 
-  /** Text has come for the part with this key, so all other parts are complete; without a key, every part is. */
+  /**
+   * Delivers annotations that no longer wait. @param key part that receives text, so that all other parts are complete;
+   * absent when every part is complete
+   */
   continueAt(key?: TextKey): void {
     if (this.#pending.length === 0) return;
     const early = this.#pending;
@@ -60,7 +63,7 @@ export class Annotations {
   }
 }
 
-/** The annotations of a finished part, without those that contain or point at redacted text. */
+/** The annotations of a finished part, without those that contain redacted text or refer to it. */
 export function keepAnnotations(before: unknown, redacted: unknown, part: TextPart | undefined): unknown[] | undefined {
   if (!Array.isArray(before) || !Array.isArray(redacted)) return undefined;
   const clean = before.filter((annotation, index) => annotation === redacted[index]) as unknown[];

@@ -1,4 +1,4 @@
-/** Scans the events of one answer, and holds back those that a match may include. */
+/** Scans the events of one answer with guardrail rules, and holds back events that a match may include. */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Scope } from "../../../turn/scope.ts";
 import { type Waiting, awaitSettled } from "../../../turn/time-slice.ts";
@@ -16,28 +16,28 @@ import { BlockRuleMatched, TextScanner } from "./rules/text-scanner.ts";
 import { ScannedItem } from "./scanned-item.ts";
 
 /**
- * Unit of scanning: the whole answer, with joined texts as clients join them; each item by itself; or only the joined texts, for an answer of already
- * scanned items.
+ * Text that is scanned together: the whole answer, with texts joined as clients join them; each item by itself; or only
+ * the joined texts, for an answer whose items are already scanned.
  */
 export type ScanExtent = "answer" | "items" | "texts";
 
 type Item = GuardedItem | ScannedItem;
 
-/** Delta types that only reasoning items have. */
+/** Types of deltas that only reasoning items have. */
 const reasoningKinds = ["reasoning.delta", "summary.delta"] as const;
 
 export class AnswerScan {
   readonly #scope: Scope;
   readonly #report: Report;
   readonly #scanner: TextScanner;
-  /** Whether a rule changes or blocks the answer. */
+  /** Whether a rule may change or block the answer. */
   readonly enforces: boolean;
   /** Open items by output index. */
   readonly #items = new Map<number, Item>();
   /** Scans the joined texts of all items. */
   readonly #texts: GuardedTexts;
   readonly #extent: ScanExtent;
-  /** Native events outside of any item, held until the answer is complete; absent before the first. */
+  /** Native events outside of any item, held until the answer is complete; absent before the first one. */
   #nativeEvents: NativeEvents | undefined;
   /** Number of items whose delivery has begun. */
   #begun = 0;
@@ -71,9 +71,9 @@ export class AnswerScan {
   }
 
   /**
-   * Scans the next event. An event with a failed scan is not delivered, unless all rules only report.
-   * @returns undefined when complete without having to yield to other turns
-   * @throws Blocked; Fault UNAVAILABLE when a rule fails
+   * Scans the next event. An event whose scan failed is not delivered, unless all rules only report.
+   * @returns undefined when the scan is complete, else a promise after it had to pause for other turns
+   * @throws BlockRuleMatched; Fault UNAVAILABLE when a rule fails
    */
   read(event: TurnEvent): Promise<void> | undefined {
     try {
@@ -86,18 +86,18 @@ export class AnswerScan {
     return this.#scanner.pauseIfDue() ?? undefined;
   }
 
-  /** Redacts a failure of the answer. */
+  /** Redacts the texts of a fault with which the answer failed. */
   redact(fault: Fault): Promise<Fault> {
     return redactFault(fault, this.#scanner);
   }
 
-  /** Ends a blocked answer with what was delivered of it. */
+  /** Ends a blocked answer, with only the part already delivered. */
   cut(): void {
     this.#releaseInOrder();
     this.#endAsIncomplete();
   }
 
-  /** @throws Blocked or Fault */
+  /** Throws the error of a scan, unless the rules only report. @throws BlockRuleMatched or Fault */
   #handleFailure(event: TurnEvent, error: unknown): void {
     if (error instanceof BlockRuleMatched || error instanceof Fault) throw error;
     this.#scanner.reportFailure();
@@ -140,8 +140,8 @@ export class AnswerScan {
   }
 
   /**
-   * The debug echo shows the request that Sluice sent, not the answer: its matches are left out of the receipt. A redact rule changes it, a block rule
-   * drops it.
+   * Guards the debug echo. It shows the request that Sluice sent, not the answer, so its matches are left out of the
+   * receipt. A redact rule changes it, and a block rule drops it.
    */
   *#scanDebugEcho(event: Extract<TurnEvent, { readonly type: "debug" }>): Waiting {
     const scanner = new TextScanner(this.#scanner.rules, new Report(), this.#scope.signal);
@@ -158,7 +158,7 @@ export class AnswerScan {
   #guardItem(index: number, event: TurnEvent): Waiting | undefined {
     const item = this.#items.get(index);
     if (item) return this.#stepItem(item, event);
-    // Reasoning must end before this item is known to the guard: what is released here belongs to earlier items.
+    // Reasoning must end before this item is added, so that everything released here belongs to earlier items.
     const endsReasoning =
       "item" in event && event.item.type !== "reasoning" && this.#texts.hasJoinedText(reasoningKinds);
     return endsReasoning ? this.#beginItemAfterReasoning(index, event) : this.#beginItem(index, event);
@@ -186,12 +186,12 @@ export class AnswerScan {
   #beginItem(index: number, event: TurnEvent): Waiting | undefined {
     const item = this.#createItem(index, event);
     this.#items.set(index, item);
-    // An event after the end of its item.
+    // The event came after the end of its item, which opens the item again.
     if (index < this.#ended) this.#ended = index;
     return this.#stepItem(item, event);
   }
 
-  /** Clients join reasoning only until another item comes: later text need not wait for it. */
+  /** Ends the scan of joined reasoning texts. Clients join them only until another item comes, so later text need not wait for them. */
   *#endReasoning(): Waiting {
     if (this.#scanner.usesService) {
       yield* this.#texts.flushHeldForms(reasoningKinds);
@@ -208,7 +208,7 @@ export class AnswerScan {
     return new GuardedItem(index, this.#scanner, this.#extent === "items" ? undefined : this.#texts);
   }
 
-  /** Releases items in the order of their index. An item with nothing to show yet, or waiting for its end, holds up the next. */
+  /** Releases items in the order of their index. The next item waits for an item that has nothing to show yet, or that waits for its end. */
   #releaseInOrder(): void {
     while (this.#items.get(this.#begun)?.canBegin && !this.#items.get(this.#begun - 1)?.isWaiting) this.#begun++;
     for (let index = this.#ended; index < this.#begun; index++) {
@@ -220,7 +220,7 @@ export class AnswerScan {
     }
   }
 
-  /** Closes each started item with only the text already delivered. */
+  /** Closes each item whose delivery has begun, with only the text already delivered. */
   #endAsIncomplete(): void {
     for (const [index, item] of this.#items) {
       const cutItem = index < this.#begun ? item.cut() : undefined;
@@ -231,7 +231,7 @@ export class AnswerScan {
     this.#ready.push({ type: "end", outcome });
   }
 
-  /** Adds the stages to the receipt in the final event. */
+  /** Adds the rules' stages to the receipt, before the final event carries it. */
   pushStages(): void {
     this.#scope.trace.stages.push(...this.#report.stages());
   }

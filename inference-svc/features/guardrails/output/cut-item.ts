@@ -1,4 +1,4 @@
-/** Builds an incomplete item from its delivered texts, for an answer cut short. */
+/** Builds an incomplete item from the texts of it that were delivered, for an answer that was cut. */
 import type { OutputItem } from "../../../turn/turn.ts";
 import { type TextKey, hasStreamedText, editTexts, buildEmptyPart } from "../../../turn/item-texts.ts";
 
@@ -8,7 +8,7 @@ export interface DeliveredPart {
   readonly delivered: string;
 }
 
-/** Status of a cut item, for types that have no status `incomplete`. */
+/** Status of a cut item for item types that have no status `incomplete`. */
 const statusWhenCut: ReadonlyMap<string, string> = new Map([
   ["web_search_call", "failed"],
   ["file_search_call", "failed"],
@@ -18,7 +18,7 @@ const statusWhenCut: ReadonlyMap<string, string> = new Map([
 
 /**
  * @param start the item as it began
- * @param parts may omit parts without delivered text
+ * @param parts parts with delivered text; others may be left out
  * @param annotations delivered annotations by part number
  */
 export function buildCutItem(

@@ -1,19 +1,19 @@
-/** Builds a finished item from its delivered texts. */
+/** Builds a finished item from the texts of it that were delivered. */
 import type { OutputItem } from "../../../turn/turn.ts";
 import { keepAnnotations } from "./annotations.ts";
 import type { TextPart } from "./text-part.ts";
 import { type TextKey, editTexts } from "../../../turn/item-texts.ts";
 
-/** Fields that hold the text of a reasoning item in a form only the provider can read. */
+/** Fields with the text of a reasoning item in a form that only the provider can read. */
 const sealFields: readonly string[] = ["encrypted_content", "signature"];
 
 type Parts = ReadonlyMap<TextKey, TextPart<TextKey>>;
 
 /**
- * Redacted reasoning loses its sealed text, since the provider would restore the redacted text from it.
+ * The encrypted text of redacted reasoning is left out, since the provider would read the redacted text from it.
  * @param cleaned the item with its streamed texts emptied and all other texts redacted
  * @param item the item as received from the provider
- * @param onDropped called for each omitted field
+ * @param onDropped called for each field left out
  */
 export function buildDeliveredItem(
   cleaned: OutputItem,

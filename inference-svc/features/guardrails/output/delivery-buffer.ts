@@ -1,4 +1,4 @@
-/** Holds the text of several parts back and delivers it in order, part by part, with callbacks in between. */
+/** Holds back the text of several parts and delivers it in order, part by part. Callbacks can be placed between parts. */
 import { append } from "@sluice/proto/lib/text/append.js";
 import type { Region } from "../../../turn/replacements.ts";
 import type { TextPart } from "./text-part.ts";
@@ -9,11 +9,11 @@ interface DeliveryCallback {
 }
 
 export class DeliveryBuffer {
-  /** The last part with text, and the parts after it. */
+  /** The last part that has text, and the parts after it. */
   #parts: TextPart[] = [];
   #held = "";
   readonly #callbacks: DeliveryCallback[] = [];
-  /** Place of the first undelivered character. */
+  /** Place of the first character that is not delivered. */
   start = 0;
 
   /** UTF-16 units held back. */
@@ -35,20 +35,23 @@ export class DeliveryBuffer {
     this.#held = append(this.#held, text);
   }
 
-  /** Calls back once all text appended so far is delivered. */
+  /** Calls `run` once all text appended so far is delivered. */
   afterDelivery(run: () => void): void {
     if (this.#held === "") run();
     else this.#callbacks.push({ at: this.length, run });
   }
 
-  /** The given place, or the place before it when the second half of a surrogate pair may still come. */
+  /**
+   * The place up to which text may be delivered without cutting a surrogate pair: one less than `decided` when the
+   * second half may still come.
+   */
   toWholeCharacter(decided: number, over: boolean): number {
     const last = this.#held.charCodeAt(decided - this.start - 1);
     const half = last >= 0xd800 && last <= 0xdbff && !(over && decided === this.length);
     return half ? decided - 1 : decided;
   }
 
-  /** Forgets the delivered text before a place. @returns whether there was any */
+  /** Drops delivered text before a place. @returns whether there was any */
   discard(until: number): boolean {
     if (until <= this.start) return false;
     this.#held = this.#held.slice(until - this.start);
@@ -56,7 +59,7 @@ export class DeliveryBuffer {
     return true;
   }
 
-  /** Delivers the text between two places to its parts, and runs the callbacks for these places. */
+  /** Delivers the text between two places to its parts, and runs the callbacks placed there. */
   deliver(start: number, end: number): void {
     for (let at = start; at < end; ) {
       const part = this.#partAt(at);

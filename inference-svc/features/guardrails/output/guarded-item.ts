@@ -1,6 +1,6 @@
 /**
- * Guards one output item. Its streamed texts are delivered as soon as they are decided; arguments and native events with text are delivered at the end of
- * the item.
+ * Guards one output item. Streamed texts are delivered as soon as no match can include them; arguments and native
+ * events with text are delivered at the end of the item.
  */
 import { type Waiting, type Yielding, awaitSettled } from "../../../turn/time-slice.ts";
 import type { OutputItem, TurnEvent } from "../../../turn/turn.ts";
@@ -37,39 +37,42 @@ export class GuardedItem {
   readonly #index: number;
   readonly #scanner: TextScanner;
   readonly #joinedTexts: GuardedTexts | undefined;
-  /** Scans the item's streamed texts and holds them back; absent before the item's type is known. */
+  /** Scans the item's streamed texts and holds them back; absent until the item's type is known. */
   #ownTexts: GuardedTexts | undefined;
   #parts = new Map<TextKey, TextPart<TextKey>>();
   #last: { readonly type: TextEvent["type"]; readonly number: number; readonly part: TextPart<TextKey> } | undefined;
-  /** Absent before the item's first native event. */
+  /** The item's native events; absent before the first one. */
   #nativeEvents: NativeEvents | undefined;
-  /** Absent before the item's first annotation. */
+  /** The item's annotations; absent before the first one. */
   #annotations: Annotations | undefined;
   #start: OutputItem | undefined;
   #hasJsonArguments = false;
   #streamed = false;
-  /** Whether the item may begin: it has something to show. */
+  /** Whether the start of the item may be delivered, because the item has something to show. */
   canBegin = false;
-  /** The item's end has come and waits for the decision about its texts. */
+  /** Whether the item's end event has come and waits for the scan of its texts. */
   isWaiting = false;
   hasEnded = false;
-  /** Events, in order, that may be delivered once the item has begun. */
+  /** Events in order that may be delivered once the item's start is delivered. */
   readonly #ready: TurnEvent[] = [];
 
-  /** @param joinedTexts scans the joined texts of all items; without it, the item is scanned by itself */
+  /** @param joinedTexts scans the joined texts of all items; if absent, the item is scanned by itself */
   constructor(index: number, scanner: TextScanner, joinedTexts?: GuardedTexts) {
     this.#index = index;
     this.#scanner = scanner;
     this.#joinedTexts = joinedTexts;
   }
 
-  /** Moves the events ready for delivery to the end of the list. */
+  /** Moves the events ready for delivery to the end of `list`. */
   moveTo(list: TurnEvent[]): void {
     for (const event of this.#ready) list.push(event);
     this.#ready.length = 0;
   }
 
-  /** @returns the rest of the work, if there is any @throws Blocked; Fault UNAVAILABLE when a rule fails */
+  /**
+   * Takes the next event of the item. @returns the rest of the work, if there is any @throws BlockRuleMatched; Fault
+   * UNAVAILABLE when a rule fails
+   */
   step(event: TurnEvent): Waiting | undefined {
     switch (event.type) {
       case "item.start":
@@ -94,11 +97,12 @@ export class GuardedItem {
     this.#hasJsonArguments = hasJsonArguments(item.type);
     this.#start = yield* awaitSettled(redactValue(item, this.#scanner));
     this.#ready.push({ type: "item.start", index: this.#index, item: this.#start });
-    // The start of a call commits the turn, though a client cannot act on it before its text: it waits for the text.
+    // The start of a call waits for its text: it would commit the turn, although a client cannot act on it without the
+    // text.
     this.canBegin = !hasStreamedText(item.type);
   }
 
-  /** Clients never join the texts of calls, since calls may stream in parallel. */
+  /** Chooses the scan for the item's texts. Texts of calls are never joined, since calls may stream in parallel. */
   #chooseTexts({ type }: OutputItem): void {
     if (this.#joinedTexts && hasTextParts(type)) this.#ownTexts = this.#joinedTexts;
   }
@@ -118,7 +122,7 @@ export class GuardedItem {
     return undefined;
   }
 
-  /** The part of the last delta, if this delta continues it; most do. */
+  /** The part of the previous delta, if this delta continues it, as most do; else undefined. */
   #continuedPart(event: TextEvent): TextPart<TextKey> | undefined {
     const number = "part" in event ? event.part : 0;
     const isSame = this.#last?.type === event.type && this.#last.number === number;
@@ -163,7 +167,7 @@ export class GuardedItem {
     if (passes) this.#ready.push(passes);
   }
 
-  /** @throws as step */
+  /** Handles the end of the item. @throws as step */
   *end(item: OutputItem): Waiting {
     if (!this.#start) this.#chooseTexts(item);
     const whole = hasJsonArguments(item.type) ? yield* awaitSettled(this.#endJson(item)) : yield* this.#endTexts(item);
@@ -177,7 +181,7 @@ export class GuardedItem {
     });
   }
 
-  /** The delivered part of an unfinished item; undefined for an item not begun. */
+  /** The item with the texts delivered so far, for an answer that is cut. @returns undefined for an item not begun */
   cut(): OutputItem | undefined {
     return this.#start && this.canBegin
       ? buildCutItem(this.#start, [...this.#parts.values()], this.#annotations?.delivered)
@@ -195,12 +199,12 @@ export class GuardedItem {
     this.#throwIfBlocked();
   }
 
-  /** @throws Blocked */
+  /** @throws BlockRuleMatched */
   #throwIfBlocked(): void {
     if (this.#texts.blocked) throw new BlockRuleMatched();
   }
 
-  /** @returns the rest of the work, if there is any */
+  /** Scans a delta. @returns the rest of the work, if there is any */
   #pushPieces(part: TextPart, text: string): Yielding | undefined {
     return this.#scanner.isShort(text) ? this.#texts.push(part, text) : this.#pushAll(part, text);
   }
@@ -255,14 +259,14 @@ export class GuardedItem {
     yield* awaitSettled(this.#texts.scanByServices(true));
   }
 
-  /** Whether a final text starts with its deltas, and the rest can still be appended to it. */
+  /** Whether a final text starts with the deltas received, so that the rest can be appended to them. */
   #matchesDeltas(key: TextKey, text: string): boolean {
     const part = this.#parts.get(key);
     if (!part) return true;
     return text.startsWith(part.raw) && (text.length === part.raw.length || part === [...this.#parts.values()].at(-1));
   }
 
-  /** The finished item contradicts its deltas: its texts are scanned again, each by itself. */
+  /** Scans the item's final texts again, each by itself, because they contradict the deltas. */
   #rescan(): void {
     this.#ownTexts = undefined;
     this.#parts = new Map();
@@ -286,5 +290,5 @@ const emptyText = () => ({ text: "" });
 const hasLogprobs = ({ type, logprobs }: PartJson): boolean =>
   type === "output_text" && !(Array.isArray(logprobs) && logprobs.length === 0);
 
-/** Log probabilities spell out the text and its alternatives. */
+/** Log probabilities are left out, because they spell out the text and its alternatives. */
 const emptyLogprobs = (key: TextKey): object => (key.startsWith("text.delta") ? { logprobs: [] } : {});

@@ -1,13 +1,14 @@
 /**
- * Scans the texts of an answer with the rules that change it, and holds text back only from the start of a possible match.
+ * Scans the texts of an answer with the rules that change or block it, and holds text back only from the start of a
+ * possible match.
  *
- * Each text is scanned in every way in which a reader may see it: joined with all texts that clients join it to, whatever comes between them; with the
- * other texts of its item, in their order; and by itself, since a match at the edge of a text may vanish within a longer text. Where two of these are the
- * same text, one scan serves both.
+ * Each text is scanned in every way in which a reader may see it: joined with all texts to which clients join it,
+ * whatever comes between them; together with the other texts of its item, in their order; and by itself, since a match
+ * at the edge of a text may vanish within a longer text. Where two of these are the same text, one scan serves both.
  *
- * Text that may still become part of a match stays held after the end of its item, and everything after it waits: an item ends before the next begins,
- * delivered text cannot be called back, and redacting every possible beginning of a match would spoil most answers. The wait ends with the next joined
- * character, or with the answer.
+ * Text that may still become part of a match stays held after the end of its item, and everything after it waits: an
+ * item ends before the next begins, delivered text cannot be called back, and redacting every possible beginning of a
+ * match would spoil most answers. The wait ends with the next character of the joined text, or with the answer.
  */
 import { append } from "@sluice/proto/lib/text/append.js";
 import type { Yielding } from "../../../turn/time-slice.ts";
@@ -27,22 +28,22 @@ export class GuardedTexts {
   readonly #joinedTexts = new Map<string, JoinedText>();
   /** The parts of the last item, in order. */
   #siblings: TextPart[] = [];
-  /** The joined text of the last part. */
+  /** The joined text to which the last part belongs. */
   #joinedText: JoinedText | undefined;
-  /** The parts of the last item in order; undefined while `#joined` reads the same text. */
+  /** Scan of the last item's parts in order; undefined while the joined text is the same text. */
   #itemText: JoinedText | undefined;
-  /** The last part by itself; undefined while `#joined` reads the same text. */
+  /** Scan of only the last part; undefined while the joined text is the same text. */
   #partText: JoinedText | undefined;
-  /** The scans under way: joined text, item text and part text, as far as they exist. */
+  /** The scans under way: those of the joined text, the item and the part, as far as they exist. */
   #scans: readonly JoinedText[] = [];
   #last: TextPart | undefined;
-  /** Place before which all other joined texts are decided. */
+  /** Place before which no other joined text can have matches. */
   #othersDecided = Number.POSITIVE_INFINITY;
   readonly #buffer = new DeliveryBuffer();
   #hits: RuleHit[] = [];
-  /** Names of hits already taken: several scans can find the same hit. Absent before the first. */
+  /** Keys of the matches already taken, since several scans can find the same match. Absent before the first one. */
   #knownHits: Set<string> | undefined;
-  /** A block rule has matched: nothing more is delivered. */
+  /** Whether a block rule has matched, so that nothing more is delivered. */
   blocked = false;
 
   constructor(rules: readonly OutputRule[], report: Report) {
@@ -55,14 +56,14 @@ export class GuardedTexts {
     return this.#buffer.held;
   }
 
-  /** @returns the rest of the work, if there is any @throws Fault UNAVAILABLE when a rule fails */
+  /** Scans a delta of a part. @returns the rest of the work, if there is any @throws Fault UNAVAILABLE when a rule fails */
   push(part: TextPart, text: string): Yielding | undefined {
     if (part !== this.#last && this.#joinedText) return this.#pushBehind(part, text);
     if (part !== this.#last) this.#beginFirst(part);
     return this.#append(part, text);
   }
 
-  /** Begins the very first part: there is no other part to end. */
+  /** Begins the first part of the answer, when no other part has to be ended. */
   #beginFirst(part: TextPart): void {
     this.#buffer.begin(part);
     this.#scanFrom(part, this.#joinedTextOf(part));
@@ -91,7 +92,7 @@ export class GuardedTexts {
     return undefined;
   }
 
-  /** @param search of the scan at `from` */
+  /** Continues a search for matches. @param search the search in the scan with the index `from` */
   *#scanRest(text: string, from: number, search: HitSearch): Yielding {
     for (const [index, scan] of this.#scans.entries()) {
       if (index < from) continue;
@@ -102,7 +103,7 @@ export class GuardedTexts {
   }
 
   /**
-   * Ends the last item; text of later items may still be joined to its texts.
+   * Ends the last item. Text of later items may still be joined to its texts.
    * @returns the rest of the work, if there is any @throws as push
    */
   endItem(): Yielding | undefined {
@@ -123,7 +124,8 @@ export class GuardedTexts {
   }
 
   /**
-   * Scans the text that these joined texts held until its form is known; must come before services are called for them.
+   * Scans the text of these joined texts that was held because its form was not clear. Must be called before services
+   * are called for them.
    * @throws as push
    */
   *flushHeldForms(names?: readonly string[]): Yielding {
@@ -131,8 +133,8 @@ export class GuardedTexts {
   }
 
   /**
-   * Asks the detector services.
-   * @param over the texts are complete: this call must come before their end
+   * Calls the detector services.
+   * @param over whether the texts are complete; this call must then come before their end
    * @throws as push, or when the turn is over
    */
   async scanByServices(over: boolean, names?: readonly string[]): Promise<void> {
@@ -145,7 +147,7 @@ export class GuardedTexts {
     return names.some((name) => this.#joinedTexts.has(name));
   }
 
-  /** Ends these joined texts: clients join no later text to them. @throws as push */
+  /** Ends these joined texts, because clients join no later text to them. @throws as push */
   *endJoinedTexts(names: readonly string[]): Yielding {
     yield* this.#endItemText();
     for (const joinedText of this.#joinedTextsNamed(names)) this.#add(yield* finishSearch(joinedText.end()));
@@ -163,19 +165,19 @@ export class GuardedTexts {
     this.#advance(true);
   }
 
-  /** Calls back once all text pushed so far is delivered. */
+  /** Calls `run` once all text pushed so far is delivered. */
   afterDelivery(run: () => void): void {
     this.#buffer.afterDelivery(run);
   }
 
-  /** @param names every joined text when absent */
+  /** @param names names of joined texts; all of them when absent */
   #joinedTextsNamed(names: Iterable<string> = this.#joinedTexts.keys()): readonly JoinedText[] {
     return [...names].flatMap((name) => this.#joinedTexts.get(name) ?? []);
   }
 
-  /** Begins a later part, and ends the separate scans of earlier parts. */
+  /** Begins a part that follows another, and ends the scans of single earlier parts. */
   *#beginBehind(part: TextPart): Yielding {
-    // The delivered text of this part was scanned as complete.
+    // The text of a part cannot go on after another part began: it was scanned as complete.
     if (part.start !== undefined) throw new Error(`${String(part.key)} continues after another part`);
     const before = this.#siblings.at(-1);
     if (before && before.membership.item !== part.membership.item) yield* this.#endItemText();
@@ -193,7 +195,7 @@ export class GuardedTexts {
     return joinedText;
   }
 
-  /** Begins to scan a part already placed in the buffer. @param joined the texts that clients join it to */
+  /** Begins the scans of a part that has its place in the buffer. @param joinedText the text to which clients join the part */
   #scanFrom(part: TextPart, joinedText: JoinedText): void {
     this.#partText = joinedText.isEmpty ? undefined : new JoinedText(localRulesOf(this.#rules), this.#report);
     this.#joinedText = joinedText;
@@ -209,7 +211,7 @@ export class GuardedTexts {
       if (other !== joinedText) this.#othersDecided = Math.min(this.#othersDecided, other.decided);
   }
 
-  /** Ends the separate scans of the last part and of its item. */
+  /** Ends the scans of the last single part, and of its item. */
   *#endItemScans(): Yielding {
     if (this.#partText) this.#add(yield* finishSearch(this.#partText.end()));
     if (this.#itemText) this.#add(yield* finishSearch(this.#itemText.end()));
@@ -217,7 +219,7 @@ export class GuardedTexts {
     if (this.#joinedText) this.#scans = [this.#joinedText];
   }
 
-  /** A text read only by a joined scan also ends by itself, to find a match at its edge. */
+  /** Scans a complete part by itself if only the joined text was scanned, to find a match at its edge. */
   *#endBefore(part: TextPart, joinedText: JoinedText): Yielding {
     const { partsOfOneItem: parts = [] } = joinedText;
     const isOver = parts.length === 1 || parts[0]?.membership.item !== part.membership.item;
@@ -226,7 +228,10 @@ export class GuardedTexts {
     this.#add(yield* finishSearch(again.end()));
   }
 
-  /** Scans the item's texts also in their order in the item, as soon as clients that join texts by type would read them in another order: a match may span either. */
+  /**
+   * Scans the item's texts in their order in the item, too, once this order differs from that of the joined text:
+   * clients may read either, and a match may span either.
+   */
   *#scanItemInOrder(part: TextPart, joinedText: JoinedText): Yielding {
     if (this.#itemText) return;
     const isInJoinedText =
@@ -261,7 +266,7 @@ export class GuardedTexts {
     }
   }
 
-  /** Whether another scan has already found the same hit. */
+  /** Whether another scan has already found the same match. */
   #isKnown({ rule, start, end, continues }: RuleHit): boolean {
     if (this.#joinedTexts.size === 1 && this.#scans.length === 1) return false;
     const name = `${rule.rank} ${start} ${end} ${continues === true}`;
@@ -275,7 +280,7 @@ export class GuardedTexts {
     let at = this.#buffer.start;
     for (const region of regions) {
       if (region.end > until) {
-        // Another rule may still match text reaching into this region.
+        // Another rule may still have a match that extends into this region.
         if (until - region.start < maxHeldUnits) until = Math.min(until, region.start);
         else at = this.#replaceDecided(region, at, until);
         break;
@@ -289,8 +294,8 @@ export class GuardedTexts {
   }
 
   /**
-   * Replaces the decided part of a long region now: whatever ends the match, none of this text stays, and holding it on
-   * would only delay the answer.
+   * Replaces the decided part of a long region now: however the match ends, none of this text stays, and holding it
+   * back would only delay the answer.
    */
   #replaceDecided(region: Region, at: number, until: number): number {
     this.#buffer.deliver(at, region.start);

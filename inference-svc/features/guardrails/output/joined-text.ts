@@ -1,4 +1,7 @@
-/** Scans texts that clients join, whatever stands between them, as one text. Hits are reported at places in the delivery buffer, which holds all texts. */
+/**
+ * Scans texts that clients join as one text, whatever stands between them. Matches are reported at places in the
+ * delivery buffer, which holds all texts.
+ */
 import type { Yielding } from "../../../turn/time-slice.ts";
 import type { TextPart } from "./text-part.ts";
 import { TextScan } from "./forms/text-scan.ts";
@@ -7,7 +10,7 @@ import type { RuleHit } from "./rules/merge-hits.ts";
 import type { Report } from "./rules/report.ts";
 import { type OutputRule, combinedPieceLength } from "./rules/output-rules.ts";
 
-/** Characters adjacent both in the joined text and in the delivery buffer. */
+/** Characters that are adjacent both in the joined text and in the delivery buffer. */
 interface ContiguousRun {
   /** Place of the run's first character in the joined text. */
   readonly textStart: number;
@@ -21,14 +24,14 @@ export class JoinedText {
   /** UTF-16 units read so far. */
   #length = 0;
   #ended = false;
-  /** The text's parts, while all of them belong to one item; undefined afterwards. */
+  /** The parts of the text, as long as all of them belong to one item; undefined afterwards. */
   partsOfOneItem: TextPart[] | undefined = [];
 
   constructor(rules: readonly OutputRule[], report: Report) {
     this.#scan = new TextScan(rules, 0, report);
   }
 
-  /** Scans complete parts again as one text. Hits within a single part are not reported: the first scan has found them. */
+  /** Scans complete parts again as one text. Matches within a single part are not reported again: the first scan has found them. */
   static *rescan(parts: readonly TextPart[], rules: readonly OutputRule[], report: Report): Yielding<JoinedText> {
     const joinedText = new JoinedText(rules, report);
     const length = combinedPieceLength(rules);
@@ -57,26 +60,27 @@ export class JoinedText {
     else this.partsOfOneItem = undefined;
   }
 
-  /** @returns hits at places in the joined text, for `locate` @throws Fault UNAVAILABLE when a rule fails */
+  /** Scans a delta. @returns matches at places in the joined text, to be passed to `locate` @throws Fault UNAVAILABLE when a rule fails */
   push(text: string): HitSearch {
     this.#length += text.length;
     return this.#scan.push(text);
   }
 
   /**
-   * Scans the text that was held until its form is known; must come before services are called for the complete text.
+   * Scans the text that was held because its form was not clear. Must be called before services are called for the
+   * complete text.
    * @throws as push
    */
   *flushHeldForms(): Yielding<readonly RuleHit[]> {
     return this.locate(yield* this.#scan.flushHeldForms());
   }
 
-  /** Asks the detector services. @throws as push; Fault when the turn is over */
+  /** Calls the detector services. @throws as push; Fault when the turn is over */
   async scanByServices(over: boolean): Promise<readonly RuleHit[]> {
     return this.locate(await this.#scan.scanByServices(over));
   }
 
-  /** Ends the text. @returns hits at places in the delivery buffer @throws as push */
+  /** Ends the text. @returns matches at places in the delivery buffer @throws as push */
   end(): HitSearch {
     this.#ended = true;
     const search = this.#scan.end();
@@ -103,7 +107,7 @@ export class JoinedText {
     return this.#runs.findLastIndex(({ textStart: from }) => from <= position);
   }
 
-  /** Splits a match that spans several runs into one hit per run; the first of them carries the placeholder. */
+  /** Splits a match that spans several runs into one match per run; the first of them carries the placeholder. */
   locate(hits: readonly RuleHit[]): readonly RuleHit[] {
     const isChannel = this.#runs.length === 1 && this.#runs[0]?.bufferStart === 0;
     return hits.length === 0 || isChannel ? hits : hits.flatMap((hit) => [...this.#splitByRun(hit)]);

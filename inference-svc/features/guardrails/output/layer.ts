@@ -1,4 +1,4 @@
-/** The layers for scanning answers with the guardrails' rules. Callers without rules for answers skip their work. */
+/** Layers that scan answers with guardrail rules. Nothing is scanned for callers without rules for answers. */
 import type { Scope } from "../../../turn/scope.ts";
 import type { Layer } from "../../../turn/turn.ts";
 import type { ScanExtent } from "./answer-scan.ts";
@@ -7,8 +7,8 @@ import { Report } from "./rules/report.ts";
 import { type OutputRule, divideRules, buildOutputRules } from "./rules/output-rules.ts";
 
 /**
- * @param extent how much of an answer is scanned as one text
- * @param rulesOf throws Fault when a rule cannot be applied and its guardrail fails closed
+ * @param extent the text that is scanned together
+ * @param rulesOf returns the rules; throws Fault when a rule cannot be applied and its guardrail fails closed
  */
 export const outputGuardLayer =
   (extent: ScanExtent, rulesOf: (scope: Scope, report: Report) => readonly OutputRule[]): Layer =>
@@ -34,8 +34,14 @@ export const outputGuardrails: Layer = outputGuardLayer("answer", ({ caller }, r
   buildOutputRules(caller, report),
 );
 
-/** Scans items that Sluice composes from answers of models. Their matches are already reported, so report-only rules are left out. */
+/**
+ * Scans items that Sluice composes from answers of models. Rules that only report are left out, because the matches in
+ * those answers are already reported.
+ */
 export const enforcedGuardrails: Layer = outputGuardLayer("items", buildEnforcedRules);
 
-/** Scans the joined texts of several answers for one client; report-only rules are left out. */
+/**
+ * Scans the joined texts of several answers for one client. Rules that only report are left out, because each answer
+ * was already scanned by itself.
+ */
 export const joinedTextGuardrails: Layer = outputGuardLayer("texts", buildEnforcedRules);

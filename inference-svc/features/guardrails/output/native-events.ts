@@ -1,6 +1,6 @@
 /**
- * Guards a provider's native events. An event without text and with a clean name is delivered at once; an event with text is held until its item is
- * complete, since a text may be split over several events.
+ * Guards a provider's native events. An event without text and with a name that no rule matches is delivered at once;
+ * an event with text is held until its item is complete, since a text may be split over several events.
  */
 import type { TurnEvent } from "../../../turn/turn.ts";
 import { redactValue, hasText, isContractWord, findTexts } from "./redact-value.ts";
@@ -14,7 +14,7 @@ interface HeldEvent {
   readonly payload: Payload;
 }
 
-/** An event's part of a text split over several events. */
+/** The part of a split text that one event carries. */
 interface TextPiece {
   readonly held: HeldEvent;
   readonly text: string;
@@ -25,7 +25,7 @@ const none: readonly NativeEvent[] = [];
 export class NativeEvents {
   readonly #scanner: TextScanner;
   readonly #held: HeldEvent[] = [];
-  /** Names outside the contract, and whether they are clean. */
+  /** Names of events unknown to the API, and whether no rule matches them. */
   readonly #names = new Map<string, boolean>();
 
   constructor(scanner: TextScanner) {
@@ -33,7 +33,8 @@ export class NativeEvents {
   }
 
   /**
-   * Holds the event for `flush`, or returns it if it carries no text. An event with a redacted name is dropped: a name has no placeholder.
+   * Holds the event for `flush`, or returns it if it carries no text. An event with a name that must be redacted is
+   * dropped, since a name cannot contain a placeholder.
    * @throws as TextScanner.redact
    */
   async take(event: NativeEvent): Promise<NativeEvent | undefined> {
@@ -46,7 +47,7 @@ export class NativeEvents {
   }
 
   async #isAllowed(name: string): Promise<boolean> {
-    // Detector services get no names.
+    // Names are not sent to detector services.
     if (isContractWord(name) || this.#scanner.usesService) return true;
     const known = this.#names.get(name) ?? (await this.#scanner.redact(name)) === name;
     this.#names.set(name, known);
@@ -54,7 +55,7 @@ export class NativeEvents {
   }
 
   /**
-   * Returns the held events, redacted. All events that share a split match are dropped.
+   * Returns the held events, redacted. If a match is split over several events, all of them are dropped.
    * @throws as TextScanner.redact
    */
   flush(): Promise<readonly NativeEvent[]> | readonly NativeEvent[] {
@@ -73,7 +74,7 @@ export class NativeEvents {
     return redacted === payload ? event : { ...event, payloadJson: JSON.stringify(redacted) };
   }
 
-  /** Events that share a match which none of them shows by itself. */
+  /** The events that contain a part of a match each, while none contains all of it. */
   async #findSplitMatches(): Promise<ReadonlySet<HeldEvent>> {
     const split = new Set<HeldEvent>();
     for (const pieces of joinPieces(this.#held)) {
@@ -91,7 +92,7 @@ export class NativeEvents {
   }
 }
 
-/** Index of the first piece that ends after a place. */
+/** Index of the first piece that ends after a place of the joined text. */
 function indexOfPieceAt(ends: readonly number[], position: number): number {
   let from = 0;
   for (let to = ends.length; from < to; ) {
@@ -102,10 +103,13 @@ function indexOfPieceAt(ends: readonly number[], position: number): number {
   return from;
 }
 
-/** A field with the same value in this many events is a constant, not a text in pieces. */
+/** Minimum events in which a field has the same value for the field to be a constant rather than a text in pieces. */
 const minRepeats = 3;
 
-/** The texts a client may assemble from events of one name: each field in event order, and each interleaved stream by itself. */
+/**
+ * The texts that a client may assemble from events of one name: each field in the order of the events, and each
+ * interleaved stream by itself.
+ */
 function* joinPieces(all: readonly HeldEvent[]): Iterable<readonly TextPiece[]> {
   for (const sameName of groupBy(all, ({ event }) => event.name)) {
     if (sameName.length === 1) continue;
@@ -120,7 +124,7 @@ function* joinPieces(all: readonly HeldEvent[]): Iterable<readonly TextPiece[]> 
   }
 }
 
-/** Pieces of text, by the path of their field. */
+/** Groups pieces of text by the path of their field. */
 function groupByPath(events: readonly HeldEvent[]): ReadonlyMap<string, readonly TextPiece[]> {
   const pieces = new Map<string, TextPiece[]>();
   for (const held of events) {
@@ -133,7 +137,7 @@ function groupByPath(events: readonly HeldEvent[]): ReadonlyMap<string, readonly
   return pieces;
 }
 
-/** Fields to distinguish interleaved streams: their values repeat, while counters and timestamps never do. */
+/** Fields that distinguish interleaved streams: their values repeat, unlike those of counters and timestamps. */
 function findStreamFields(pieces: readonly TextPiece[], path: string): readonly string[] {
   const fields = new Set(pieces.flatMap(({ held }) => Object.keys(held.payload)));
   return [...fields].filter((field) => {

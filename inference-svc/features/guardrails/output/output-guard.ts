@@ -1,6 +1,6 @@
 /**
- * Guards one answer with the caller's guardrails: text matched by a block or redact rule is never delivered, and all other text is delivered as soon as no
- * match can include it.
+ * Guards one answer with the caller's guardrails: text that a block or redact rule matches is never delivered, and all
+ * other text is delivered as soon as no match can include it.
  */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Scope } from "../../../turn/scope.ts";
@@ -16,14 +16,14 @@ export interface OutputGuardDeps {
   readonly scope: Scope;
   readonly report: Report;
   readonly extent: ScanExtent;
-  /** Asks for the answer. */
+  /** Starts the guarded answer. */
   readonly begin: () => Answer;
 }
 
 /**
- * An answer under output guardrails. Each batch of events is scanned as a whole before its delivery, and waits only for pauses of long work and for detector
- * services. With the delivery of the first batch the answer is committed to its endpoint. A block before that fails the answer; afterwards it ends the answer
- * as incomplete.
+ * An answer under output guardrails. Each batch of events is scanned as a whole before its delivery, and waits only for
+ * pauses of long work and for detector services. The delivery of the first batch commits the answer to its endpoint.
+ * Before it, a block fails the answer; after it, a block ends the answer as incomplete.
  */
 export class OutputGuard extends Answer {
   readonly #begin: () => Answer;
@@ -31,7 +31,7 @@ export class OutputGuard extends Answer {
   readonly #scan: AnswerScan;
   #committed = false;
   #answer: Answer | undefined;
-  /** Number of pending promises of the batch. */
+  /** Number of promises of the batch that have not settled. */
   #running = 0;
   #isOver = false;
   #isClosed = false;
@@ -65,7 +65,10 @@ export class OutputGuard extends Answer {
     return isRead ? this.#answer?.close() : undefined;
   }
 
-  /** Whether something is ready and the answer has committed: before the commit, a refusal keeps its own status. */
+  /**
+   * Whether something can be delivered: events are ready, and the answer has committed, so that no later refusal needs
+   * an HTTP status of its own.
+   */
   #canDeliver(): boolean {
     const { ready } = this.#scan;
     if (ready.length === 0 || this.#isClosed) return false;
@@ -114,7 +117,7 @@ export class OutputGuard extends Answer {
     );
   }
 
-  /** The scan of the batch stops here: stopping the provider first makes its usage known. */
+  /** Stops the answer at a failed scan. The provider's call is stopped first, because this makes its usage known. */
   #stop(cause: unknown): void {
     if (this.#isClosed) return;
     const closing = this.#answer?.close();
@@ -147,7 +150,7 @@ export class OutputGuard extends Answer {
     return buildBlockFault(`Response blocked by content filter: ${blocking[0]?.name}`, blocking);
   }
 
-  /** Wakes the reader after work that never fails, but may lead to more work. */
+  /** Wakes the reader after work that never fails, but may lead to further work. */
   #resumeAfter(work: Promise<void>): void {
     this.#running++;
     void work.then(() => {

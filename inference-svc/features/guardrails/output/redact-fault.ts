@@ -1,11 +1,11 @@
-/** Redacts the error at the end of a turn: a provider's message can repeat the request or the model's words. */
+/** Redacts the error at the end of a turn: a provider's message can repeat words of the request or the model. */
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { redactValue } from "./redact-value.ts";
 import type { TextScanner } from "./rules/text-scanner.ts";
 
 type Metadata = Readonly<Record<string, unknown>>;
 
-/** Redacts the message. A message that is blocked, or cannot be scanned, is replaced by Sluice's own for that status. */
+/** Redacts a fault's message. If a rule blocks it, or it cannot be scanned, Sluice's own message for the status replaces it. */
 export async function redactFault(fault: Fault, scanner: TextScanner): Promise<Fault> {
   const message = (await redactOrDrop(fault.message, scanner)) ?? "";
   const metadata = fault.metadata && (await redactMetadata(fault.metadata, scanner));
@@ -13,7 +13,7 @@ export async function redactFault(fault: Fault, scanner: TextScanner): Promise<F
   return fault.with(metadata ? { metadata } : {}, message);
 }
 
-/** An error code with a match is dropped; the texts of parsed files are redacted or dropped. */
+/** Redacts a fault's metadata: an error code with a match is dropped; the texts of parsed files are redacted or dropped. */
 async function redactMetadata(metadata: Metadata, scanner: TextScanner): Promise<Metadata> {
   const { provider_code: code, file_annotations: texts, ...rest } = metadata;
   const passes = (await redactOrDrop(code, scanner)) === code;
@@ -26,7 +26,7 @@ async function redactMetadata(metadata: Metadata, scanner: TextScanner): Promise
   };
 }
 
-/** The redacted value; undefined when it is blocked or could not be scanned. */
+/** The redacted value. @returns undefined when a rule blocks it, or it could not be scanned */
 async function redactOrDrop<Value>(value: Value, scanner: TextScanner): Promise<Value | undefined> {
   try {
     return await redactValue(value, scanner);

@@ -1,4 +1,7 @@
-/** Redacts JSON arguments written by a model and keeps them JSON. Strings are scanned decoded: JSON escapes hide nothing. */
+/**
+ * Redacts JSON arguments that a model wrote, and keeps them valid JSON. Strings are scanned after decoding, so that
+ * JSON escapes hide nothing.
+ */
 import { replaceRegions } from "../../../turn/replacements.ts";
 import { isJson } from "../../../content/is-json.ts";
 import { type JsonToken, tokenizeJson, decodeToken } from "../json-tokens.ts";
@@ -6,13 +9,13 @@ import type { TextScanner } from "./rules/text-scanner.ts";
 import { type RuleHit, mergeHits } from "./rules/merge-hits.ts";
 
 interface RedactedToken extends JsonToken {
-  /** The token's source text after redaction. */
+  /** The token's JSON text after redaction. */
   readonly text: string;
   /** Matches within the token's value. */
   readonly hits: readonly RuleHit[];
 }
 
-/** Redacts invalid JSON as plain text. @throws as TextScanner.redact */
+/** Redacts JSON arguments; invalid JSON is redacted as plain text. @throws as TextScanner.redact */
 export async function redactJson(text: string, scanner: TextScanner): Promise<string> {
   if (!(await scanner.runSliced(isJson(text)))) return scanner.redact(text);
   const tokens: RedactedToken[] = [];
@@ -21,7 +24,7 @@ export async function redactJson(text: string, scanner: TextScanner): Promise<st
     await scanner.pauseIfDue();
   }
   const hits = await scanner.findHits(text);
-  // Matches within one string are already replaced; the rest span several tokens or lie in the punctuation between them.
+  // Matches within one string are already replaced; other matches span several tokens, or the punctuation between them.
   await scanner.pauseIfDue();
   const across = scanner.enforce(hits.filter((hit) => !isWithin(hit, tokens[indexOfTokenAt(tokens, hit.start)])));
   await scanner.pauseIfDue();
@@ -67,7 +70,7 @@ function writeJson(text: string, tokens: readonly RedactedToken[], across: reado
       isReplaced = true;
     }
   }
-  // Replaced punctuation would no longer be JSON.
+  // With replaced punctuation, the text would no longer be JSON.
   if (!isReplaced) return "{}";
   let result = "";
   let at = 0;

@@ -21,33 +21,33 @@ const isUnread = (field: string, value: unknown): boolean =>
 /** Fields that hold an image as base64; any other value in them is scanned as text. */
 const imageFields: ReadonlySet<string> = new Set(["b64_json", "partial_image_b64"]);
 
-/** Types of items with an image as `result`: the provider's, and Sluice's tool under any prefix. */
+/** Matches types of items with an image as `result`: the provider's type, and Sluice's tool under any prefix. */
 const imageItem = /^image_generation_call$|:image_generation$/;
 
-/** Fields whose values are words of the contract; any other value in them is scanned as text. */
+/** Fields with values from a fixed set of the API; any other value in them is scanned as text. */
 const wordFields: ReadonlySet<string> = new Set(["type", "role", "status", "phase", "detail", "format"]);
 /** Fields that may hold a media data URL. */
 const mediaFields: ReadonlySet<string> = new Set(["url", "image_url"]);
-/** Fields whose member names the model chooses. */
+/** Fields whose members have names chosen by the model. */
 const modelNamedFields: ReadonlySet<string> = new Set(["arguments", "input_schema", "env"]);
 
 const { fields: knownFields, words } = collectVocabulary([outputItem, streamEvent]);
 
-/** Whether the name is a word of the contract, such as an event's name. */
+/** Whether the name belongs to the API, such as the name of an event. */
 export const isContractWord = (name: string): boolean => words.has(name);
 
 const isWord = (field: string, value: unknown): boolean =>
   isUnread(field, value) || (wordFields.has(field) && typeof value === "string" && words.has(value));
 
-/** Deeper than any real item. A deeper value is not scanned and so not delivered. */
+/** Maximum nesting, more than any real item has. A deeper value is not scanned and therefore not delivered. */
 const maxDepth = 100;
 
-/** The surroundings of a value. */
+/** Where a value stands in an item. */
 interface ValuePlace {
-  /** Name of the field; for an element of a list, of the list's field. */
+  /** Name of the field with the value; for an element of a list, the name of the list's field. */
   readonly name: string;
   readonly depth: number;
-  /** Whether member names at this place are those of the contract. */
+  /** Whether the value's members have names of the API. */
   readonly hasContractNames: boolean;
 }
 
@@ -58,7 +58,7 @@ export function redactValue<Value>(value: Value, scanner: TextScanner): Promise<
   return needsScan(value, "", 0) ? redactAt(value, scanner, root) : value;
 }
 
-/** Whether `redactAt` would scan anything. Apart from their streamed texts, most items hold only words of the contract. */
+/** Whether `redactAt` would scan anything. Apart from their streamed texts, most items contain only fixed values of the API. */
 function needsScan(value: unknown, name: string, depth: number): boolean {
   if (typeof value === "string") return value !== "";
   if (typeof value === "number") return !isCount(name, true);
@@ -76,7 +76,7 @@ function needsScan(value: unknown, name: string, depth: number): boolean {
 async function redactAt<Value>(value: Value, scanner: TextScanner, place: ValuePlace): Promise<Value> {
   const { name, depth } = place;
   if (depth > maxDepth) throw new Error(`values nested deeper than ${maxDepth}`);
-  // These fields name the item's tool: detector services get no identifiers.
+  // These fields name the item's tool, and detector services get no identifiers.
   if (depth === 1 && scanner.usesService && identifierFields.has(name)) return value;
   if (typeof value === "string") return (await redactText(name, value, scanner)) as Value;
   if (typeof value === "number") return (await redactNumber(value, place, scanner)) as Value;
@@ -104,7 +104,7 @@ async function redactFields(value: object, scanner: TextScanner, within: Omit<Va
   return same ? value : Object.fromEntries(fields);
 }
 
-/** A number in a field of the contract is a count, and cannot carry text. */
+/** Whether a number is a count: in a field of the API it is one, and cannot carry text. */
 const isCount = (name: string, hasContractNames: boolean): boolean => hasContractNames && knownFields.has(name);
 
 async function redactNumber(
@@ -118,7 +118,7 @@ async function redactNumber(
   return redacted === text ? value : redacted;
 }
 
-/** The value of a field for an image. */
+/** The value of a field that holds an image; undefined for any other field. */
 function findImage(value: object, field: string): string | undefined {
   const { type, [field]: image } = value as Readonly<Record<string, unknown>>;
   const holdsImage = imageFields.has(field) || (field === "result" && imageItem.test(String(type)));
@@ -136,11 +136,11 @@ async function redactText(name: string, text: string, scanner: TextScanner): Pro
   return name === "arguments" ? redactJson(text, scanner) : scanner.redact(text);
 }
 
-/** Whether the value cannot be part of a text: it is a word of the contract or starts like an image. */
+/** Whether the value cannot be part of a text: it is a fixed value of the API, or starts like an image. */
 const isNeverText = (value: object, field: string, inner: unknown): boolean =>
   isWord(field, inner) || startsLikeImage(findImage(value, field) ?? "");
 
-/** Whether the value contains anything that may be part of a text. */
+/** Whether the value contains anything that can be part of a text. */
 export function hasText(value: unknown): boolean {
   if (typeof value === "number") return String(value).length >= minNumberLength;
   if (typeof value !== "object" || value === null) return typeof value === "string" && value !== "";
@@ -151,7 +151,7 @@ export function hasText(value: unknown): boolean {
   );
 }
 
-/** Yields the texts of a value, each with the path of field names to it. */
+/** Yields the texts within a value, each with the path of the fields that lead to it. */
 export function* findTexts(
   value: unknown,
   path: readonly string[] = [],

@@ -12,13 +12,13 @@ export class ScannedItem {
     this.hasEnded ||= event.type === "item.end";
   }
 
-  /** Moves the events ready for delivery to the end of the list. */
+  /** Moves the events ready for delivery to the end of `list`. */
   moveTo(list: TurnEvent[]): void {
     for (const event of this.#ready) list.push(event);
     this.#ready.length = 0;
   }
 
-  /** Undefined, since a scanned item is delivered to its end and never cut. */
+  /** Always undefined: a scanned item is delivered to its end, and never cut. */
   cut(): undefined {
     return undefined;
   }

@@ -1,4 +1,7 @@
-/** The plugin `auto-beta-router`, for `service/auto-beta`: it chooses as `service/auto` does, and never pins a model. */
+/**
+ * The plugin `auto-beta-router`, for `service/auto-beta`: it chooses a model as `service/auto` does, but never keeps it
+ * for the conversation.
+ */
 import type { RouterFeature } from "../router-slugs.ts";
 import { chooseModels } from "../auto/router.ts";
 import { autoBetaSlug } from "../../slugs.ts";

@@ -5,9 +5,9 @@
 import { type CostTier, CostRanks, maxCostRank, costTiers, findBandTier } from "./bands.ts";
 
 export interface RankedModel {
-  /** Slug. */
+  /** Slug of the model. */
   readonly model: string;
-  /** Expected cost of one call; Infinity if unknown, ranked as the most expensive. */
+  /** Expected cost of one call; Infinity if unknown, so that the model ranks as the most expensive. */
   readonly cost: number;
   /** Score for the task, the higher the better; undefined when it is unknown. */
   readonly score: number | undefined;
@@ -16,14 +16,14 @@ export interface RankedModel {
 export interface AutoOptions {
   /** Requested cost band. */
   readonly tier?: CostTier;
-  /** Deprecated, from 0 to 10; ignored when a tier is set. */
+  /** Deprecated setting, from 0 to 10; ignored when a tier is set. */
   readonly costQualityTradeoff?: number;
-  /** From 0, small talk, to 4, expert work; ignored when a cost is requested. */
+  /** Difficulty of the request from 0, small talk, to 4, expert work; ignored when a cost is requested. */
   readonly difficulty?: number;
 }
 
 export interface AutoChoice {
-  /** Best first; empty only without candidates. */
+  /** Slugs of the models, best first; empty only without candidates. */
   readonly models: readonly string[];
   /** The cost band of the models; absent when no band was requested. */
   readonly tier?: CostTier;
@@ -31,18 +31,20 @@ export interface AutoChoice {
   readonly isNearest: boolean;
 }
 
-/** Roughly the cheapest band. Used when no model has a score. */
+/** Default of the deprecated setting when no model has a score. It allows roughly the cheapest band. */
 const defaultTradeoff = 9;
 
 /**
- * How far below the best a model may score, in standard deviations of all scores: nearly two for small talk, a quarter above a difficulty of about 1.2. The
- * estimate gives one-line prompts 0.2 on average, proofs and system designs 1.2. Tuned by hand.
+ * How far below the best model a good enough model may score, in standard deviations of all scores: nearly two for
+ * small talk, a quarter above a difficulty of about 1.2. The estimate gives one-line prompts 0.2 on average, proofs and
+ * system designs 1.2. Tuned by hand.
  */
 const toleranceOf = (difficulty: number): number => Math.max(0.25, 2 - 1.5 * difficulty);
 
 /**
  * @param candidates models that can serve the request
- * @param field all models known for the task, including those that cannot serve: a model's cost rank must not depend on the request
+ * @param field all models known for the task, including those that cannot serve it: the cost rank of a model must not
+ * depend on the request
  */
 export function chooseByTask(
   candidates: readonly RankedModel[],
@@ -92,7 +94,7 @@ interface Placed {
   readonly place: number;
 }
 
-/** The nearest band replaces an empty band; of two equally near, the cheaper. */
+/** The models of a cost band. If it is empty, the nearest band replaces it; of two equally near ones, the cheaper. */
 function ofTier(wished: CostTier, placed: readonly Placed[]): AutoChoice {
   const at = costTiers.indexOf(wished);
   const distance = (tier: CostTier) => Math.abs(costTiers.indexOf(tier) - at);
@@ -113,7 +115,7 @@ const ordered = (placed: readonly Placed[]): readonly string[] =>
     .toSorted(byScore)
     .map(({ model }) => model);
 
-/** Ties go to the cheaper model, then to the order of names, equal in every process. */
+/** Orders models by score. Ties go to the cheaper model, then to the order of names, so that every process chooses alike. */
 const byScore = (a: RankedModel, b: RankedModel): number =>
   difference(scoreOf(b), scoreOf(a)) || difference(a.cost, b.cost) || byName(a, b);
 const byCost = (a: RankedModel, b: RankedModel): number =>
@@ -122,5 +124,5 @@ const byName = (a: RankedModel, b: RankedModel): number => (a.model < b.model ? 
 
 const scoreOf = ({ score }: RankedModel): number => score ?? Number.NEGATIVE_INFINITY;
 
-/** Equal infinities compare as equal: their difference would be NaN. */
+/** Difference of two costs. Equal infinities compare as equal: their difference would be NaN. */
 const difference = (a: number, b: number): number => (a === b ? 0 : a - b);

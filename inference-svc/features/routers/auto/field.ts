@@ -1,4 +1,4 @@
-/** The models an auto router chooses from, with their costs and scores. */
+/** The models among which an auto router chooses, with their costs and scores. */
 import type { CandidateGroup } from "../../../models/routing/choose/candidates.ts";
 import { type Catalog, type CatalogModel, type Variant, isEmbeddingModel } from "../../../models/routing/catalog.ts";
 import { estimateCost } from "../../../models/routing/price/expected-cost.ts";
@@ -15,30 +15,30 @@ import { type ScoredSlug, learnScores } from "./learned-scores.ts";
 import { type Task, scoreFor } from "./tasks/tasks.ts";
 
 export interface TaskNeeds {
-  /** The slug of the router. */
+  /** Slug of the router, such as `service/auto`. */
   readonly slug: string;
-  /** Patterns; empty means all models known for the task. */
+  /** Patterns of slugs that the router may choose; empty means all models known for the task. */
   readonly allowed: readonly string[];
-  /** Patterns; they take precedence over `allowed`. */
+  /** Patterns of slugs that the router must not choose; they take precedence over `allowed`. */
   readonly excluded: readonly string[];
   readonly variant: Variant | undefined;
   readonly task: Task;
-  /** Slug of the model to prefer if it can serve. */
+  /** Slug of the model that is chosen if it can serve. */
   readonly pin: string | undefined;
 }
 
 export interface ScoredModels {
   /** Models that can serve the request; at least one, unless a model is pinned. */
   readonly candidates: readonly RankedModel[];
-  /** All models known for the task, including those that cannot serve. */
+  /** All models known for the task, including those that cannot serve the request. */
   readonly known: readonly RankedModel[];
-  /** Slug of the pinned model; undefined when it is forbidden or cannot serve. */
+  /** Slug of the pinned model; undefined when it is forbidden or cannot serve the request. */
   readonly pinned: string | undefined;
   /** Whether the scores were adjusted by the keys' spending. */
   readonly isLearned: boolean;
 }
 
-/** @throws Fault as Router.findCandidates, and NO_ENDPOINTS when the patterns leave no model */
+/** @throws Fault of Router.findCandidates, and NO_ENDPOINTS when the patterns leave no model */
 export function findScoredModels(router: Router, request: TurnRequest, scope: Scope, wanted: TaskNeeds): ScoredModels {
   const { catalog } = router;
   const models = catalog.models.filter((model) => matchesRequest(model, request));
@@ -70,11 +70,11 @@ const scoredFor =
   (task: Task) =>
   ({ settings: { id, scores } }: CatalogModel): ScoredSlug => ({ model: id, score: scoreFor(task, scores) });
 
-/** Text is the default output modality. */
+/** Whether a model has the requested output modalities; text is the default. */
 const matchesRequest = ({ settings }: CatalogModel, { outputModalities }: TurnRequest): boolean =>
   outputModalities.length > 0 ? !isEmbeddingModel(settings) : settings.output_modalities.includes("text");
 
-/** Models with a score for the task. If none has a score, all models count, except the built-in model if there is another. */
+/** The models with a score for the task. If none has a score, all models count, except the built-in model if there is another. */
 function knownOf(models: readonly CatalogModel[], { providers }: Catalog, task: Task): readonly CatalogModel[] {
   const scored = models.filter(({ settings: { scores } }) => scoreFor(task, scores) !== undefined);
   if (scored.length > 0) return scored;

@@ -18,20 +18,20 @@ import { TaskClassifier, type TaskReading } from "./tasks/classifier.ts";
 import type { Kit } from "../../kit.ts";
 
 export interface ModelChoice {
-  /** Slugs without a variant, best first. */
+  /** Slugs of the chosen models without a variant, best first. */
   readonly models: readonly string[];
   readonly stage: Stage;
 }
 
-/** A choice by an unsure guess, which may still change. */
+/** A choice made by an unsure guess, which a classifier model may still change. */
 export interface OpenChoice extends ModelChoice {
   /** Variant suffix of the router's slug; empty without a variant. */
   readonly suffix: string;
   /** Slugs named by the client. */
   readonly requestedModels: readonly string[];
-  /** Stores the models for the session, once the choice is final. */
+  /** Stores the models for the session; called once the choice is final. */
   readonly settle: () => void;
-  /** Chooses again by a model's reading. @throws Fault when no model can serve */
+  /** Chooses again by a classifier model's estimate. @throws Fault when no model can serve the request */
   readonly again: (reading: TaskReading, request: TurnRequest, scope: Scope) => ModelChoice;
 }
 
@@ -55,7 +55,7 @@ export class LateChoices {
     state.get(this.#open).push(choice);
   }
 
-  /** @param finish changes the request after its models were chosen again */
+  /** @param finish changes the request after the models were chosen again */
   layer(
     { callModel, router, toProviderRequest }: Pick<Kit, "callModel" | "router" | "toProviderRequest">,
     settings: ChooserSettings | undefined,
@@ -76,7 +76,7 @@ export class LateChoices {
     });
   }
 
-  /** The layer for a dry run, which calls no model. */
+  /** The layer of a dry run, which calls no classifier model. */
   notRun(settings: ChooserSettings | undefined): Layer {
     if (settings === undefined) return this.#settling();
     return requestLayer((request, scope) => {
@@ -87,7 +87,7 @@ export class LateChoices {
     });
   }
 
-  /** The layer for an installation without a model for the role. */
+  /** The layer of an installation that has no model for the role: it makes each choice final. */
   #settling(): Layer {
     return requestLayer((request, scope) => {
       for (const { stage, settle } of scope.state.get(this.#open)) {
@@ -98,7 +98,7 @@ export class LateChoices {
     });
   }
 
-  /** @returns undefined when the choices stay */
+  /** Calls the classifier model. @returns undefined when the choice stays */
   async #decide(
     open: readonly OpenChoice[],
     request: TurnRequest,
@@ -143,7 +143,7 @@ function replaceStage({ trace: { stages } }: Scope, before: Stage, after: Stage)
   stages[stages.indexOf(before)] = after;
 }
 
-/** Replaces the models chosen for the slug. Models named by the client stay. */
+/** Replaces the models that were chosen for the slug. Models named by the client stay. */
 function replaceModels(
   models: readonly string[],
   { models: before, suffix, requestedModels }: OpenChoice,

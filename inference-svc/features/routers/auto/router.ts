@@ -1,6 +1,7 @@
 /**
- * The plugin `auto-router`, for `service/auto`: chooses the catalogue model good enough at the task for the request's difficulty, or the best model of the
- * requested cost band, and two fallbacks. The task is guessed in this process; after an unsure guess, a classifier model is called, if configured.
+ * The plugin `auto-router`, for `service/auto`: chooses the cheapest model that is good enough for the task and its
+ * difficulty, or the best model of the requested cost band, and two fallbacks. The task is guessed in this process;
+ * after an unsure guess, a classifier model is called, if configured.
  */
 import type { AutoBetaRouterPlugin, AutoRouterPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Variant } from "../../../models/routing/catalog.ts";
@@ -24,14 +25,14 @@ import { applies } from "../../applies.ts";
 
 type Settings = AutoRouterPlugin | AutoBetaRouterPlugin;
 
-/** The slug of an auto router, the id of its plugin, and where a request has its settings. */
+/** An auto router: its slug, the id of its plugin, and where a request has its settings. */
 interface AutoKind {
   readonly slug: string;
   readonly id: string;
   readonly settingsOf: (plugins: Plugins) => Settings | undefined;
 }
 
-/** Choices by an unsure guess, for the role `router_classifier`. */
+/** Choices made by an unsure guess, which the model of the role `router_classifier` may change. */
 const lateChoices = new LateChoices("classifier");
 
 export const chooseModels =
@@ -52,7 +53,7 @@ export const chooseModels =
     return chosen.models;
   };
 
-/** Chooses again after the input guardrails, by a model's reading of the task. */
+/** Feature that chooses again after the input guardrails, by a classifier model's estimate of the task. */
 export const autoOrder: CallingFeature = {
   id: "auto-router",
   applies: applies.autoOrder,
@@ -60,7 +61,7 @@ export const autoOrder: CallingFeature = {
   dryRun: ({ roles }) => lateChoices.notRun(roles.router_classifier),
 };
 
-/** The task and difficulty, with their source for the receipt. */
+/** A guess of task and difficulty, with its source for the receipt. */
 interface Found extends TaskReading {
   readonly guessed: TaskGuess;
   readonly notes: Readonly<Record<string, unknown>>;
@@ -70,22 +71,22 @@ interface Choosing {
   readonly kind: AutoKind;
   readonly router: Router;
   readonly variant: Variant | undefined;
-  /** The client's original request, from which its session is derived. */
+  /** The client's original request, which determines the session. */
   readonly session: TurnRequest;
 }
 
 interface Chosen extends ModelChoice {
   readonly isPinned: boolean;
-  /** Why no other task or difficulty would change the model; undefined when it could change. */
+  /** Why another guess of the task would not change the chosen model; undefined when it could. */
   readonly settledBy: "pin" | "session" | "one_model" | undefined;
 }
 
-/** A pinned model is the client's choice, not the session's. */
+/** Stores the model for the session. A pinned model is not stored: it is the client's choice. */
 function remember({ kind, router, session }: Choosing, { models: [first], isPinned }: Chosen, scope: Scope): void {
   if (first !== undefined && !isPinned) router.rememberModel(session, scope, kind.slug, first);
 }
 
-/** @throws Fault when no model can serve */
+/** @throws Fault when no model can serve the request */
 function choose(
   { kind, router, variant, session }: Choosing,
   found: Found,
@@ -132,8 +133,9 @@ function toOpenChoice(choosing: Choosing, { guessed }: Found, local: Chosen, tur
 }
 
 /**
- * Classifier models use the whole scale from 0 to 4; the local estimate hardly reaches the upper half: a one-line proof gets 1.2 there. Half of a model's
- * reading fits the scale of the tolerance.
+ * Factor for a classifier model's difficulty. Such models use the whole scale from 0 to 4; the local estimate hardly
+ * reaches the upper half, and gives a one-line proof 1.2. Half of a model's value fits the scale to which the tolerance
+ * was tuned.
  */
 const readingScale = 0.5;
 
@@ -148,7 +150,7 @@ export const autoRouter: RouterFeature = {
 const pins = (settings: Settings | undefined): boolean =>
   settings?.$typeName === "sluice.inference.v1.AutoRouterPlugin" && settings.pinModel;
 
-/** The model of the last assistant message, if the client included it. */
+/** The model that gave the last assistant message, if the client included its name. */
 function lastToAnswer(input: readonly InputItem[]): string | undefined {
   const last = input.findLast(({ type, role }) => type === "message" && role === "assistant");
   return typeof last?.["model"] === "string" ? last["model"] : undefined;
@@ -163,7 +165,7 @@ const wishOf = (settings: Settings | undefined, difficulty: number): AutoOptions
 interface Decided {
   readonly choice: AutoChoice;
   readonly found: Found;
-  /** The models considered. */
+  /** The models among which the router chose. */
   readonly field: ScoredModels;
   readonly requestsPin: boolean;
 }

@@ -1,11 +1,11 @@
-/** Chooses model and effort: the cheapest of those with nearly the best chance of success. */
+/** Chooses model and reasoning effort for the jev-router: the cheapest combination with nearly the best chance of success. */
 import { solveProbability } from "../../../models/routing/choose/difficulty.ts";
 
 /** Reasoning efforts; `none` for models without reasoning. */
 export const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
 export type Effort = (typeof efforts)[number];
 
-/** Gain in ability by effort, and the factor by which effort lengthens the answer; tuned by hand. */
+/** For each effort, the gain in ability and the factor by which the answer gets longer; tuned by hand. */
 const gains: Readonly<Record<Effort, number>> = {
   none: 0,
   minimal: 0.1,
@@ -25,10 +25,10 @@ export const answerLengths: Readonly<Record<Effort, number>> = {
   max: 8,
 };
 
-/** Bonus for the effort requested by the client. */
+/** Bonus on the chance of success for the effort that the client requested. */
 const ofHint = 0.05;
 
-/** Allowed distance below the best chance. */
+/** For each cost tier, how far the chance of success may be below the best. */
 const slacks = { low: 0.2, medium: 0.1, high: 0.03 } as const;
 const defaultSlack = 0.12;
 export type JevCostTier = keyof typeof slacks;
@@ -41,7 +41,7 @@ export interface JevOption {
   readonly effort: Effort;
   /** Ability relative to the other models; 0 is average. */
   readonly ability: number;
-  /** Expected cost; Infinity if unknown. */
+  /** Expected cost of the call; Infinity if unknown. */
   readonly cost: number;
 }
 
@@ -62,7 +62,7 @@ export const rateOptions = (
 
 export const bestChance = (options: readonly RatedOption[]): number => Math.max(...options.map(({ chance }) => chance));
 
-/** The good enough options, cheapest first, then the others, best first. */
+/** Options that are good enough, cheapest first, then the others, best first. */
 export function rankOptions(options: readonly RatedOption[], slack: number): readonly RatedOption[] {
   const least = bestChance(options) - slack;
   const isAcceptable = ({ chance }: RatedOption) => chance >= least;
@@ -72,11 +72,11 @@ export function rankOptions(options: readonly RatedOption[], slack: number): rea
   ];
 }
 
-/** Equal infinities compare as equal: their difference would be NaN. */
+/** Orders options by cost. Equal infinities compare as equal, because their difference would be NaN. */
 const byCost = (a: RatedOption, b: RatedOption): number =>
   (a.cost === b.cost ? 0 : a.cost - b.cost) || b.chance - a.chance || (a.model < b.model ? -1 : 1);
 const byChance = (a: RatedOption, b: RatedOption): number => b.chance - a.chance || byCost(a, b);
 
-/** The most expensive tier in which the option would still be good enough; undefined for none. */
+/** The most expensive cost tier in which the option would still be good enough. @returns undefined when there is none */
 export const findCostTier = ({ chance }: RatedOption, highest: number): JevCostTier | undefined =>
   (["high", "medium", "low"] as const).find((tier) => chance >= highest - slacks[tier]);

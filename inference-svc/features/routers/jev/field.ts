@@ -1,4 +1,4 @@
-/** The models the jev-router chooses from, and their ability at a task. */
+/** The models among which the jev-router chooses, and their ability at a task. */
 import type { JevRouterPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { CandidateGroup } from "../../../models/routing/choose/candidates.ts";
 import type { Catalog, CatalogModel } from "../../../models/routing/catalog.ts";
@@ -16,15 +16,15 @@ import { type Effort, type JevOption, answerLengths } from "./choice.ts";
 import { jevSlug } from "../../slugs.ts";
 
 export interface SolverModels {
-  /** Options allowed by the lists. */
+  /** Options that the allow lists permit. */
   readonly options: readonly JevOption[];
-  /** Options regardless of the allow lists. */
+  /** Options without regard to the allow lists. */
   readonly pool: readonly JevOption[];
-  /** Whether the allow lists match no model, and are ignored. */
+  /** Whether the allow lists match no model, so that they are ignored. */
   readonly ignoresLists: boolean;
 }
 
-/** @throws Fault as Router.findCandidates, and NO_ENDPOINTS when the patterns leave no model */
+/** @throws Fault of Router.findCandidates, and NO_ENDPOINTS when the patterns leave no model */
 export function findSolverModels(
   router: Router,
   request: TurnRequest,
@@ -51,7 +51,7 @@ export function findSolverModels(
 
 const idOf = ({ settings: { id } }: CatalogModel): string => id;
 
-/** Models for the requested modalities, text by default; the built-in model only without any other. */
+/** Models with the requested output modalities, text by default. The built-in model counts only if there is no other. */
 function answering({ models, providers }: Catalog, { outputModalities }: TurnRequest): readonly CatalogModel[] {
   const able = models.filter(
     ({ settings }) => outputModalities.length > 0 || settings.output_modalities.includes("text"),
@@ -83,6 +83,6 @@ function optionsIn(
   }));
 }
 
-/** Whether the operator declares reasoning; an endpoint without declarations counts as not reasoning. */
+/** Whether the operator declares reasoning for the model; an endpoint without declarations counts as one without reasoning. */
 export const declaresReasoning = ({ endpoints }: CandidateGroup): boolean =>
   endpoints.some(({ supportedParameters }) => supportedParameters?.includes("reasoning") === true);

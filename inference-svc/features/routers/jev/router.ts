@@ -1,6 +1,7 @@
 /**
- * The plugin `jev-router`, for `service/jev-router`: chooses the cheapest model and reasoning effort with nearly the best chance at the task, and two
- * fallback models. The difficulty is estimated in this process; for a request without cues, a decider model is called, if configured.
+ * The plugin `jev-router`, for `service/jev-router`: chooses the cheapest model and reasoning effort with nearly the
+ * best chance at the task, and two fallback models. The difficulty is estimated in this process; if the request has
+ * nothing to go by, a decider model is called, if configured.
  */
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import {
@@ -34,16 +35,16 @@ import type { CallingFeature, Feature } from "../../kit.ts";
 import { jevSlug } from "../../slugs.ts";
 import { applies } from "../../applies.ts";
 
-/** The chosen effort, undefined for none, and the client's settings. */
+/** The chosen effort, undefined when none was chosen, and the client's own settings. */
 interface ChosenEffort {
   readonly effort: Effort | undefined;
   readonly reasoning: TurnRequest["reasoning"];
 }
 
-/** The chosen effort of the turn's requests; undefined when their own settings apply. */
+/** The effort chosen for the requests of a turn; undefined when their own settings apply. */
 const chosenEffort = new StateKey<{ chosen?: ChosenEffort }>(() => ({}));
 
-/** Choices by an estimate without cues, for the role `jev_decider`. */
+/** Choices made by an uncertain estimate, which the model of the role `jev_decider` may change. */
 const lateChoices = new LateChoices("decider");
 
 export const jevRouter: RouterFeature = {
@@ -79,14 +80,14 @@ export const jevRouter: RouterFeature = {
   },
 };
 
-/** Sets the reasoning effort chosen together with the model. */
+/** Feature that sets the reasoning effort chosen together with the model. */
 export const jevEffort: Feature = {
   id: "jev-router",
   applies: applies.jevEffort,
   layer: () => requestLayer(withEffort),
 };
 
-/** Chooses again after the input guardrails, by a model's reading of the task. */
+/** Feature that chooses again after the input guardrails, by a decider model's estimate of the task. */
 export const jevOrder: CallingFeature = {
   id: "jev-router",
   applies: applies.jevOrder,
@@ -107,13 +108,13 @@ function withReasoning(request: TurnRequest, reasoning: TurnRequest["reasoning"]
   return dropped === undefined ? request : others;
 }
 
-/** The benchmark for a task. */
+/** The benchmark that predicts the success at a task. */
 function benchmarkOf(task: Task): BenchmarkTask {
   if (task === "code" || task === "code_agent") return "coding";
   return task === "math" ? "math" : "general";
 }
 
-/** @throws Fault INVALID_REQUEST */
+/** @throws Fault INVALID_REQUEST for settings that the router does not support */
 function check({ models, reasoning }: TurnRequest): void {
   const problems = new Problems();
   if (reasoning?.maxTokens !== undefined) {
@@ -126,29 +127,29 @@ function check({ models, reasoning }: TurnRequest): void {
 }
 
 interface Choice extends ModelChoice {
-  /** Undefined for none. */
+  /** The chosen effort; undefined for models without reasoning. */
   readonly effort: Effort | undefined;
-  /** Whether another task or difficulty could lead to another model. */
+  /** Whether another task or difficulty could have led to another model. */
   readonly isOpen: boolean;
 }
 
 interface Choosing {
   readonly router: Router;
   readonly task: Pick<DifficultyEstimate, "task" | "difficulty">;
-  /** Reasons of the decision, as shown in the receipt. */
+  /** Reasons of the choice, for the receipt. */
   readonly notes: Stage["data"];
-  /** The client's original request, from which its session is derived. */
+  /** The client's original request, which determines the session. */
   readonly session: TurnRequest;
 }
 
-/** @throws Fault when no model can serve */
+/** @throws Fault when no model can serve the request */
 function choose({ router, task, notes, session }: Choosing, request: TurnRequest, scope: Scope): Choice {
   const settings = request.plugins?.jevRouter;
   const field = findSolverModels(router, request, scope, task.task, settings);
   const hint = request.reasoning?.effort;
   const isAgentic = request.tools.length > 0 || request.input.some(({ type }) => type.endsWith("_output"));
   const isStuck = isAgentic && stageVerdict(signalsOf(request.input)).tier === "capable";
-  // A stuck task gets the best model.
+  // A task in which the model got stuck gets the best model.
   const slack = findSlack(isStuck ? "high" : ((settings?.costTier || undefined) as JevCostTier | undefined));
   const options = rankOptions(rateOptions(field.options, task.difficulty, hint), slack);
   const kept = isAgentic && !isStuck ? router.findStickyModel(session, scope, jevSlug) : undefined;
@@ -161,7 +162,7 @@ function choose({ router, task, notes, session }: Choosing, request: TurnRequest
   return { models, stage, isOpen, effort: first.effort === "none" ? undefined : first.effort };
 }
 
-/** Moves the options of the session's model to the front: an agentic task keeps its model, at the currently best effort. */
+/** Moves the options of the session's model to the front: a task with tools keeps its model, with the effort that is best now. */
 function keptFirst(options: readonly RatedOption[], kept: string | undefined): readonly RatedOption[] {
   const first = options.find(({ model }) => model === kept);
   return first === undefined ? options : [first, ...options.filter((option) => option !== first)];

@@ -1,4 +1,4 @@
-/** Ranks the models for a request to the pareto-router. */
+/** Ranks the models for a request to the router `pareto-router`. */
 import {
   type CodingModel,
   type ScoreTier,
@@ -10,26 +10,26 @@ import {
 } from "./field.ts";
 
 export interface ParetoOptions {
-  /** USD per million tokens by the request's price source. If present, the best model within the price is chosen, whatever its tier. */
+  /** Maximum price in USD per million tokens. If present, the best model within it is chosen, whatever its tier. */
   readonly maxPrice?: number;
-  /** 0 to 1: the tiers are divided at one and two thirds. The best tier when absent. */
+  /** Minimum score from 0 to 1, which selects the tier: tiers begin at 0, one third and two thirds. The best tier when absent. */
   readonly minCodingScore?: number;
   /** Whether the fastest model of a tier comes first, instead of the cheapest. */
   readonly fastest: boolean;
 }
 
 export interface ParetoChoice {
-  /** Best first. */
+  /** The models, best first. */
   readonly coders: readonly CodingModel[];
-  /** Absent when a price was requested instead. */
+  /** The tier of the chosen model; absent when a price was requested instead. */
   readonly tier?: ScoreTier;
-  /** Number of usable models on the Pareto frontier. */
+  /** Number of usable models on the Pareto frontier of score and price. */
   readonly frontierSize: number;
 }
 
 /**
  * @param coders models that can serve the request
- * @param scores of all models
+ * @param scores scores of all models of the catalogue
  */
 export function chooseByScore(
   coders: readonly CodingModel[],
@@ -46,7 +46,7 @@ export function chooseByScore(
   return { coders: inTier(tier).toSorted(wish.fastest ? byThroughput : byPrice), tier, frontierSize };
 }
 
-/** Affordable models: first those on the frontier, then the others, each best first. */
+/** The models within the price: first those on the frontier, then the others, each best first. */
 function within(
   maxPrice: number,
   coders: readonly CodingModel[],
@@ -62,7 +62,7 @@ const wished = (minCodingScore = 1): ScoreTier => {
   return minCodingScore >= 0.33 ? "medium" : "low";
 };
 
-/** The next better tier replaces an empty tier, then the next worse. */
+/** The tier to use: an empty tier is replaced by the next better one, or else the next worse. */
 function nearest(tier: ScoreTier, exists: (tier: ScoreTier) => boolean): ScoreTier | undefined {
   const at = tiers.indexOf(tier);
   return [tier, ...tiers.slice(0, at).toReversed(), ...tiers.slice(at + 1)].find(exists);
@@ -70,9 +70,9 @@ function nearest(tier: ScoreTier, exists: (tier: ScoreTier) => boolean): ScoreTi
 
 const byScore = (a: CodingModel, b: CodingModel): number => b.score - a.score || difference(priceOf(a), priceOf(b));
 const byPrice = (a: CodingModel, b: CodingModel): number => difference(priceOf(a), priceOf(b)) || b.score - a.score;
-/** Models without recent measurements come first, to get measured. */
+/** Orders models by speed. Models without recent measurements come first, so that they get measured. */
 const byThroughput = (a: CodingModel, b: CodingModel): number => difference(speedOf(b), speedOf(a)) || byPrice(a, b);
 const speedOf = ({ throughput }: CodingModel): number => throughput ?? Number.POSITIVE_INFINITY;
 
-/** Equal infinities compare as equal: their difference would be NaN. */
+/** Difference of two numbers. Equal infinities compare as equal, because their difference would be NaN. */
 const difference = (a: number, b: number): number => (a === b ? 0 : a - b);

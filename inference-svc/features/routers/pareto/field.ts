@@ -1,28 +1,31 @@
-/** The models with a coding score: their percentiles and Pareto frontier. */
+/** The models with a coding score, their percentiles, and the Pareto frontier of score and price. */
 
 /** A model with a coding score. */
 export interface CodingModel {
-  /** Slug. */
+  /** Slug of the model. */
   readonly model: string;
   /** The configured score; the higher the better. */
   readonly score: number;
-  /** USD per million tokens by the request's price source, at the cheapest usable endpoint; undefined when none has a price. */
+  /**
+   * Price in USD per million tokens, weighted by the share of prompt tokens, at the cheapest usable endpoint; undefined
+   * when no endpoint has a price.
+   */
   readonly price: number | undefined;
-  /** Tokens per second, median of the last minutes, at its fastest endpoint; undefined while nothing was measured. */
+  /** Median tokens per second of the last minutes at the fastest endpoint; undefined while nothing was measured. */
   readonly throughput: number | undefined;
 }
 
-/** Best first. Models below the median are not recommended. */
+/** Tiers of models by score, best first. Models below the median are in none. */
 export const tiers = ["high", "medium", "low"] as const;
 export type ScoreTier = (typeof tiers)[number];
 
-/** Lower percentile of each tier: the top, strong, and above the median. */
+/** Lowest percentile of each tier. */
 const begins: Readonly<Record<ScoreTier, number>> = { high: 0.85, medium: 0.7, low: 0.5 };
 
 export const findScoreTier = (percentile: number): ScoreTier | undefined =>
   tiers.find((tier) => percentile >= begins[tier]);
 
-/** Percentile of a score among all scores, 0 to 1; equal scores share the middle of their ranks, and a single score is the best. */
+/** Percentile of a score among all scores, from 0 to 1. Equal scores share the middle of their ranks, and a single score is the best. */
 export function percentileOf(score: number, scores: readonly number[]): number {
   if (scores.length < 2) return 1;
   const below = scores.filter((other) => other < score).length;
@@ -30,7 +33,10 @@ export function percentileOf(score: number, scores: readonly number[]): number {
   return (below + (equal - 1) / 2) / (scores.length - 1);
 }
 
-/** Models without a match at a lower price or better model at the same price; a model without a price counts as the most expensive. */
+/**
+ * The Pareto frontier: models for which no other is as good at a lower price, or better at the same price. A model
+ * without a price counts as the most expensive.
+ */
 export function findFrontier<Any extends CodingModel>(coders: readonly Any[]): readonly Any[] {
   return coders.filter((coder) => !coders.some((other) => beats(other, coder)));
 }

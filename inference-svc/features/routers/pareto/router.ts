@@ -1,6 +1,6 @@
 /**
- * The plugin `pareto-router`, for `service/pareto-code`: chooses the cheapest model with a good enough coding score, or the best for a price, and two
- * fallbacks. The choice needs only the catalogue and costs no call.
+ * The plugin `pareto-router`, for `service/pareto-code`: chooses the cheapest model with a good enough coding score, or
+ * the best model within a price, and two fallbacks. The choice needs only the catalogue, and calls no model.
  */
 import type { ParetoRouterPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
@@ -40,7 +40,7 @@ export const paretoRouter: RouterFeature = {
   },
 };
 
-/** The measured share of prompt tokens; undefined when only prompt prices are compared. */
+/** The measured share of prompt tokens, by which prices are weighted; undefined when only prompt prices are compared. */
 const promptShareOf = ({ records }: Router, settings: ParetoRouterPlugin | undefined): number | undefined =>
   settings?.priceSource === "weighted_avg" ? records.tokenMix.promptShare(records.now()) : undefined;
 
@@ -51,13 +51,13 @@ const wishOf = (settings: ParetoRouterPlugin | undefined, variant: Variant | und
 });
 
 interface Field {
-  /** Models that can serve the request. */
+  /** Models with a score that can serve the request. */
   readonly pool: readonly CodingModel[];
   /** All scores, including those of models that cannot serve the request: quality is ranked within the whole catalogue. */
   readonly scores: readonly number[];
 }
 
-/** @throws Fault as Router.able, and NO_ENDPOINTS when no model of the catalogue has a score */
+/** @throws Fault of Router.able, and NO_ENDPOINTS when no model of the catalogue has a score */
 function fieldOf(router: Router, request: TurnRequest, scope: Scope, promptShare: number): Field {
   const scored = new Map(
     router.catalog.models.flatMap(({ settings }) =>

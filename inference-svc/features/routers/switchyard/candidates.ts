@@ -1,4 +1,4 @@
-/** Candidate models of a request: the cheap one, the expensive one, and the fallbacks between. */
+/** The models among which the switchyard-router chooses: a cheap one, an expensive one, and those between as fallbacks. */
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import type { CandidateGroup } from "../../../models/routing/choose/candidates.ts";
 import type { Variant } from "../../../models/routing/catalog.ts";
@@ -7,7 +7,7 @@ import { switchyardSlug } from "../../slugs.ts";
 
 const maxCandidates = 3;
 
-/** In the order of the request. @throws Fault INVALID_REQUEST */
+/** Slugs of the models in the order of the request. @throws Fault INVALID_REQUEST */
 export function candidatesOf({ models }: TurnRequest, variant: Variant | undefined): readonly string[] {
   const [first, ...candidates] = models;
   if (variant !== undefined) throw invalid("model", `${switchyardSlug} has no variants; its candidates may have`);
@@ -25,15 +25,15 @@ export function candidatesOf({ models }: TurnRequest, variant: Variant | undefin
   return candidates;
 }
 
-/** The models that can serve, by price. */
+/** The models that can serve the request, by their price. */
 export interface Roles {
   readonly efficient: string;
   readonly capable: string;
-  /** Models priced between the two. */
+  /** Models with a price between the other two. */
   readonly middle: readonly string[];
 }
 
-/** Undefined when there is no price difference: a single model, or several at one price. */
+/** Sorts the models by price. @returns undefined when there is no price difference: a single model, or several at one price */
 export function assignRoles(groups: readonly CandidateGroup[]): Roles | undefined {
   const priced = groups.map((group) => ({ slug: slugOf(group), price: priceOf(group) }));
   const [cheapest, ...dearer] = priced.toSorted((a, b) => (a.price === b.price ? 0 : a.price - b.price));
@@ -45,12 +45,12 @@ export function assignRoles(groups: readonly CandidateGroup[]): Roles | undefine
 export const slugOf = ({ model, variant }: CandidateGroup): string =>
   variant === undefined ? model : `${model}:${variant}`;
 
-/** Sum of prompt and completion price at the cheapest usable endpoint. A model without a price counts as the most expensive. */
+/** Sum of prompt and completion price at the model's cheapest usable endpoint. A model without a price counts as the most expensive. */
 const priceOf = ({ endpoints }: CandidateGroup): number =>
   Math.min(...endpoints.map(({ prices }) => (prices ? prices.prompt + prices.completion : Number.POSITIVE_INFINITY)));
 
 export type PriceTier = "efficient" | "capable";
 
-/** The chosen model first, the others by closeness in price. */
+/** Slugs of the models: the chosen one first, then the others by closeness in price. */
 export const orderByTier = (tier: PriceTier, { efficient, capable, middle }: Roles): readonly string[] =>
   tier === "efficient" ? [efficient, ...middle, capable] : [capable, ...middle, efficient];

@@ -1,4 +1,4 @@
-/** Chooses by the request's features and the models' scores, when no judge is configured. */
+/** Chooses between the cheap and the expensive model by the request's features and the models' scores, when no judge is configured. */
 import type { Catalog } from "../../../models/routing/catalog.ts";
 import { findAbilities } from "../../../models/routing/choose/abilities.ts";
 import { estimateDifficulty, solveProbability } from "../../../models/routing/choose/difficulty.ts";
@@ -8,16 +8,19 @@ import { minProbabilities } from "./success-predictor.ts";
 
 export interface LocalEstimate {
   readonly tier: PriceTier;
-  /** Probability of success of the cheap model. */
+  /** Probability that the cheap model succeeds. */
   readonly efficient: number;
-  /** Probability of success of the expensive model; undefined when one of the two has no score. */
+  /** Probability that the expensive model succeeds; undefined when one of the two models has no score. */
   readonly capable?: number;
 }
 
 /** Minimum lead in probability that justifies the expensive model's price. */
 const minAdvantage = 0.05;
 
-/** A cheap model without scores counts as average, and gets the tasks it probably solves. */
+/**
+ * Estimates the chances of both models. A cheap model without scores counts as average, and gets the tasks that an
+ * average model probably solves.
+ */
 export function estimateLocally(request: TurnRequest, roles: Roles, catalog: Catalog): LocalEstimate {
   const { difficulty, task } = estimateDifficulty(request);
   const abilities = findAbilities(catalog.models, task);

@@ -1,6 +1,7 @@
 /**
- * The plugin `switchyard-router`, for `service/switchyard`: serves with the cheap model of the request if it suffices, else with the expensive one. The
- * models replace the slug at once; their order is decided after redaction, since a model may be called with the request.
+ * The plugin `switchyard-router`, for `service/switchyard`: serves a request with the cheaper of two models if it
+ * suffices, else with the expensive one. The models replace the slug at once; their order is decided only after
+ * guardrails have redacted the request, since a judge model may get it.
  */
 import { toDollars } from "@sluice/proto/lib/ledger/money.js";
 import type { CallContext, RouteRequest } from "../../../models/internal-calls/internal-call.ts";
@@ -24,7 +25,7 @@ import type { CallingFeature, DryKit } from "../../kit.ts";
 import { switchyardSlug } from "../../slugs.ts";
 import { applies } from "../../applies.ts";
 
-/** Whether the slug was replaced by models in undecided order. */
+/** Whether the slug was replaced by models whose order is not decided yet. */
 const order = new StateKey(() => ({ isPending: false }));
 
 export const switchyardRouter: RouterFeature = {
@@ -39,7 +40,7 @@ export const switchyardRouter: RouterFeature = {
     },
 };
 
-/** Decides the first of the request's models to try. */
+/** Feature that decides which of the two models is tried first. */
 export const switchyardOrder: CallingFeature = {
   id: "switchyard-router",
   applies: applies.switchyardOrder,
@@ -65,7 +66,7 @@ const ordering = (
     return { ...request, models };
   });
 
-/** Why a tier was chosen, for the receipt. */
+/** Reasons for the choice, for the receipt. */
 type Reasons = Readonly<Record<string, unknown>>;
 
 interface Chosen {
@@ -74,7 +75,7 @@ interface Chosen {
 }
 
 interface TierJudge {
-  /** Whether the operator has configured a model for it. */
+  /** Whether a judge model is configured. */
   readonly isModel: boolean;
   readonly choose: (context: CallContext, roles: Roles) => Chosen | Promise<Chosen>;
 }
@@ -88,7 +89,7 @@ const estimateOnly = ({ catalog }: Router): TierJudge => ({
   },
 });
 
-/** For a dry run: the tier used after a failed prediction. */
+/** The judge of a dry run: it makes no prediction, so that the default tier is used. */
 const notPredicted: TierJudge = {
   isModel: true,
   choose: () => ({ tier: "capable", reasons: { judge: "not_run" } }),
@@ -124,7 +125,7 @@ class Decision {
   readonly #startedAt = performance.now();
   readonly #isToolTurn: boolean;
 
-  /** @throws Fault as Router.able */
+  /** @throws Fault of Router.able */
   constructor(router: Router, judge: TierJudge, request: TurnRequest, scope: Scope) {
     this.#router = router;
     this.#judge = judge;
@@ -134,7 +135,7 @@ class Decision {
     this.#isToolTurn = endsWithToolOutput(request.input);
   }
 
-  /** The models in order of use; the receipt records the reasons. */
+  /** The models in the order in which they are tried; the receipt records the reasons. */
   async models(): Promise<readonly string[]> {
     const algorithm = this.#request.plugins?.switchyardRouter?.algorithm || "capability";
     const given = this.#groups.map(slugOf);
@@ -164,7 +165,7 @@ class Decision {
     return { tier: judged.tier, reasons: { ...reasons, ...judged.reasons } };
   }
 
-  /** The tier of the session's last model. */
+  /** Tier of the model that served the session last. */
   #kept({ efficient, capable }: Roles): PriceTier | undefined {
     const model = this.#router.findStickyModel(this.#request, this.#scope, switchyardSlug);
     const served = this.#groups.find((group) => group.model === model);
@@ -173,7 +174,7 @@ class Decision {
     return slugOf(served) === capable ? "capable" : undefined;
   }
 
-  /** A random tier, constant until the user's next message. */
+  /** A random tier, which stays the same until the user's next message. */
   #drawn(): Chosen {
     const messages = userMessages(this.#request.input).length;
     const drawn = this.#router.drawFraction(this.#request, this.#scope, switchyardSlug, messages);

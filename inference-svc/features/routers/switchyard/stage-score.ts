@@ -1,4 +1,4 @@
-/** The state of a task with tools: stuck, or running smoothly. */
+/** Scores the state of a task with tools: stuck, or running smoothly. */
 import { callIdField, callIds } from "../../../turn/call-pairs.ts";
 import type { InputItem } from "../../../turn/request.ts";
 import type { PriceTier } from "./candidates.ts";
@@ -12,25 +12,25 @@ import {
 } from "./tools.ts";
 
 export interface Signals {
-  /** Worst severity of the last results: 0, 0.3, 0.7 or 1. */
+  /** Worst severity of the latest tool results: 0, 0.3, 0.7 or 1. */
   readonly severity: number;
-  /** 1 for many calls without any recent write, read or plan. */
+  /** 1 after many calls without any recent write, read or plan. */
   readonly spinning: number;
-  /** 1 for many reads or plans without a recent write. */
+  /** 1 after many reads or plans without a recent write. */
   readonly exploring: number;
-  /** Share of writes among recent calls. */
+  /** Share of writes among the recent calls, from 0 to 1. */
   readonly production: number;
-  /** The conversation was compacted. */
+  /** Whether the conversation was compacted. */
   readonly compacted: boolean;
   /** Whether there was a recent write and the tests pass. */
   readonly proven: boolean;
 }
 
-/** Number of recent results used as the current state. */
+/** Number of the latest results that count as the current state. */
 const lastResults = 3;
-/** Number of recent calls considered. */
+/** Number of the latest calls that are considered. */
 const lastCalls = 10;
-/** Calls without a write that count as a signal. */
+/** Number of calls without a write from which on they are a signal. */
 const deep = 8;
 
 export function signalsOf(input: readonly InputItem[]): Signals {
@@ -53,7 +53,7 @@ export function signalsOf(input: readonly InputItem[]): Signals {
   };
 }
 
-/** Results in order. A repeated failure is more severe each time. */
+/** Outcomes of the tool calls in order. A repeated failure is more severe each time. */
 function resultsOf(input: readonly InputItem[]): readonly ToolOutcome[] {
   const calls = new Map<unknown, InputItem>();
   const failures = new Map<string, number>();
@@ -69,15 +69,15 @@ function resultsOf(input: readonly InputItem[]): readonly ToolOutcome[] {
   });
 }
 
-/** Minimum absolute score for a decision: one full signal reaches 0.46, two reach 0.76. */
+/** Minimum absolute score that decides. One full signal reaches 0.46, two reach 0.76. */
 const decisive = 0.5;
 
 export interface StageVerdict {
-  /** Undefined when the signals are inconclusive. */
+  /** The tier that the signals favour; undefined when they are inconclusive. */
   readonly tier: PriceTier | undefined;
-  /** From -1 to 1; above 0 favours the expensive model. */
+  /** Score from -1 to 1; above 0 favours the expensive model. */
   readonly score: number;
-  /** The signal that decided regardless of the score. */
+  /** The signal that decided alone, regardless of the score. */
   readonly by?: "critical_error" | "compaction" | "tests_pass";
 }
 

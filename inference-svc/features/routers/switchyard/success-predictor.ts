@@ -1,4 +1,4 @@
-/** Predicts by a judge whether the cheap model solves a task. */
+/** Predicts with a judge model whether the cheap model solves a task. */
 import type { ChooserSettings } from "@sluice/proto/config/internal-models.js";
 import {
   type CallContext,
@@ -24,7 +24,7 @@ export interface Prediction {
   readonly boundary: Boundary;
 }
 
-/** Minimum probability for the cheap model. */
+/** Minimum probability for the cheap model to be used, by how it handles the kind of task. */
 export const minProbabilities: Readonly<Record<Boundary, number>> = {
   supported: 0.6,
   uncertain: 0.75,
@@ -35,7 +35,7 @@ export const minProbabilities: Readonly<Record<Boundary, number>> = {
 export const findTaskTier = ({ probability, boundary }: Prediction): PriceTier =>
   probability >= minProbabilities[boundary] ? "efficient" : "capable";
 
-/** Part of the cache key; bump it when the prompt changes. */
+/** Version of the prompt, a part of the cache key; must be increased when the prompt changes. */
 const promptVersion = "1";
 
 const rules = {
@@ -85,7 +85,7 @@ const formats: Readonly<Record<ChooserSettings["structured"], TextFormat | undef
   prompt: undefined,
 };
 
-/** Undefined when the answer does not have the requested form, or its rule contradicts its boundary. */
+/** Parses the judge's answer. @returns undefined when it does not have the requested form, or its rule contradicts its boundary */
 export function parsePrediction(text: string): Prediction | undefined {
   const { primary_rule: rule, capability_boundary: boundary, p_solve: probability } = findObject(text) ?? {};
   if (typeof probability !== "number" || !(probability >= 0 && probability <= 1)) return undefined;
@@ -94,7 +94,7 @@ export function parsePrediction(text: string): Prediction | undefined {
   return fitting !== undefined && boundary === fitting ? { probability, boundary: fitting } : undefined;
 }
 
-/** UTF-16 units of each message sent to the judge. */
+/** Maximum UTF-16 units of each message that are sent to the judge. */
 const maxShown = 8_000;
 const maxTokens = 300;
 
@@ -112,12 +112,12 @@ export class SuccessPredictor {
     return this.#settings.model;
   }
 
-  /** Why the policy forbids the call; empty when it is allowed. */
+  /** Why the request's data policy forbids the call to the judge; empty when it is allowed. */
   forbidden(route: RouteRequest, occasion: CallContext): readonly string[] {
     return findForbiddingReasons(route, this.#question([]), occasion);
   }
 
-  /** @returns the prediction, or why there is none @throws Fault when the turn is over */
+  /** Calls the judge. @returns the prediction, or why there is none @throws Fault when the turn is over */
   async predict(occasion: CallContext): Promise<Prediction | FailureKind> {
     const { model } = this.#settings;
     const { input } = occasion.request;

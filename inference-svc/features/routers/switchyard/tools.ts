@@ -1,13 +1,13 @@
-/** Tool calls of a conversation: their purpose and outcome. Fields of items take precedence over English words. */
+/** Finds the purpose and the outcome of tool calls in a conversation. Fields of items take precedence over words in outputs. */
 import { callTypeByOutput } from "../../../turn/call-pairs.ts";
 import type { InputItem } from "../../../turn/request.ts";
 
 export type ToolAction = "write" | "read" | "plan" | "other";
 
 export interface ToolOutcome {
-  /** 0: success, 0.3: soft failure, 0.7: hard failure, 1: critical. */
+  /** Severity of the outcome: 0 for a success, 0.3 for a soft failure, 0.7 for a hard failure, 1 for a critical one. */
   readonly severity: number;
-  /** Equal for calls with the same name, arguments and outcome. */
+  /** A key that is equal for calls with the same name, arguments and outcome. */
   readonly key: string;
   /** Whether tests were run and all passed. */
   readonly passed: boolean;
@@ -35,7 +35,7 @@ const reads: ReadonlySet<string> = new Set(
   "read,view,open,cat,grep,search,find,list,ls,get,fetch,glob,show,query,lookup,browse".split(","),
 );
 
-/** The action of a call, by its type or by the function's name. Undefined for other items. */
+/** What a call does, judged by its type or by the function's name. @returns undefined for other items */
 export function toolActionOf(item: InputItem): ToolAction | undefined {
   const { type } = item;
   if (type === "apply_patch_call") return "write";
@@ -64,7 +64,7 @@ const wordsOf = (name: string): readonly string[] =>
     .toLowerCase()
     .split(/[^a-z0-9]+/);
 
-/** @param call the result's call. Undefined for items other than results. */
+/** Outcome of a tool call by the item with its result. @param call the item of the call @returns undefined for items other than results */
 export function findToolOutcome(item: InputItem, call: InputItem | undefined): ToolOutcome | undefined {
   if (!callTypeByOutput.has(item.type) && item.type !== "mcp_call") return undefined;
   const text = textOf(item);
@@ -77,7 +77,7 @@ export function findToolOutcome(item: InputItem, call: InputItem | undefined): T
   };
 }
 
-/** UTF-16 units read at each end of an output. */
+/** UTF-16 units of an output that are read at each end. */
 const maxRead = 8_000;
 
 function textOf(item: InputItem): string {
@@ -113,11 +113,11 @@ function severityOfFields(item: InputItem, text: string): number {
 function severityOfOutcome({ stdout, stderr, outcome }: ShellOutput): number {
   if (outcome?.type === "timeout") return hardSeverity;
   if (typeof outcome?.exit_code !== "number" || outcome.exit_code === 0) return 0;
-  // A search without matches ends like this.
+  // A shell command that searches ends with code 1 and no output when there is no match.
   return outcome.exit_code === 1 && !stdout && !stderr ? 0 : hardSeverity;
 }
 
-/** Functions and older shells often return JSON with an exit code inside. */
+/** Severity by the exit code in a JSON output, as functions and older shells return it. */
 function severityOfJson(text: string): number {
   if (!text.trimStart().startsWith("{")) return 0;
   try {
@@ -135,7 +135,7 @@ function severityOfJson(text: string): number {
 const criticalWords = /\b(?:segmentation fault|core dumped|out of memory|no space left on device)\b/i;
 const hardWords =
   /\bTraceback \(most recent call last\)|^(?:fatal|panic): |\bunhandled exception\b|\bcommand not found\b|\bpermission denied\b|\bBUILD FAILED\b/im;
-/** Excludes `0 failed` and `failed: 0`. */
+/** Matches words of soft failures, but not `0 failed` and `failed: 0`. */
 const softWords =
   /^[ \t]{0,8}(?:error|exception|failed|failure)\b(?!s?\W{1,3}0\b)|(?<![\d.])[1-9]\d{0,6} (?:tests? )?(?:failed|failing|failures?|errors?)\b/im;
 const passed = /(?<![\d.])[1-9]\d{0,6} (?:tests? )?pass(?:ed|ing)\b|\ball (?:\d{1,7} )?tests? pass/i;

@@ -1,4 +1,4 @@
-/** Brave Search (https://api-dashboard.search.brave.com/documentation/services/web-search). */
+/** Search engine Brave Search (https://api-dashboard.search.brave.com/documentation/services/web-search). */
 import type { MeteredGet } from "../../../services/metered-client.ts";
 import type { SearchAdapter } from "../search-engine.ts";
 import { type SearchLocation, isCountryCode, isPlainText } from "../search-options.ts";
@@ -6,7 +6,7 @@ import { parseHits, parseResults } from "../../../services/search-answers.ts";
 import { withSites } from "./sites.ts";
 
 const maxResults = 20;
-/** Brave rejects longer queries. */
+/** Maximum characters of a query; Brave rejects longer ones. */
 const maxQueryLength = 400;
 const maxWords = 50;
 
@@ -19,13 +19,13 @@ export const brave = (get: MeteredGet): SearchAdapter => ({
       q: withSites({ ...search, query: words, wishes: {} }, { length: maxQueryLength, words: maxWords }),
       count: String(Math.min(search.maxResults, maxResults)),
       offset: String(number - 1),
-      // Other kinds of results do not link to a page.
+      // Results of other kinds have no link to a page.
       result_filter: "web",
-      // Otherwise Brave marks matched words with HTML.
+      // By default, Brave marks the matched words with HTML.
       text_decorations: "false",
     });
     const answer = await get(`/web/search?${query.toString()}`, limits, fieldsOf(place));
-    // A search without any result has no list.
+    // The answer has no list when nothing was found.
     const results = parseResults(
       answer,
       ({ web = { results: [] } }) => (web as { readonly results?: unknown }).results,

@@ -14,10 +14,10 @@ import { searxng } from "./searxng.ts";
 import { tavily } from "./tavily.ts";
 
 interface EngineKind {
-  /** Header field for the key; absent: a bearer token. */
+  /** Header field for the API key; when absent, the key is sent as a bearer token. */
   readonly keyField?: string;
   readonly adapter: (service: MeteredClient) => SearchAdapter;
-  /** Absent when the vendor reads no pages. */
+  /** Makes the reader of pages; absent when the vendor reads no pages. */
   readonly pages?: (service: MeteredClient) => ReadPage;
 }
 
@@ -31,7 +31,7 @@ const kinds: Readonly<Record<SearchEngineId, EngineKind>> = {
   parallel: { keyField: "x-api-key", adapter: ({ post }) => parallel(post), pages: ({ post }) => parallelPages(post) },
 };
 
-/** Settings of engines with and without pages. */
+/** Settings of an engine with its prices for searches and pages. */
 interface PricedSettings {
   readonly timeout_ms: number;
   readonly pricing?: { readonly request?: string | undefined; readonly page?: string | undefined } | undefined;
@@ -47,7 +47,7 @@ export interface SearchVendorDeps extends Omit<SearchEngineDeps, "timeoutMs"> {
   readonly meter: OpenMeter;
 }
 
-/** In the order of the list of all engines; the first is the default unless configured. */
+/** Opens the engines in the order of the list of all engines; the first is the default unless another is configured. */
 export const openEngines = (
   { engines }: SearchSettings,
   userAgent: string,

@@ -1,4 +1,4 @@
-/** Exa (https://exa.ai/docs/reference/search, https://exa.ai/docs/reference/get-contents). */
+/** Search engine Exa (https://exa.ai/docs/reference/search, https://exa.ai/docs/reference/get-contents). */
 import type { MeteredPost } from "../../../services/metered-client.ts";
 import { type ReadPage, maxPageUnits } from "../page-engine.ts";
 import type { SearchAdapter } from "../search-engine.ts";
@@ -12,7 +12,7 @@ import {
 } from "../../../services/search-answers.ts";
 import { applicableDomains } from "./domain-filters.ts";
 
-/** Hours; -1: no page is fetched for a search, whatever its age in the cache. */
+/** Value of Exa's maximum age in hours with which no page is fetched for a search, whatever its age in the cache. */
 const neverFresh = -1;
 
 export const exa = (post: MeteredPost): SearchAdapter => ({

@@ -1,6 +1,7 @@
 /**
- * Firecrawl (https://docs.firecrawl.dev/api-reference/endpoint/search, https://docs.firecrawl.dev/api-reference/endpoint/scrape). A search does not read
- * the found pages: that would cost as much again for each.
+ * Search engine Firecrawl (https://docs.firecrawl.dev/api-reference/endpoint/search,
+ * https://docs.firecrawl.dev/api-reference/endpoint/scrape). A search does not read the pages found, because each would
+ * cost as much as the search.
  */
 import type { MeteredPost } from "../../../services/metered-client.ts";
 import type { ReadPage } from "../page-engine.ts";
@@ -9,7 +10,7 @@ import { isCountryCode } from "../search-options.ts";
 import { parseAnswerBody, parseHits, parseResults, unreadablePage } from "../../../services/search-answers.ts";
 import { applicableDomains } from "./domain-filters.ts";
 
-/** Longer queries are rejected. */
+/** Maximum characters of a query; Firecrawl rejects longer ones. */
 const maxQueryLength = 500;
 
 export const firecrawl = (post: MeteredPost): SearchAdapter => ({
@@ -30,7 +31,7 @@ export const firecrawl = (post: MeteredPost): SearchAdapter => ({
       ...(blocked.length > 0 && { excludeDomains: blocked }),
     };
     const answer = await post("/search", JSON.stringify(body), limits);
-    // A search without any result has no list.
+    // The answer has no list when nothing was found.
     const results = parseResults(
       answer,
       ({ data }) => (data as { readonly web?: unknown } | null | undefined)?.web ?? [],
@@ -43,7 +44,7 @@ function isFilled(value: string): boolean {
   return value !== "" && value.length <= 100;
 }
 
-/** Shorter time limits (in milliseconds) are rejected. */
+/** Minimum time limit in milliseconds; Firecrawl rejects shorter ones. */
 const minTimeoutMs = 1_000;
 
 interface Scraped {
@@ -58,7 +59,7 @@ export const firecrawlPages =
     const { data } = parseAnswerBody(await post("/scrape", JSON.stringify(body), limits));
     const { markdown, metadata } = (data ?? {}) as Scraped;
     const { title, url: found, statusCode } = metadata ?? {};
-    // Firecrawl answers 200 for the error pages of sites, too.
+    // Firecrawl also answers 200 when the site returned an error page.
     if (markdown === undefined || Number(statusCode) >= 300) throw unreadablePage(statusCode);
     return { url: found, title, text: markdown };
   };

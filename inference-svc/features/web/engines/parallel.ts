@@ -1,4 +1,4 @@
-/** Parallel (https://docs.parallel.ai/api-reference/search/search, https://docs.parallel.ai/api-reference/extract/extract). */
+/** Search engine Parallel (https://docs.parallel.ai/api-reference/search/search, https://docs.parallel.ai/api-reference/extract/extract). */
 import type { MeteredPost } from "../../../services/metered-client.ts";
 import { type ReadPage, maxPageUnits } from "../page-engine.ts";
 import type { SearchAdapter } from "../search-engine.ts";
@@ -12,7 +12,7 @@ import {
 } from "../../../services/search-answers.ts";
 import { applicableDomains } from "./domain-filters.ts";
 
-/** Longer search queries are rejected; the objective has the whole text. */
+/** Maximum characters of a search query; longer ones are rejected. The separate field `objective` has the whole text. */
 const maxQueryLength = 200;
 
 export const parallel = (post: MeteredPost): SearchAdapter => ({

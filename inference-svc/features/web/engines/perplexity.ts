@@ -1,4 +1,4 @@
-/** Perplexity's Search API (https://docs.perplexity.ai/api-reference/search-post). */
+/** Search engine Perplexity (https://docs.perplexity.ai/api-reference/search-post). */
 import type { MeteredPost } from "../../../services/metered-client.ts";
 import type { SearchAdapter } from "../search-engine.ts";
 import { isCountryCode } from "../search-options.ts";
@@ -7,7 +7,7 @@ import { applicableDomains } from "./domain-filters.ts";
 
 const maxResults = 20;
 const maxDomains = 20;
-/** UTF-16 units of a token in most languages of the web; a longer excerpt is cut here. */
+/** UTF-16 units per token, an average over the languages of the web. A result that is longer than its limit is cut here. */
 const unitsPerToken = 4;
 
 export const perplexity = (post: MeteredPost): SearchAdapter => ({

@@ -1,4 +1,7 @@
-/** SearXNG, a metasearch engine (https://docs.searxng.org/dev/search_api.html). Its settings must allow JSON, or it answers 403. */
+/**
+ * Search engine SearXNG, a metasearch engine (https://docs.searxng.org/dev/search_api.html). Its own settings must
+ * allow JSON, or it answers 403.
+ */
 import type { MeteredGet } from "../../../services/metered-client.ts";
 import type { SearchAdapter } from "../search-engine.ts";
 import { parseHits, toSingleLine, parseResults } from "../../../services/search-answers.ts";

@@ -1,9 +1,12 @@
-/** Domains as search operators: many engines support `site:` and `-site:`. */
+/** Domain filters as operators in a query: many engines support `site:` and `-site:`. */
 import type { Search } from "../search-engine.ts";
 
 const unlimited = { length: Number.POSITIVE_INFINITY, words: Number.POSITIVE_INFINITY };
 
-/** @param most maximum length of the whole query: beyond it the domains are left out, since the results are checked for them, too */
+/**
+ * @param most maximum characters of the query with its operators; a longer one loses them, since results are checked
+ * against the domains anyway
+ */
 export function withSites({ query, domains: { allowed, blocked } }: Search, most = unlimited): string {
   const site = (pattern: string) => pattern.replace(/^https?:\/\//i, "").replace(/^\*\./, "");
   const only = allowed.map((pattern) => `site:${site(pattern)}`).join(" OR ");

@@ -1,6 +1,6 @@
-/** Tavily identifies countries by English names in lower case, and rejects a search with any other name. */
+/** Names of countries for Tavily, which identifies them by English names in lower case, and rejects a search with any other name. */
 
-/** Countries whose usual English name is also Tavily's. */
+/** Codes of countries for which Tavily uses the usual English name. */
 const asUsual =
   "AD AE AF AL AM AO AR AT AU AZ BB BD BE BF BG BH BI BJ BN BO BR BS BT BW BY BZ CA CF CH CL CM CN CO CR CU CV CY DE DJ DK DO DZ EC EE EG " +
   "ER ES ET FI FJ FR GA GB GE GH GM GN GQ GR GT HN HR HT HU ID IE IL IN IQ IR IS IT JM JO JP KE KG KH KM KP KR KW KZ LB LI LK LR LS LT LU LV " +
@@ -18,7 +18,7 @@ const otherwise: Readonly<Record<string, string>> = {
 const usual: ReadonlySet<string> = new Set(asUsual.split(" "));
 const english = new Intl.DisplayNames(["en"], { type: "region" });
 
-/** Undefined for a country possibly unknown to Tavily. */
+/** Tavily's name of a country. @returns undefined for a country that Tavily may not know */
 export function countryName(code: string): string | undefined {
   const upper = code.toUpperCase();
   return otherwise[upper] ?? (usual.has(upper) ? english.of(upper)?.toLowerCase() : undefined);

@@ -1,4 +1,7 @@
-/** Tavily (https://docs.tavily.com/documentation/api-reference/endpoint/search). It answers 432 and 433 when a plan's credits are spent. */
+/**
+ * Search engine Tavily (https://docs.tavily.com/documentation/api-reference/endpoint/search). It answers 432 and 433
+ * when a plan's credits are spent.
+ */
 import type { MeteredPost } from "../../../services/metered-client.ts";
 import type { SearchAdapter } from "../search-engine.ts";
 import { parseHits, parseResults } from "../../../services/search-answers.ts";
@@ -18,7 +21,7 @@ export const tavily = (post: MeteredPost): SearchAdapter => ({
     const body = {
       query,
       max_results: Math.min(wanted, maxResults),
-      // "advanced" costs two credits, the others one.
+      // The depth "advanced" costs two credits, every other one credit.
       search_depth: mode ?? "basic",
       ...(place.country !== undefined && { country: countryName(place.country) }),
       ...(allowed.length > 0 && { include_domains: allowed }),

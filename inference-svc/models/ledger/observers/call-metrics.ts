@@ -1,4 +1,7 @@
-/** Metrics of calls to providers: number, outcome and duration. Models and providers come from the configuration file: the label values are few. */
+/**
+ * Metrics of calls to providers: number, outcome and duration. Models and providers come from the configuration file,
+ * so the label values are few.
+ */
 import {
   Counter,
   type CounterSeries,
@@ -9,7 +12,10 @@ import {
 import type { CallEnd, CallStart, Tokens } from "../record.ts";
 import type { CallObserver, ObservedCall } from "./observed-calls.ts";
 
-/** Statuses of the contract, and statuses common among providers. Any other becomes `other`, because a provider may send any number. */
+/**
+ * HTTP statuses of Sluice's API, and statuses common among providers. Any other is counted as `other`, because a
+ * provider may send any number.
+ */
 const statuses: ReadonlySet<number> = new Set([
   200, 400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 499, 500, 502, 503, 504, 524, 529,
 ]);
@@ -70,11 +76,11 @@ class CallMetrics {
   }
 }
 
-/** The series of one purpose, model and provider, looked up once for all calls. */
+/** The metric series of one purpose, model and provider, looked up once for all their calls. */
 class PurposeMetrics implements ObservedCall {
   readonly #metrics: CallMetrics;
   readonly #labels: Omit<Labels, "payer">;
-  /** Calls by their final status. */
+  /** Counters of calls, by the final status. */
   readonly #calls = new Map<string, CounterSeries>();
   readonly #seconds: HistogramSeries;
   readonly #tokens: Readonly<Record<keyof Tokens, CounterSeries>>;

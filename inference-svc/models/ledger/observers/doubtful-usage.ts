@@ -1,4 +1,4 @@
-/** Warns the operator of providers with implausible token counts: these are estimated instead of charged. */
+/** Warns the operator of providers with implausible token counts, for which estimates are charged instead. */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { Counter, type Registry } from "@sluice/proto/lib/metrics/metrics.js";
 import type { CallObserver } from "./observed-calls.ts";

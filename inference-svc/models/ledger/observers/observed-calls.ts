@@ -1,10 +1,10 @@
-/** Observes calls to providers at the ledger, where each call begins once and ends once. */
+/** Lets observers see calls to providers at the ledger, where each call begins once and ends once. */
 import type { Span } from "@sluice/proto/lib/tracing/span.js";
 import type { CallLedger, LedgerEntry } from "../ledger.ts";
 import type { CallCharge, CallEnd, CallStart } from "../record.ts";
 import type { Scope } from "../../../turn/scope.ts";
 
-/** An observer's view of a call. */
+/** One call, as an observer follows it. */
 export interface ObservedCall {
   /** Called once, at the end of the call. */
   end(closed: CallEnd): void;
@@ -28,7 +28,7 @@ export const observeCalls = (ledger: CallLedger, observers: readonly CallObserve
   },
 });
 
-/** A call that could not begin has no end: observers neither count nor export it. */
+/** The ledger entry of an observed call. A call that could not begin has no end, and observers neither count nor export it. */
 class ObservedEntry implements LedgerEntry {
   readonly span: Span | undefined;
   readonly #entry: LedgerEntry;

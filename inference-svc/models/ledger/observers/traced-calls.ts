@@ -6,7 +6,7 @@ import { untraced } from "@sluice/proto/lib/tracing/context.js";
 import type { CallEnd, CallStart } from "../record.ts";
 import type { CallObserver } from "./observed-calls.ts";
 
-/** @param providers by id, as configured at the time of the call */
+/** @param providers returns the providers by id, as configured at the time of the call */
 export function tracedCalls(tracing: Tracing, providers: () => ReadonlyMap<string, ProviderSettings>): CallObserver {
   const addresses = new WeakMap<ProviderSettings, Attributes>();
   function addressOf(provider: string): Attributes {
@@ -19,14 +19,14 @@ export function tracedCalls(tracing: Tracing, providers: () => ReadonlyMap<strin
   return (opened, { span: parent = untraced }) => {
     const isService = serviceOperations.has(opened.operation);
     const name = isService ? `${opened.operation} ${opened.provider}` : `chat ${opened.upstreamModel}`;
-    // A service may have the same name as a provider, but has another address.
+    // A service may have the same name as a provider, but its address is another.
     const attributes = isService ? purposeOf(opened) : { ...attributesOf(opened), ...addressOf(opened.provider) };
     const span = tracing.start(name, { kind: "client", parent, attributes });
     return { span, end: (closed) => end(span, closed) };
   };
 }
 
-/** Attributes of the call; the provider's name is its id in the configuration file. */
+/** Attributes of a call. The provider's name is its id in the configuration file. */
 const attributesOf = (opened: CallStart): Attributes => ({
   "gen_ai.operation.name": "chat",
   "gen_ai.provider.name": opened.provider,
@@ -61,7 +61,7 @@ function end(span: Span, { status, httpStatus, tokens, serviceTier, costUsd, isE
   span.end();
 }
 
-/** OpenTelemetry's `server.address` and `server.port` of a URL. */
+/** The attributes `server.address` and `server.port` of OpenTelemetry for a URL. */
 export function addressAttributes(baseUrl: string | undefined): Attributes {
   if (baseUrl === undefined) return {};
   const { hostname, port, protocol } = new URL(baseUrl);

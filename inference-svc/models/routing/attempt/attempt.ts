@@ -20,11 +20,11 @@ import { ToolCallMeter } from "./tool-arguments.ts";
 export interface AttemptDeps {
   readonly turn: Turn;
   readonly records: EndpointRecords;
-  /** True when the route has other endpoints: then this endpoint's speed and tool calls decide its place among them. */
+  /** Whether the route has other endpoints, so that this endpoint's speed and tool calls decide its place among them. */
   readonly measure: boolean;
 }
 
-/** @throws the failure of the endpoint, as its answer does */
+/** @throws the failure of the endpoint; the answer throws it as well */
 export function attemptEndpoint(
   { endpoint, follows }: ScheduledAttempt,
   deps: AttemptDeps,
@@ -45,20 +45,20 @@ export function attemptEndpoint(
   }
 }
 
-/** True for the events of an answer to a request without `stream`: whole items and no deltas. */
+/** Whether the event occurs in an answer without `stream`, which has whole items and no deltas. */
 const isWhole = ({ type }: TurnEvent): boolean => type === "item.end" || type === "end";
 
 /** One call of an endpoint, for the receipt and for the endpoint's record. */
 class EndpointAttempt {
   readonly endpoint: Endpoint;
-  /** Undefined once the answer has begun. */
+  /** The request; undefined once the answer has begun, to free its memory. */
   #request: TurnRequest | undefined;
   readonly #scope: Scope;
   readonly #records: EndpointRecords;
   readonly #record: EndpointRecord;
   readonly #retry: ((failed: boolean, now: number) => void) | undefined;
   readonly #observed: ObservedAttempt;
-  /** Bills of the attempts before this one. */
+  /** Number of bills of the attempts before this one. */
   readonly #billed: number;
 
   constructor(
@@ -83,7 +83,7 @@ class EndpointAttempt {
     this.#billed = scope.trace.bills.length;
   }
 
-  /** Returns Sluice's own events before the provider's, once: the request bodies, then the start. */
+  /** Sluice's own events in front of the provider's, returned once: the request bodies, then the start. */
   open(): readonly TurnEvent[] {
     const { bodies, alteredFields: altered, passedFields: passed } = this.#scope.trace;
     const request = this.#request;
@@ -98,13 +98,13 @@ class EndpointAttempt {
     return bodies.length === 0 ? [start] : [...bodies.map((bodyJson) => ({ type: "debug" as const, bodyJson })), start];
   }
 
-  /** Input tokens for the start of a message in the Messages format, sent before most providers have counted. */
+  /** Estimated input tokens for the start event, which the Messages format sends before most providers have counted them. */
   #inputTokens(request: TurnRequest): number {
     const counted = this.#scope.trace.bills.at(-1)?.reported?.inputTokens;
     return counted || estimateInputTokens(measureInput(request), this.endpoint.model);
   }
 
-  /** Notes the commit of the endpoint. @returns the measurement of its answer, if there is one */
+  /** Notes that the answer is committed to the endpoint. @returns the measurement of the answer, if it is measured */
   committed(isMeasured: boolean): Measurement | undefined {
     const now = this.#records.now();
     this.#observed.committed(now);
@@ -163,7 +163,7 @@ class AttemptAnswer extends ForwardedAnswer {
     this.#measurement = this.#attempt.committed(this.#isMeasured);
   }
 
-  /** An answer that ends without any event also counts as the endpoint's. */
+  /** Handles an answer that ends without any event, which also counts for the endpoint. */
   protected override ended(): void {
     if (!this.#isOpen) this.#open();
   }

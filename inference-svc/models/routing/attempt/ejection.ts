@@ -1,10 +1,10 @@
 /**
- * Ejects an endpoint after repeated failures. Five failures in a row, or failures of more than half of the attempts of thirty seconds, eject it
- * for 30 s, and longer each time its trial fails. Ejected endpoints are tried after all others and never left out, so a request
- * still has somewhere to go when every endpoint fails.
+ * Ejects an endpoint after repeated failures. Five failures in a row, or failures of more than half of the attempts of
+ * thirty seconds, eject it for 30 s, and for longer each time its trial fails. Ejected endpoints are tried after all
+ * others and never left out, so that a request still has somewhere to go when every endpoint fails.
  *
- * News of other processes are hints: they make the next request a trial here, too, and its outcome decides. A process with a broken
- * network can so cost the others one request each, and never an endpoint.
+ * News from other processes are only hints: they make the next request a trial here, too, and the outcome of the trial
+ * decides. A process with a broken network can thus cost the others one request each, and never an endpoint.
  */
 import { RollingCounts } from "../records/rolling-counts.ts";
 import { Uptime } from "../records/uptime.ts";
@@ -17,11 +17,11 @@ const slotMs = 1_000;
 
 const ejectedMs = 30_000;
 const maxEjectedMs = 300_000;
-/** Random share of the ejection time, so processes that saw the same outage do not come back together. */
+/** Random share of the ejection time, so that processes that saw the same outage do not try again at the same moment. */
 const jitter = 0.2;
-/** Milliseconds after which a hint expires if no request was tried. */
+/** Milliseconds after which a hint expires if no request has tried the endpoint. */
 const newsLifetimeMs = 30_000;
-/** Milliseconds for which a trial is reserved. The request meant for the trial may be refused before; then another request makes it. */
+/** Milliseconds for which a trial is reserved. The request that reserved it may be refused before; then another request makes the trial. */
 const claimMs = 5_000;
 
 const wentWell = 0;
@@ -29,32 +29,32 @@ const failed = 1;
 
 export type EndpointState = "in use" | "on trial" | "ejected";
 
-/** The end of an attempt; `neither` gives no evidence about the endpoint. */
+/** How an attempt ended; `neither` tells nothing about the endpoint. */
 export type AttemptEnd = "well" | "failed" | "neither";
 
 export class Ejection {
-  /** Every outcome in this process, including outcomes already used by an ejection. */
+  /** Outcomes of every attempt in this process, including those that already led to an ejection. */
   readonly uptime = new Uptime();
   #outcomes = new RollingCounts(2, slots, slotMs);
   #inRow = 0;
   /** Number of ejections in short succession. */
   #times = 0;
   #ejectedAt = 0;
-  /** End of the ejection; undefined while the endpoint is in use. */
+  /** Time at which the ejection ends; undefined while the endpoint is in use. */
   #until: number | undefined;
-  /** Expiry of another process's hint about failures; undefined after failures seen here, or without a hint. */
+  /** Time at which another process's hint about failures expires; undefined without a hint, and after failures in this process. */
   #heardUntil: number | undefined;
   #backAt = Number.NEGATIVE_INFINITY;
   #trials = 0;
   #claimedAt = Number.NEGATIVE_INFINITY;
   readonly #changed: (failing: boolean) => void;
 
-  /** @param changed called when attempts of this process show that the endpoint fails, or answers again */
+  /** @param changed called when attempts of this process show that the endpoint fails, or that it answers again */
   constructor(changed: (failing: boolean) => void = () => {}) {
     this.#changed = changed;
   }
 
-  /** @param now milliseconds, in all methods */
+  /** @param now time in milliseconds, as in all methods */
   state(now: number): EndpointState {
     if (this.#until === undefined) return "in use";
     if (this.#heardUntil !== undefined && now >= this.#heardUntil) return this.#forget();
@@ -71,7 +71,7 @@ export class Ejection {
     return this.#inRow > 0 || this.#until !== undefined;
   }
 
-  /** Handles the news of another process: a trial is due here. */
+  /** Notes a hint of another process, after which a trial is due here. */
   noteNews(failing: boolean, now: number): void {
     if (this.state(now) === "in use") {
       if (!failing) return;
@@ -83,7 +83,7 @@ export class Ejection {
     this.#until = now;
   }
 
-  /** Reserves the trial of an endpoint for the caller. One trial runs at a time; false when it is another request's. */
+  /** Reserves the trial of an endpoint for the caller. Only one trial runs at a time. @returns false when another request makes it */
   claim(now: number): boolean {
     if (this.state(now) !== "on trial" || this.#trials > 0 || now - this.#claimedAt < claimMs) return false;
     this.#claimedAt = now;
@@ -96,17 +96,17 @@ export class Ejection {
     return new ObservedAttempt(this, now, trial);
   }
 
-  /** Called by attempts when their trial is over. */
+  /** Called by attempts when the trial they made is over. */
   endTrial(): void {
     this.#trials--;
   }
 
-  /** Called by attempts when the endpoint answers. An attempt older than the ejection proves nothing about the present. */
+  /** Called by attempts when the endpoint answers. An attempt that began before the ejection tells nothing about the present. */
   recover(startedAt: number, now: number): void {
     if (this.#until === undefined || startedAt < this.#ejectedAt) return;
     this.#inRow = 0;
     this.#outcomes = new RollingCounts(2, slots, slotMs);
-    // A disproved hint is no news.
+    // The end of a hint that proved wrong is not announced to other processes.
     if (this.#heardUntil !== undefined) return void this.#forget();
     this.#until = undefined;
     this.#backAt = now;
@@ -140,7 +140,7 @@ export class Ejection {
     return this.#inRow >= failuresInRow || (all >= attemptsAtLeast && failures > failedShare * all);
   }
 
-  /** The number of ejections, less one for each 30 s in use since the last of them. */
+  /** The number of ejections, less one for each 30 s in which the endpoint was in use since the last. */
   #faded(now: number): number {
     return Math.max(0, this.#times - Math.floor((now - this.#backAt) / ejectedMs));
   }
@@ -155,7 +155,7 @@ export class Ejection {
   }
 }
 
-/** An attempt at an endpoint. It ends exactly once. */
+/** An attempt at an endpoint, whose outcome is reported exactly once. */
 export class ObservedAttempt {
   readonly #ejection: Ejection;
   readonly startedAt: number;

@@ -1,4 +1,4 @@
-/** Builds the fault of a turn after all its attempts have failed: the last failure, with a summary of the earlier failures. */
+/** Builds the fault of a turn after all of its attempts have failed: the last failure, with a summary of the earlier ones. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { estimateInputTokens, measureInput } from "../../estimate/tokens.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
@@ -44,12 +44,12 @@ function answerOf({ endpoint: { provider }, fault }: EndpointFailure): object {
   };
 }
 
-/** The provider's figures, completed by the catalogue and an estimate. */
+/** Requested and maximum context length: the provider's figures, completed by the catalogue and an estimate. */
 function lengthsOf({ endpoint, fault }: EndpointFailure, request: TurnRequest): object {
   const { requested = 0, maximum = endpoint.contextLength } = (fault.metadata?.["context_length"] ?? {}) as Overflow;
   if (requested > maximum) return { context_length: { requested, maximum } };
   const estimate = estimateInputTokens(measureInput(request), endpoint.model);
-  // The provider has counted more than the maximum, whatever the estimate is.
+  // The provider has counted more than the maximum, whatever the estimate says.
   return { context_length: { requested: Math.max(estimate, maximum + 1), maximum } };
 }
 
@@ -61,11 +61,11 @@ const providerReasons: ReadonlySet<FaultReason> = new Set([
   FaultReason.NO_ENDPOINTS,
 ]);
 
-/** The provider failed, refused or stayed silent. Its name and status help an operator; they reveal nothing about the request. */
+/** Whether the provider failed, refused or stayed silent. Its name and status help an operator; they reveal nothing about the request. */
 const isProviders = ({ reason, origin }: Fault): boolean =>
   origin === FaultOrigin.UPSTREAM && providerReasons.has(reason);
 
-/** The message for the client. The provider's own words stay here, because they may quote the prompt or name secrets of the operator. */
+/** The message for the client. The provider's own words are left out, because they may quote the prompt or name secrets of the operator. */
 function messageOf({ endpoint: { provider, model }, fault }: EndpointFailure): string {
   const { reason, origin, providerStatus, message } = fault;
   if (reason !== FaultReason.NO_ENDPOINTS || origin !== FaultOrigin.UPSTREAM) return message;
@@ -73,13 +73,13 @@ function messageOf({ endpoint: { provider, model }, fault }: EndpointFailure): s
   return `Provider ${provider} does not serve ${model} under its configured name${status}`;
 }
 
-/** The fault of a turn without any attempt: every endpoint has a cooldown. */
+/** The fault of a turn without any attempt, because every endpoint has a cooldown. */
 const noneAttempted = (schedule: AttemptSchedule): Fault =>
   new Fault(schedule.limitedMs() === undefined ? FaultReason.NO_ENDPOINTS : FaultReason.RATE_LIMITED, "", {
     origin: FaultOrigin.UPSTREAM,
   });
 
-/** The failures with the limit that is free first as the last: any of the models may serve the next request. */
+/** The failures with that of the rate limit that ends first as the last: any of the models may serve the next request. */
 function soonestLimitLast(failures: readonly EndpointFailure[]): readonly EndpointFailure[] {
   const last = failures.at(-1);
   if (last === undefined || !isModelLimit(last.fault)) return failures;
@@ -91,7 +91,7 @@ function soonestLimitLast(failures: readonly EndpointFailure[]): readonly Endpoi
   return soonest === last ? failures : [...failures.filter((each) => each !== soonest), soonest];
 }
 
-/** Time until an endpoint may serve a repeated request; Infinity when the request has to change. */
+/** Milliseconds until an endpoint may serve a repeated request; Infinity when the request has to change. */
 const waitMs = ({ fault }: EndpointFailure): number =>
   faultOwner(fault) === "caller" && fault.retryAfterMs === 0
     ? Number.POSITIVE_INFINITY
@@ -118,8 +118,9 @@ function withProviderHint(last: Fault, schedule: AttemptSchedule): Fault {
 }
 
 /**
- * A random pause, so clients refused together do not come back together. SDKs obey it exactly, so a single refusal costs
- * about as much as their own first pause; the pause is longer only while every endpoint keeps failing.
+ * A random pause in milliseconds, so that clients that were refused together do not come back together. SDKs obey it
+ * exactly, so a single refusal costs about as much as their own first pause; the pause is longer only while every
+ * endpoint keeps failing.
  */
 const overloadedMs = (schedule: AttemptSchedule): number =>
   schedule.allEjected() ? 5_000 + Math.random() * 25_000 : 500 + Math.random() * 1_000;

@@ -1,6 +1,6 @@
 /**
- * Tries the endpoints in turn until one has committed. Nothing of a failed attempt was delivered, so the client sees none of
- * it; after the commit, a failure of the endpoint is the turn's.
+ * Tries the endpoints one after the other until one has committed. Nothing of a failed attempt was delivered, so the
+ * client sees none of it; after the commit point, a failure of the endpoint is a failure of the turn.
  */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
@@ -35,7 +35,7 @@ interface FallbackParts {
   readonly scope: Scope;
 }
 
-/** The search for a working endpoint. */
+/** State of the search for an endpoint that answers. */
 interface Search {
   readonly request: TurnRequest;
   readonly schedule: AttemptSchedule;
@@ -45,9 +45,12 @@ interface Search {
 class FallbackAnswer extends Answer {
   readonly #parts: FallbackParts;
   readonly #endpoints: readonly Endpoint[];
-  /** Undefined once an endpoint has committed: no other is called then, and the answer may go on for minutes. */
+  /**
+   * The search; undefined once an endpoint has committed, to free its memory: no other endpoint is called then, and the
+   * answer may go on for minutes.
+   */
   #search: Search | undefined;
-  /** The running attempt, or the one before its pause; undefined before the first, and after a failure. */
+  /** The running attempt, or the one that is paused before it begins; undefined before the first attempt, and after a failure. */
   #step: ScheduledAttempt | undefined;
   #answer: Answer | undefined;
   #pause: "none" | "running" | "over" = "none";
@@ -71,13 +74,13 @@ class FallbackAnswer extends Answer {
     return search ? this.#find(search, wake) : (this.#answer as Answer).next(wake);
   }
 
-  /** Tries endpoints until one has committed. @throws the failures when there is none */
+  /** Tries endpoints until one has committed. @throws the failures when none has */
   #find(search: Search, wake: () => void): NextBatch {
     for (;;) {
       this.#step ??= search.schedule.next() ?? giveUp(search);
       try {
         this.#answer ??= this.#begin(this.#step, search.request);
-        // During a pause, its end calls the consumer.
+        // The end of the pause wakes the consumer.
         if (this.#answer === undefined) this.#wake = wake;
         const next = this.#answer?.next(wake) ?? "pending";
         if (next === "pending") return next;
@@ -97,7 +100,7 @@ class FallbackAnswer extends Answer {
     return this.#answer?.close();
   }
 
-  /** @returns undefined while the attempt waits for the end of its pause */
+  /** Begins an attempt. @returns undefined while it waits for the end of its pause */
   #begin(step: ScheduledAttempt, request: TurnRequest): Answer | undefined {
     const { attempt, router, scope } = this.#parts;
     throwIfAborted(scope.signal);
@@ -114,7 +117,7 @@ class FallbackAnswer extends Answer {
     return attemptEndpoint(step, deps, request, within);
   }
 
-  /** An abort ends the pause, too: the attempt then fails as it begins. */
+  /** Begins a pause. An abort also ends it: the attempt then fails as it begins. */
   #beginPause(pauseMs: number, signal: TurnSignal): void {
     this.#pause = "running";
     const over = () => {
@@ -124,7 +127,7 @@ class FallbackAnswer extends Answer {
     waitUnlessAborted(pauseMs, signal).then(over, over);
   }
 
-  /** @throws the failure when no other endpoint is tried after it */
+  /** Notes a failed attempt. @throws the failure when no other endpoint is tried after it */
   #failed(search: Search, { endpoint }: ScheduledAttempt, error: unknown): void {
     const { log, scope } = this.#parts;
     const { failures, schedule } = search;
@@ -134,7 +137,7 @@ class FallbackAnswer extends Answer {
     if (scope.signal.aborted) throw error;
     const fault = Fault.from(error);
     if (isGatewayUnavailable(fault)) throw fault;
-    // After two failures of an endpoint, only the second is reported to the client; the receipt has both.
+    // After two failures of one endpoint, only the second is reported to the client; the receipt lists both.
     if (failures.at(-1)?.endpoint === endpoint) failures.pop();
     failures.push({ endpoint, fault });
     schedule.failed(endpoint, fault);
@@ -143,12 +146,12 @@ class FallbackAnswer extends Answer {
   }
 }
 
-/** @throws the failures of all attempts as one */
+/** @throws the failures of all attempts, summarized as one fault */
 function giveUp({ failures, schedule, request }: Search): never {
   throw summarizeFailures(failures, schedule, request);
 }
 
-/** Logs a failed attempt. A refusal by a budget or a limit is logged apart, because no provider was called. */
+/** Logs a failed attempt. A refusal by a budget or a limit is logged differently, because no provider was called. */
 function logFailure(log: FallbackLog, { requestId }: Scope, endpoint: Endpoint, fault: Fault): void {
   const { provider, model } = endpoint;
   const { attemptStatus: status, cause: err } = fault;

@@ -1,12 +1,12 @@
-/** Decides which side is at fault; this determines what to try next and whether the failure counts against an endpoint. */
+/** Decides which side caused a failure. This determines which endpoint is tried next, and whether the failure counts against the endpoint. */
 import { type Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { isModelLimit } from "../../../turn/model-limits.ts";
 
 /**
- * - `caller`: the request is at fault: another endpoint of the same model would refuse it alike.
+ * - `caller`: the request caused it, and another endpoint of the same model would refuse it as well.
  * - `credential`: the provider refused the operator's key, without reading the request.
  * - `gateway`: Sluice could not do its own part.
- * - `endpoint`: everything else; it counts against the endpoint.
+ * - `endpoint`: everything else, which counts against the endpoint.
  */
 export type FaultOwner = "caller" | "credential" | "gateway" | "endpoint";
 
@@ -22,7 +22,7 @@ const callerReasons: ReadonlySet<FaultReason> = new Set([
   FaultReason.GUARDRAIL_BLOCKED,
 ]);
 
-/** Statuses for a refused key: unknown, out of credit, forbidden, or used too often. */
+/** HTTP statuses of a refused key: unknown, out of credit, forbidden, or used too often. */
 const credentialStatuses: ReadonlySet<number> = new Set([401, 402, 403, 429]);
 
 export function faultOwner(fault: Fault): FaultOwner {
@@ -33,16 +33,16 @@ export function faultOwner(fault: Fault): FaultOwner {
   return isGatewayUnavailable(fault) || reason === FaultReason.INTERNAL ? "gateway" : "endpoint";
 }
 
-/** The ledger or the budgets cannot be reached: no endpoint could be called, and trying the next is useless. */
+/** Whether the ledger or the budgets cannot be reached: no endpoint could be called, and trying another is useless. */
 export const isGatewayUnavailable = ({ reason, origin }: Fault): boolean =>
   reason === FaultReason.UNAVAILABLE && origin !== FaultOrigin.UPSTREAM;
 
-/** A budget has no room for the call; no provider was called. */
+/** Whether a budget has no room for the call, so that no provider was called. */
 export const isBudgetRefusal = ({ reason }: Fault): boolean =>
   reason === FaultReason.PAYMENT_REQUIRED ||
   reason === FaultReason.BUDGET_HELD ||
   reason === FaultReason.GUARDRAIL_BLOCKED;
 
-/** A refusal by a budget, a limit of models or the ledger is no attempt: no provider was called. */
+/** Whether a budget, a limit of a model or the ledger refused the call. This is no attempt, since no provider was called. */
 export const isRefusedBeforeCall = (fault: Fault): boolean =>
   isBudgetRefusal(fault) || isModelLimit(fault) || isGatewayUnavailable(fault);

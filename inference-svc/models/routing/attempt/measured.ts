@@ -1,11 +1,11 @@
-/** Measures the speed of an endpoint while its answer passes. An endpoint without competitors is not measured: nothing depends on it. */
+/** Measures the speed of an endpoint while its answer passes. A model's only endpoint is not measured, because nothing depends on its speed. */
 import type { Scope } from "../../../turn/scope.ts";
 import type { TurnSignal } from "../../../turn/signal.ts";
 import type { Batch } from "../../../turn/turn.ts";
 import type { ObservedAttempt } from "./ejection.ts";
 import type { EndpointRecord, EndpointRecords } from "../records/endpoint-record.ts";
 
-/** Minimum answer to measure: shorter answers show nothing about the speed of longer answers. */
+/** Minimum output tokens of a measured answer: shorter answers tell nothing about the speed of longer ones. */
 const minTokens = 16;
 const minSeconds = 0.05;
 
@@ -34,7 +34,7 @@ export class Measurement {
     this.#end(true);
   }
 
-  /** A client that leaves is no evidence against an endpoint that was answering. */
+  /** Ends the measurement. A client that leaves proves nothing against an endpoint that was answering. */
   failed(): void {
     this.#end(this.#signal.aborted);
   }

@@ -1,6 +1,6 @@
 /**
- * Decides which endpoint is tried next: in the order of the route, the only endpoint of a model once more if a repetition
- * may help, and a rate limited endpoint not before its announced time.
+ * Decides which endpoint is tried next: endpoints in the order of the route, the only endpoint of a model once more if
+ * that may help, and an endpoint with a rate limit not before the announced time.
  */
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { type AttemptDeadline, noAttemptDeadline } from "../../../turn/scope.ts";
@@ -8,47 +8,53 @@ import { faultOwner, isRefusedBeforeCall } from "./fault-owner.ts";
 import type { Endpoint } from "../catalog.ts";
 import type { EndpointRecords } from "../records/endpoint-record.ts";
 
-/** Limits for each model. Attempts do not count if the request was not read (no connection, or a key without quota). */
+/** Maximum attempts per model. Attempts do not count if the request was not read (no connection, or a key without quota). */
 const maxAttempts = 3;
 const maxEndpoints = 4;
-/** Attempts with other credentials count, too. */
+/** Maximum attempts per endpoint; attempts with other credentials count as well. */
 const maxAttemptsPerEndpoint = 3;
 
-/** Full jitter: requests that failed together do not come back together. */
+/**
+ * Minimum pause in milliseconds before an endpoint is called again. The pause is random from here up (full jitter), so
+ * that requests that failed together do not come back together.
+ */
 const minPauseMs = 100;
 const maxPauseMs = 500;
-/** Longest wait for the end of a rate limit. */
+/** Maximum milliseconds that a request waits for the end of a rate limit. */
 const maxWaitMs = 10_000;
 const waitJitterMs = 250;
 
-/** Share of the remaining time reserved for the last endpoint. */
+/** Share of the remaining time that is reserved for the last endpoint. */
 const reservedShare = 0.2;
 
-/** A pause in calls to an endpoint. */
+/** A time in which an endpoint is not called. */
 export interface Cooldown {
-  /** `limited`: too many requests, a call would be useless; `refused`: the provider does not accept the operator's keys. */
+  /**
+   * Reason of the cooldown. `limited`: too many requests, so that a call would be useless; `refused`: the provider does
+   * not accept the operator's keys.
+   */
   readonly why: "limited" | "refused";
-  /** End of the cooldown by the clock of the records. */
+  /** Time at which the cooldown ends, by the clock of the records. */
   readonly until: number;
 }
 
 export interface ScheduledAttempt {
   readonly endpoint: Endpoint;
   readonly pauseMs: number;
-  /** The event before this attempt; `nothing` marks the first one of a request. An attempt after a failure counts against the retry budget. */
+  /** What preceded this attempt; `nothing` marks the first one of a request. An attempt after a failure counts against the retry budget. */
   readonly follows: "nothing" | "failure" | "refusal";
   readonly deadline: AttemptDeadline;
 }
 
 export interface ScheduleDeps {
   readonly records: EndpointRecords;
-  /** The cooldown of an endpoint; undefined when it may be called. */
+  /** Finds the cooldown of an endpoint; undefined when the endpoint may be called. */
   readonly cooldown: (endpoint: Endpoint) => Cooldown | undefined;
   /** Deadline of the turn by the clock of the records. */
   readonly deadline: number;
 }
 
-/** Attempts and tried endpoints of one model. */
+/** Number of attempts, and endpoints already tried, for one model. */
 interface ModelTally {
   attempts: number;
   endpoints: number;
@@ -64,7 +70,7 @@ export class AttemptSchedule {
   readonly #models = new Map<string, ModelTally>();
   #again: Omit<ScheduledAttempt, "deadline"> | undefined;
   #waited = false;
-  /** Whether an endpoint was called: the attempt after a refusal within Sluice is still the first one. */
+  /** Whether an endpoint was called: after a refusal within Sluice, the next attempt is still the first one. */
   #hasCalled = false;
 
   constructor(endpoints: readonly Endpoint[], parts: ScheduleDeps) {
@@ -75,7 +81,7 @@ export class AttemptSchedule {
     this.#reservedFrom = leftMs === Number.POSITIVE_INFINITY ? deadline : deadline - reservedShare * leftMs;
   }
 
-  /** The next attempt; undefined when no endpoint is left. */
+  /** The next attempt. @returns undefined when no endpoint is left */
   next(): ScheduledAttempt | undefined {
     const step = this.#again ?? this.#untried() ?? this.#lastResort() ?? this.#afterRest();
     this.#again = undefined;
@@ -95,12 +101,12 @@ export class AttemptSchedule {
     if (owner !== "credential" && fault.repeat !== "now") tally.attempts++;
     if (tally.refused || this.#tries.get(endpoint)! >= maxAttemptsPerEndpoint) return;
     if (owner === "credential") {
-      // The provider may take another of the operator's keys.
+      // The provider may accept another one of the operator's keys.
       if (this.#parts.cooldown(endpoint) === undefined) this.#again = { endpoint, pauseMs: 0, follows: "refusal" };
     } else if (fault.repeat !== undefined && this.#repeated?.has(endpoint) !== true) this.#repeat(endpoint, fault);
   }
 
-  /** Whole milliseconds until the first rate limit ends; undefined when there is none. */
+  /** Milliseconds until the first rate limit ends, rounded up; undefined when there is none. */
   limitedMs(): number | undefined {
     const { records, cooldown: rest } = this.#parts;
     const ends = this.#endpoints.map(rest).flatMap((found) => (found?.why === "limited" ? [found.until] : []));
@@ -123,8 +129,8 @@ export class AttemptSchedule {
   }
 
   /**
-   * Whether an endpoint may be called once more after a pause. If its model has other endpoints, they are tried instead of waiting for
-   * the failed endpoint.
+   * Whether an endpoint may be called once more after a pause. If its model has other endpoints, they are tried
+   * instead.
    */
   #mayRepeatLater(endpoint: Endpoint, { retryAfterMs }: Fault): boolean {
     const { records, deadline } = this.#parts;
@@ -149,7 +155,10 @@ export class AttemptSchedule {
     return this.#first((endpoint) => this.#parts.cooldown(endpoint) === undefined);
   }
 
-  /** An untried endpoint that refused the operator's keys a moment ago: it may accept them now, so this is better than no attempt. */
+  /**
+   * An endpoint not yet tried that refused the operator's keys a moment ago. It may accept them now, so calling it is
+   * better than no attempt.
+   */
   #lastResort(): Omit<ScheduledAttempt, "deadline"> | undefined {
     return this.#first((endpoint) => this.#parts.cooldown(endpoint)?.why === "refused");
   }
@@ -162,7 +171,7 @@ export class AttemptSchedule {
     return endpoint && { endpoint, pauseMs: 0, follows: first ? "nothing" : "failure" };
   }
 
-  /** Waits once, after all other endpoints were tried, for the first rate limit to end. */
+  /** The endpoint whose rate limit ends first, waited for once after all other endpoints were tried. */
   #afterRest(): Omit<ScheduledAttempt, "deadline"> | undefined {
     if (this.#waited) return undefined;
     this.#waited = true;
@@ -189,14 +198,14 @@ export class AttemptSchedule {
     return last ? noAttemptDeadline : { withinMs, last };
   }
 
-  /** Whether an endpoint could be tried after another one and is likely to answer. */
+  /** Whether another endpoint that is likely to answer could be tried after this one. */
   #follows(endpoint: Endpoint): boolean {
     const { records, cooldown: rest } = this.#parts;
     if (this.#tries.has(endpoint) || !this.#open(endpoint) || rest(endpoint)) return false;
     return records.find(endpoint)?.ejection.state(records.now()) !== "ejected";
   }
 
-  /** Whether the limits of its model allow another attempt at an endpoint. */
+  /** Whether the limits of the model allow another attempt at an endpoint. */
   #open(endpoint: Endpoint): boolean {
     const { attempts, endpoints, refused } = this.#tally(endpoint);
     if (refused || attempts >= maxAttempts) return false;

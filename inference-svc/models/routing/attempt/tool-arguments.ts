@@ -1,4 +1,4 @@
-/** Checks the arguments of a model's tool calls, for the record of its endpoint. */
+/** Checks the arguments of a model's tool calls, for the endpoint's rate of valid calls. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { SchemaChecker, UncheckableSchema } from "../../../content/json-schema/schema.ts";
 import type { FunctionTool, TurnRequest } from "../../../turn/request.ts";
@@ -6,9 +6,9 @@ import type { Yielding } from "../../../turn/time-slice.ts";
 import type { Batch, OutputItem, TurnEvent } from "../../../turn/turn.ts";
 import type { ToolCallSuccess } from "../records/tool-calls.ts";
 
-/** UTF-16 units: longer arguments are not checked. */
+/** Maximum UTF-16 units of arguments that are checked. */
 const maxLength = 64 * 1024;
-/** Maximum pauses of a check before it is given up: some 2,000 steps, a millisecond at most. */
+/** Maximum pauses of a check before it is given up: some 2,000 steps, which take a millisecond at most. */
 const maxPauses = 32;
 
 /** Observes the tool calls of one answer. */
@@ -36,7 +36,7 @@ export class ToolCallMeter {
     }
   }
 
-  /** Undefined if the check is not possible. */
+  /** Whether the arguments fit the function's schema; undefined if this cannot be checked. */
   #fits({ name, arguments: text }: OutputItem): boolean | undefined {
     const tool = this.#tools.get(String(name));
     if (tool === undefined) return false;
@@ -55,13 +55,13 @@ export class ToolCallMeter {
 const isWholeCall = (event: TurnEvent): event is Extract<TurnEvent, { type: "item.end" }> =>
   event.type === "item.end" && event.item.type === "function_call" && event.item["status"] !== "incomplete";
 
-/** @throws Uncheckable */
+/** @throws UncheckableSchema */
 function fitsSchema({ parametersJson }: FunctionTool, values: unknown): boolean {
   const schema = JSON.parse(parametersJson) as unknown;
   return schema === null || runBriefly(new SchemaChecker(schema).fits(schema, values));
 }
 
-/** @throws Uncheckable if the work takes too long */
+/** @throws UncheckableSchema if the work takes too long */
 function runBriefly<Result>(work: Yielding<Result>): Result {
   for (let pauses = 0; pauses < maxPauses; pauses++) {
     const step = work.next();

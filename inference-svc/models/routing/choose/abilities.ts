@@ -1,11 +1,11 @@
-/** Ability of models at a task, from their scores. */
+/** Estimates the ability of models at a task from their scores. */
 import type { CatalogModel } from "../catalog.ts";
 import type { BenchmarkTask } from "./difficulty.ts";
 
-/** Standard deviations count half: benchmarks are not the task. */
+/** Weight of a score in standard deviations; it is below 1 because benchmarks are not the task. */
 const scoreWeight = 0.5;
 
-/** Ability by slug, around 0. Models without a score are absent. */
+/** Ability of the models by slug, around 0. Models without a score are absent. */
 export function findAbilities(models: readonly CatalogModel[], task: BenchmarkTask): ReadonlyMap<string, number> {
   const scored = models.flatMap((model) => {
     const score = scoreFor(model, task);

@@ -1,15 +1,15 @@
-/** Lowers the length of an answer to what the model of an endpoint can write. */
+/** Lowers the maximum length of an answer to what the model of an endpoint can write. */
 import { estimateInputTokens, measureInput } from "../../estimate/tokens.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { DroppedField } from "../../../turn/trace.ts";
 import type { Endpoint } from "../catalog.ts";
 
-/** Room for the answer when the input is as long as the window: providers refuse a maximum below their own minimum. */
+/** Tokens left for the answer when the input fills the context window: providers refuse a maximum below their own minimum. */
 export const minAnswerTokens = 256;
 
 /**
- * Lowers a maximum above the model's.
- * @param losses gets a note when it is lowered
+ * Lowers the requested maximum to that of the model.
+ * @param losses gets a note when the maximum is lowered
  */
 export function limitAnswer(request: TurnRequest, endpoint: Endpoint, losses: DroppedField[]): TurnRequest {
   const { maxOutputTokens: requestedTokens } = request;

@@ -1,7 +1,8 @@
 /**
- * Caches the candidates of plain requests: their only needs are the model and, maybe, tools. Which endpoints may serve them
- * depends only on the models, the policy of the caller and the configuration: a reload makes a new router with an empty cache, and
- * a policy change makes a new caller. Ejections and cooldowns exclude no candidate; they only change the order.
+ * Caches the candidates of plain requests, which need only the model and perhaps tools. The endpoints that may serve
+ * them depend only on the models, the policy of the caller and the configuration. A reload makes a new router with an
+ * empty cache, and a policy change makes a new caller object. Ejections and cooldowns exclude no candidate; they only
+ * change the order.
  */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { textOnly } from "../../../turn/parse/text-only.ts";
@@ -9,7 +10,7 @@ import type { TurnRequest } from "../../../turn/request.ts";
 import type { CandidateGroup, Exclusions } from "./candidates.ts";
 import { neededAnswerTokens } from "./needs.ts";
 
-/** Combinations of models and limits for each caller: a client has few, unless it tries out how much memory it can take. */
+/** Maximum cached combinations of models and limits for each caller. A client needs few; the maximum bounds the memory that one can take. */
 const maxRemembered = 64;
 
 export interface KnownCandidates {
@@ -20,7 +21,10 @@ export interface KnownCandidates {
 export class CandidateMemo {
   readonly #callers = new WeakMap<Caller, Map<string, KnownCandidates>>();
 
-  /** @param find called for each request with special needs, and once for all equivalent plain requests of a caller */
+  /**
+   * @param find finds the candidates; called for each request with special needs, and once for all plain requests of a
+   * caller that are equivalent
+   */
   find(request: TurnRequest, caller: Caller, find: () => KnownCandidates): KnownCandidates {
     const key = keyOf(request);
     if (key === undefined) return find();
@@ -37,8 +41,9 @@ export class CandidateMemo {
 }
 
 /**
- * A key of everything the candidates of a plain request depend on; undefined for a request with special needs. Blanks can separate the slugs,
- * because no catalogue has a slug with a blank, and nothing is cached for a request refused because of such a slug.
+ * A key of everything on which the candidates of a plain request depend. Blanks can separate the slugs, because no slug
+ * of a catalogue contains one, and nothing is cached for a request that is refused because of such a slug.
+ * @returns undefined for a request with special needs
  */
 function keyOf(request: TurnRequest): string | undefined {
   if (!isPlain(request) || !textOnly.of(request.input)) return undefined;

@@ -15,40 +15,41 @@ import { type FindDroppedFields, buildFilters } from "./filters.ts";
 import type { Filter, ExclusionReason } from "./filter.ts";
 import { type ServiceTier, findTierPool } from "./tiers.ts";
 
-/** Reports which parts of requests the dialects of endpoints can express. */
+/** Tells which parts of requests the dialects of endpoints can express. */
 export interface DialectSupport {
-  /** The reason why the request cannot be sent to an endpoint at all; undefined when it can. */
+  /** Why the request cannot be sent to an endpoint at all; undefined when it can. */
   refusal(endpoint: Endpoint, request: TurnRequest): Problem | undefined;
-  /** Parts of the request not sent to an endpoint; only for requests without a refusal. */
+  /** Finds the parts of the request that are not sent to an endpoint; only for requests without a refusal. */
   readonly droppedFields: FindDroppedFields;
-  /** Whether the request would be sent to an endpoint without its web search; absent when requests with an unavailable search are refused. */
+  /** Whether the request would be sent to an endpoint without its web search; absent when such requests are refused. */
   dropsSearch?(endpoint: Endpoint, request: TurnRequest): boolean;
 }
 
-/** The candidates of one entry of `models`; at least one. */
+/** The candidates for one entry of `models`; at least one. */
 export interface CandidateGroup {
   /** Slug of the model. */
   readonly model: string;
   readonly variant: Variant | undefined;
-  /** Tiers of the request, best first. */
+  /** Service tiers that the request allows, best first. */
   readonly pool: readonly ServiceTier[];
-  /** Endpoints in the order of the pool, then of the configuration. */
+  /** Endpoints in the order of the tiers, then of the configuration. */
   readonly endpoints: readonly Endpoint[];
 }
 
-/** Number of excluded endpoints by the first filter they failed. */
+/** Number of excluded endpoints, by the first filter that excluded them. */
 export type Exclusions = Map<string, number>;
 
 export interface CandidateOptions {
-  /** Receives the exclusions, also when the request is refused. */
+  /** Receives the numbers of excluded endpoints, even when the request is refused. */
   readonly excluded?: Exclusions;
-  /** Filters of permissions and guardrails, applied before those of the request. */
+  /** Filters of permissions and guardrails, applied before the filters of the request. */
   readonly policies?: readonly Filter[];
 }
 
 /**
- * @throws Fault NOT_FOUND for an unknown slug; INVALID_REQUEST when no endpoint can express the request; PERMISSION_DENIED when a permission
- *   alone leaves none, or guardrails forbid every endpoint; NO_ENDPOINTS when no model can serve for another reason. The last two carry the reasons with their numbers.
+ * @throws Fault NOT_FOUND for an unknown slug; INVALID_REQUEST when no endpoint can express the request;
+ * PERMISSION_DENIED when a permission alone leaves none, or guardrails forbid every endpoint; NO_ENDPOINTS when no
+ * model can serve for another reason. The last two faults contain the reasons with the number of endpoints excluded.
  */
 export function findCandidates(
   catalog: Catalog,
@@ -100,7 +101,10 @@ function searching(
   return able.length === 0 ? groups : able;
 }
 
-/** 404 as at the vendors: SDKs have a class of errors for it, and some programs retry after 400 with one feature less each time. */
+/**
+ * An unknown model gives 404, as at the vendors: SDKs have a class of errors for it, and some programs retry after 400
+ * with one feature less each time.
+ */
 function unknown(slug: string, { names }: Catalog): never {
   throw new Fault(FaultReason.NOT_FOUND, `model: ${slug} ${names.explain(slug)}`, {
     origin: FaultOrigin.CLIENT,
@@ -108,7 +112,7 @@ function unknown(slug: string, { names }: Catalog): never {
   });
 }
 
-/** @throws Fault INVALID_REQUEST for an embedding model in a request for an answer, and for any other model in a request for embeddings */
+/** @throws Fault INVALID_REQUEST for an embedding model in a request for an answer, and for any other model in an embeddings request */
 function checkKind({ settings }: CatalogModel, { embedding }: Pick<TurnRequest, "embedding">): void {
   if (isEmbeddingModel(settings) === (embedding !== undefined)) return;
   throw invalid(
@@ -132,7 +136,7 @@ function passing(
     if (first === undefined) return true;
     failed.add(first);
     report.count(first.reason, first.forbids);
-    // Whether the permission alone is the reason decides between 403 and 404.
+    // The permission is the reason (403) only if all other filters admit the endpoint; otherwise the status is 404.
     if (first.refused && chain.every((filter) => filter.refused || filter.admits(endpoint, settings))) {
       report.deny(first.refused(endpoint));
     }
@@ -150,20 +154,20 @@ const inPool = (pool: readonly ServiceTier[]): Filter => ({
 
 type RefusedName = ReturnType<NonNullable<Filter["refused"]>>;
 
-/** Collects why endpoints were excluded. */
+/** Collects the reasons why endpoints were excluded. */
 class ExclusionReport {
   readonly #refusals: string[] = [];
   readonly #unsayable: Problem[] = [];
   readonly #excluded: Exclusions;
   #denied: RefusedName | undefined;
-  /** True once an endpoint was excluded for another reason than a guardrail's. */
+  /** Whether an endpoint was excluded for a reason other than a guardrail. */
   #isUnable = false;
 
   constructor(excluded: Exclusions) {
     this.#excluded = excluded;
   }
 
-  /** Notes a permission that alone excluded an endpoint; the first is shown. */
+  /** Notes a permission that is the only reason for excluding an endpoint; the first one is shown to the client. */
   deny(refused: RefusedName): void {
     this.#denied ??= refused;
   }
@@ -173,10 +177,10 @@ class ExclusionReport {
     this.#excluded.set(reason, (this.#excluded.get(reason) ?? 0) + 1);
   }
 
-  /** @param filters whose combination left no endpoint of the model */
+  /** @param filters filters that together left no endpoint of the model */
   refuse(model: string, filters: readonly Filter[]): void {
     const [first, ...more] = filters;
-    // Each filter by itself admits some endpoint: only together they exclude all.
+    // Each filter admits some endpoint; only together they exclude all.
     const reasons = new Set(filters.map(({ reason }) => reason));
     const refusal = more.length === 0 ? first?.refusal : `has no endpoint left after ${[...reasons].join(", ")}`;
     this.#refusals.push(`${model} ${refusal ?? "has no endpoint"}`);
@@ -211,7 +215,7 @@ class ExclusionReport {
     });
   }
 
-  /** Throws the refusals of dialects, each once: several endpoints may refuse for the same reason. */
+  /** Throws the refusals of dialects, each of them once, since several endpoints may refuse for the same reason. */
   #throwIfUnsayable(): void {
     const problems = new Problems();
     const different = new Map(this.#unsayable.map((refusal) => [`${refusal.path} ${refusal.message}`, refusal]));

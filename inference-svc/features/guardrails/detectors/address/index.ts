@@ -1,6 +1,6 @@
 /**
- * Detects postal addresses by the grammar of the street line. The unit, place and postcode after it belong to the
- * match.
+ * Detects postal addresses by the grammar of the street line. The unit, place and postcode that follow it are part of
+ * the match.
  */
 import { type CandidateWindow, buildFinder } from "../candidates.ts";
 import type { BuiltinDetector } from "../detector.ts";
@@ -17,30 +17,30 @@ import {
   normalizeWord,
 } from "./words.ts";
 
-/** How many units in front of a number are searched for signs of a year. */
+/** UTF-16 units in front of a number that are searched for signs of a year. */
 const yearReach = 8;
 const inBox = unitSet("0-9", " ");
 
-/** Whether the number is a year: `in 1969 Abbey Road was recorded`. */
+/** Whether the number is a year, as in `in 1969 Abbey Road was recorded`. */
 const isYear = (text: CandidateWindow, start: number, number: string): boolean =>
   /^(?:19|20)\d\d$/.test(number) &&
   /(?:^|[^a-z])(?:in|since|by|until|of|from|and|year) $/i.test(text.before(start, yearReach));
 
-/** Last word of an English street name. */
+/** Matches the last word of an English street name. */
 const streetTypes =
   "street st avenue ave av road rd lane ln drive dr boulevard blvd court ct place pl square sq way terrace ter highway hwy parkway pkwy circle cir crescent cres close trail trl alley mews gardens grove row wharf quay loop turnpike pike plaza walk";
 const englishStreetTypes: ReadonlySet<string> = new Set(streetTypes.split(" "));
-/** Street types that are also common words: after a one-digit number and one word, another part of an address must follow. */
+/** English street types that are also common words: after a one-digit number and one word, another part of an address must follow them. */
 const ambiguous: ReadonlySet<string> = new Set(
   "way place row close walk court drive square circle loop trail grove gardens plaza st pl ct dr".split(" "),
 );
-/** Words for durations and distances, as in `15 Minutes Drive`, which is not a street. */
+/** Matches words for durations and distances: `15 Minutes Drive` is not a street. */
 const unitOfMeasure = /^(?:Minutes?|Mins?|Hours?|Days?|Miles?|Weeks?|Wheel|Inch|Foot)$/;
 const ordinals = /^\d{1,3}(?:st|nd|rd|th)$/;
 const directions = /^(?:N|S|E|W|NE|NW|SE|SW|North|South|East|West)\.?$/;
 const englishConnector = /^(?:of|the|St|Saint|la|el|de|del|los|las|San|Santa)$/;
 
-/** End of the longest English street name and type at this place, after a house number. */
+/** End of the longest English street name with its type, which starts here after a house number. */
 function englishAt(text: CandidateWindow, start: number, number: string): number | undefined {
   let found: number | undefined;
   let named = 0;
@@ -73,16 +73,16 @@ function englishEnd(text: CandidateWindow, type: AddressWord): number {
   return directions.test(next.text) ? next.end : end;
 }
 
-/** First word of a street in Romance and Slavic languages. */
+/** Matches the first word of a street in Romance and Slavic languages. */
 const romanceStreetType =
   /^(?:rue|avenue|av|boulevard|bd|place|chemin|impasse|allée|quai|cours|calle|avenida|avda|paseo|plaza|carrer|camino|via|viale|piazza|piazzale|corso|largo|vicolo|rua|travessa|praça|ulica|ul)\.?$/i;
 const romanceConnector =
   /^(?:de|du|des|la|le|les|l'|d'|del|della|dei|di|da|do|dos|das|los|las|el|the|of|y|et|St|Ste|Saint|Sainte|San|Santa)$/;
-/** A street word in Germanic and Nordic languages: it ends with the street type. */
+/** Matches a street word in Germanic and Nordic languages: it ends with the street type. */
 const germanicStreet =
   /^[\p{Lu}][\p{L}.'’-]{2,}(?:straße|strasse|str\.|gasse|allee|platz|weg|ring|damm|ufer|steig|chaussee|straat|laan|plein|gracht|kade|vej|gade|gatan|vägen|veien|gata|katu)$/iu;
 
-/** End of a street after `rue`, `calle` or `via`: connecting words and at least one name. */
+/** End of a street that starts with a word such as `rue`, `calle` or `via`, connecting words and at least one name. */
 function romanceAt(text: CandidateWindow, start: number): number | undefined {
   let end: number | undefined;
   let place = start;

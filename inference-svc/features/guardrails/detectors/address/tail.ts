@@ -1,6 +1,4 @@
-/**
- * Reads what follows the street line of an address: unit, place, state, postcode and country, as far as they are there.
- */
+/** Reads the parts of an address after its street line: unit, place, state, postcode and country. Each is optional. */
 import type { CandidateWindow } from "../candidates.ts";
 import { capitals, unitSet } from "../unit-sets.ts";
 import { comma, numberUnits, isCapitalized, space, readWord } from "./words.ts";
@@ -10,7 +8,10 @@ const numberSign = 0x23;
 const inCode = unitSet("0-9", "A-Z", " -");
 const spaces = unitSet(" ");
 const unit = /^(?:apt|apartment|suite|ste|unit|flat|floor|fl|room|rm|bldg|building|level|etage|stock|#)\.?$/i;
-/** Postcodes of the United States, Britain, Canada, Australia, Brazil, the Netherlands and most of Europe, where usual with the state in front. */
+/**
+ * Matches postcodes of the United States, Britain, Canada, Australia, Brazil, the Netherlands and most of Europe, with
+ * the state in front where this is usual.
+ */
 const postcode =
   /^(?:[A-Z]{2} \d{5}(?:-\d{4})?|[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2}|[A-Z]{2} [A-Z]\d[A-Z] \d[A-Z]\d|[A-Z]{2,3} \d{4}|\d{5}(?:-\d{3,4})?|\d{4} [A-Z]{2}|\d{4})(?![A-Z\d])/;
 

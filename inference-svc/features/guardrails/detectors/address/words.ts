@@ -1,4 +1,4 @@
-/** Words and house numbers in addresses. */
+/** Reads words and house numbers of addresses. */
 import type { CandidateWindow } from "../candidates.ts";
 import { digits, extendSet, letters, unitSet } from "../unit-sets.ts";
 

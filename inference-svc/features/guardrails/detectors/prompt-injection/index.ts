@@ -1,4 +1,4 @@
-/** Detects prompt injection by known wordings: precise about those, and blind to any other wording. */
+/** Detects prompt injection by known wordings: with few false alarms, but blind to any other wording. */
 import { type CandidateWindow, buildFinder } from "../candidates.ts";
 import type { BuiltinDetector } from "../detector.ts";
 import { asciiLetters, extendSet, letters, unitSet, wordUnits } from "../unit-sets.ts";
@@ -6,7 +6,7 @@ import { buildWordKey } from "./word-key.ts";
 import { type WordSlot, wordingsByFirstWord, templateMarkers } from "./wordings.ts";
 
 const inWord = extendSet(wordUnits, "'’@$");
-/** Units allowed between two words of a sentence. */
+/** UTF-16 units allowed between two words of a sentence. */
 const between = unitSet(" ,;:-*_\"'`()\n\r\t\u00a0\u2013\u2014\u2018\u2019\u201c\u201d");
 const apostrophes = unitSet("'’");
 const maxBetween = 4;
@@ -23,7 +23,7 @@ function wordAt(text: CandidateWindow, start: number): Word | undefined {
   return { key: buildWordKey(text.slice(start, end).replace(/['’]s?$/, "")), end };
 }
 
-/** First letters and lengths of first words. Nearly every word fails this cheap test before its key is built. */
+/** First letters and lengths of the first words of all wordings. Nearly every word fails this cheap test before its key is built. */
 const beginnings = new Set([...wordingsByFirstWord.keys()].map((key) => key.charCodeAt(0) * maxWord + key.length));
 
 function mayStartWording(text: CandidateWindow, start: number): boolean {
@@ -58,7 +58,7 @@ class Sentence {
   }
 }
 
-/** End of the last slot's word; each slot takes the nearest matching word first. */
+/** Finds the remaining words of a wording; each slot takes the nearest word that fits. @returns the end of the last word, or undefined */
 function findEnd(sentence: Sentence, places: readonly WordSlot[], from: number): number | undefined {
   const [place, ...rest] = places;
   if (place === undefined) return sentence.word(from - 1)?.end;

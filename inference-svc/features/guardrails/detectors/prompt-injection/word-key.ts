@@ -12,10 +12,10 @@ const digitLetters: Readonly<Record<string, string>> = {
 };
 const lookalikeDigits = /[013457@$]/g;
 
-/** Shorter words have no inner letters to scramble. */
+/** Minimum length of a word that can be scrambled: shorter words have at most one inner letter. */
 const minScrambled = 4;
 
-/** The word in lower case, look-alike digits as letters, and its inner letters sorted. */
+/** The key of a word: in lower case, with look-alike digits replaced by letters, and with its inner letters sorted. */
 export function buildWordKey(word: string): string {
   const lower = word.toLowerCase();
   const plain =

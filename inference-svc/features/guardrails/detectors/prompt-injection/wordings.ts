@@ -1,6 +1,6 @@
 /**
- * Wordings of prompt injection, written for Sluice and not copied from any list. `|` separates the words of a slot,
- * `~3` allows up to three other words before the next slot, and $name is a set of words.
+ * Known wordings of prompt injection, written for Sluice and not copied from any list. `|` separates the alternatives
+ * for a word, `~3` allows up to three other words before the next one, and $name is a set of words.
  */
 import { buildWordKey } from "./word-key.ts";
 
@@ -20,7 +20,7 @@ const sets: Readonly<Record<string, string>> = {
 };
 
 const wordings: readonly string[] = [
-  // Drop the instructions.
+  // Orders to drop the instructions.
   "$drop ~1 all|any|every|everything|whatever ~3 $earlier ~3 $orders",
   "$drop ~2 previous|previously|prior|above|earlier|preceding|foregoing|existing|initial|original|system|developer ~2 $orders",
   "$drop ~1 your ~3 $orders",
@@ -39,7 +39,7 @@ const wordings: readonly string[] = [
   "previous|prior|above|earlier|preceding ~1 $orders ~3 void|invalid|obsolete|cancelled|superseded|revoked|ignored|overridden|expired",
   "new|updated|real|actual|true ~1 instruction|instructions ~4 override|overrides|replace|replaces|supersede|supersedes ~4 $orders|previous|prior|all",
   "from now on ~1 you ~4 not|no|without|ignore|dan|unrestricted|unfiltered|jailbroken|evil|obey|pretend",
-  // Reveal the instructions.
+  // Orders to reveal the instructions.
   "$show ~3 your|the|its|this ~1 $hidden ~1 $prompt",
   "$show $hidden $prompt",
   "$show ~3 your $prompt",
@@ -51,7 +51,7 @@ const wordings: readonly string[] = [
   "$show ~3 text|everything|words|content|message|all ~2 above ~3 verbatim|word|exactly|starting|beginning|code",
   "repeat|print|output|copy ~2 everything|all|words|text|sentences ~1 above",
   "begin|start|starting|beginning ~2 with ~1 you are ~6 repeat|print|output|verbatim",
-  // Act without rules.
+  // Orders to act without rules.
   "you are now ~4 dan|unrestricted|unfiltered|jailbroken|uncensored|evil|unbound|free",
   "you are no longer ~4 ai|assistant|bound|model|restricted|limited",
   "act|behave|respond|answer|reply|write|pretend|roleplay|operate|function ~6 without ~3 $limits",
@@ -69,7 +69,7 @@ const wordings: readonly string[] = [
   "free|freed|released|unbound|liberated from ~3 $limits|openai|anthropic",
   "disable|remove|deactivate|lift|suspend ~1 all|your|any|every ~3 $limits",
   "disable|remove|deactivate|suspend ~2 safety|content|ethical|moderation ~1 $limits|protocols|checks|settings",
-  // Orders inside content meant only for reading.
+  // Orders within content that is meant only for reading.
   "attention|important|note|notice|message ~3 ai|llm|assistant|model|chatbot|gpt|agent ~5 ignore|must|reading|instead|stop|do",
   "if you are ~2 ai|llm|assistant|model|chatbot|agent ~6 ignore|must|send|include|say|reply|respond|output|forward|instead",
   "ai|llm|assistant|model|chatbot|agent ~3 reading|processing|summarizing|parsing ~5 must|should|ignore|send|include|instead|please",
@@ -88,7 +88,7 @@ const wordings: readonly string[] = [
   "negeer|vergeet ~2 alle|vorige|eerdere|bovenstaande ~2 instructies|regels|aanwijzingen|opdrachten",
 ];
 
-/** Markup of chat templates: within a text, it pretends to be another speaker's turn. */
+/** Markup of chat templates. Within a text, it pretends to start another speaker's turn. */
 export const templateMarkers: readonly string[] = [
   "<|im_start|>",
   "<|im_end|>",
@@ -107,9 +107,9 @@ export const templateMarkers: readonly string[] = [
 ];
 
 export interface WordSlot {
-  /** Keys of the words for this slot. */
+  /** Keys of the words that fit this slot. */
   readonly words: ReadonlySet<string>;
-  /** Maximum of other words in front of this slot's word. */
+  /** Maximum number of other words in front of this slot's word. */
   readonly gap: number;
 }
 

@@ -1,12 +1,12 @@
-/** Features of the injection scorer: single words, pairs and triples, each hashed to a bucket. */
+/** Features of the prompt injection scorer: single words, pairs and triples, each hashed to a bucket. */
 import { buildWordKey } from "../prompt-injection/word-key.ts";
 import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
-/** Number of hash buckets. Some ten thousand carry a weight, so few collide. */
+/** Number of hash buckets. Only some ten thousand have a weight, so that few features collide. */
 export const bucketCount = 32_768;
 
 export interface ScorerWord {
-  /** The word's key, equal for scrambled spellings; links and chat markup have separate keys. */
+  /** Key of the word, equal for its scrambled spellings; links and chat markup have keys of their own kind. */
   readonly key: string;
   readonly start: number;
   readonly end: number;
@@ -14,7 +14,7 @@ export interface ScorerWord {
 
 const token = /https?:\/\/\S{1,200}|[\p{L}\p{N}]{1,40}|<\||###|!\[/giu;
 
-/** The words of a text. @param origin place of the text within a longer text */
+/** Splits a text into words. @param origin place of the text within a longer text */
 export function* splitWords(text: string, origin = 0): Iterable<ScorerWord> {
   for (const { 0: word, index } of text.matchAll(token)) {
     const key = /^https?:/i.test(word) ? "://" : buildWordKey(word);

@@ -1,4 +1,7 @@
-/** Scores prompt injection in wordings missing from every list. It flags a text with a higher score than 99 % of harmless texts: a hint, never a verdict. */
+/**
+ * Scores texts for prompt injection in wordings that are in no list. A text is flagged when its score is higher than
+ * that of 99 % of harmless texts: a hint, never a verdict.
+ */
 import type { Finder } from "@sluice/proto/lib/pattern/finder.js";
 import { bias, scale, threshold, weights } from "./gen/weights.ts";
 import { decodeModel } from "./model.ts";

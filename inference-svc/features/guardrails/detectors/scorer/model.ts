@@ -1,4 +1,4 @@
-/** Logistic regression over word buckets, with one signed byte per bucket. */
+/** Logistic regression over hash buckets of words, with one signed byte per bucket. */
 import { type ScorerWord, bucketCount, findBuckets } from "./features.ts";
 
 export interface ScorerModel {
@@ -8,7 +8,7 @@ export interface ScorerModel {
   readonly bias: number;
 }
 
-/** Log odds of a prompt injection for these words. */
+/** Log odds that these words are a prompt injection. */
 export function computeLogOdds({ weights, scale, bias }: ScorerModel, words: readonly ScorerWord[]): number {
   let sum = 0;
   for (const bucket of findBuckets(words)) sum += weights[bucket] as number;
@@ -21,7 +21,7 @@ export function quantizeModel(weights: Float64Array, bias: number): ScorerModel 
   return { weights: Int8Array.from(weights, (weight) => Math.round(weight / scale)), scale, bias };
 }
 
-/** @param written the weights in base64 */
+/** Decodes trained weights. @param written the weights in base64 */
 export function decodeModel(written: string, scale: number, bias: number): ScorerModel {
   const weights = new Int8Array(Buffer.from(written, "base64"));
   if (weights.length !== bucketCount) throw new Error(`${weights.length} weights for ${bucketCount} buckets`);

@@ -1,4 +1,4 @@
-/** Scores streamed text in windows of words. Its findings do not depend on how the text is cut. */
+/** Scores streamed text in windows of words. The findings do not depend on how the text is divided into deltas. */
 import type { Finder, Found, Scan, TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import { type ScorerWord, splitWords } from "./features.ts";
 import { type ScorerModel, computeLogOdds } from "./model.ts";
@@ -7,7 +7,7 @@ import { type ScorerModel, computeLogOdds } from "./model.ts";
 const windowWords = 40;
 /** Words from one window's start to the next: nearly every word is in two windows. */
 const strideWords = 20;
-/** Maximum units read without white space; a longer run is not prose. */
+/** Maximum UTF-16 units read without white space; a longer run is not prose. */
 const maxRun = 2_000;
 
 const space = /\s/g;
@@ -17,11 +17,11 @@ class ScorerScan implements Scan {
   readonly #threshold: number;
   /** Words of the current window. */
   #words: ScorerWord[] = [];
-  /** Words of the current window that no scored window contains. */
+  /** Number of words in the current window that no scored window contains yet. */
   #unscored = 0;
-  /** The span of windows above the threshold, while the next window may still extend it. */
+  /** Span of consecutive windows above the threshold, as long as the next window may extend it. */
   #openSpan: TextSpan | undefined;
-  /** Text since the last white space, with its place in the next field. */
+  /** Text since the last white space; `#runStart` is its place. */
   #run = "";
   #runStart = 0;
   #length = 0;
@@ -58,7 +58,7 @@ class ScorerScan implements Scan {
     this.#run += text.slice(0, maxRun - this.#run.length);
   }
 
-  /** Takes the words of the run just ended. */
+  /** Adds the words of the run of text that has just ended. */
   #read(spans: TextSpan[]): void {
     for (const word of splitWords(this.#run, this.#runStart)) {
       this.#words.push(word);

@@ -1,4 +1,4 @@
-/** Detects secrets by their surroundings: a key word in front of a random-looking value. */
+/** Detects secrets by what stands in front: a key word such as `password`, followed by a random-looking value. */
 import type { CandidateWindow } from "../candidates.ts";
 import { labelBefore } from "../label.ts";
 import { extendSet, letters, unitSet, wordUnits } from "../unit-sets.ts";
@@ -9,8 +9,8 @@ const minToken = 20;
 const maxToken = 200;
 
 /**
- * Minimum entropy in bits per unit. English words lie below it; 20 random units have about 4 in base64, 3.7 in
- * hexadecimal.
+ * Minimum entropy of a secret in bits per UTF-16 unit. English words have less; 20 random units have about 4 in base64,
+ * 3.7 in hexadecimal.
  */
 const minEntropy = 3.5;
 
@@ -19,21 +19,21 @@ const keyWords =
 const passwords = "pass(?:word|wd|phrase|wort)?|pwd|passcode|contraseña|mot de passe|kennwort";
 const assigns = String.raw`["'\`]?(?:\s*(?::=|=>|[:=])|\s+(?:is|was|to|ist|are))?\s*["'\`]?$`;
 
-/** A key word, and the link to the value right after it. */
+/** Matches a key word, with the link to the value right after it. */
 const beforeToken = new RegExp(`(?:^|[^a-z])(?:[a-z]+[_-])*(?:${keyWords}|${passwords})${assigns}`);
 const beforePassword = new RegExp(
   String.raw`(?:^|[^a-z])(?:[a-z]+[_-])*(?:${passwords})["'\`]?\s*(?:[:=]|\bis\b)\s*["'\`]?$`,
 );
-/** `scheme://name:`, the text in front of a password. */
+/** Matches `scheme://name:`, the text in front of a password. */
 const beforeLogin = /[a-z][a-z\d+.-]*:\/\/[^\s:/@]*:$/;
 
-/** Names of login fields: placeholders, not secrets. */
+/** Matches names of login fields, which are placeholders and no secrets. */
 const fieldName = /^(?:user)?(?:name|password|passwd|pass|secret|token)$/i;
 const placeholder =
   /your|example|placeholder|change-?me|xxxx|\*\*\*|insert|redacted|dummy|sample|<|>|\$\{|\{\{|^(?:none|null|true|false|undefined)$/i;
 const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
 
-/** Shannon entropy of a text's units, in bits per unit. */
+/** Shannon entropy of a text, in bits per UTF-16 unit. */
 function computeEntropy(text: string): number {
   const counts = new Map<string, number>();
   for (const unit of text) counts.set(unit, (counts.get(unit) ?? 0) + 1);
@@ -42,7 +42,7 @@ function computeEntropy(text: string): number {
   return bits;
 }
 
-/** Last words of the labels above. This cheap check rules out nearly every word of a text. */
+/** Last words of the labels. Looking them up is a cheap check that rules out nearly every word of a text. */
 const labelEndings = new Set(
   "is was to ist are key keys apikey token secret authorization auth bearer credential credentials sharedaccesskey password passwd passphrase passwort pwd passcode contraseña passe kennwort pass".split(
     " ",
@@ -61,7 +61,7 @@ function mayFollow(text: CandidateWindow, start: number): boolean {
   return end - begin > 1 && labelEndings.has(text.slice(begin, end).toLowerCase());
 }
 
-/** End of the value at this place, if the label in front calls it a secret. */
+/** End of the value at this place, if the label in front calls it a secret; else undefined. */
 export function assignedSecretEnd(text: CandidateWindow, start: number): number | undefined {
   if (!mayFollow(text, start)) return undefined;
   const label = labelBefore(text, start);
@@ -81,7 +81,7 @@ function tokenAt(text: CandidateWindow, start: number): number | undefined {
   return computeEntropy(value) >= minEntropy ? end : undefined;
 }
 
-/** End of a password: eight or more units of at least three of four kinds, unlike any word of a sentence. */
+/** End of a password: eight or more units of at least three of the four kinds of characters, unlike any word of a sentence. */
 function passwordAt(text: CandidateWindow, start: number): number | undefined {
   if (filling[text.at(start)] === 1) return undefined;
   let end = text.run(start, printable, 64);

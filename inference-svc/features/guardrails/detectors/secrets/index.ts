@@ -9,12 +9,12 @@ const dash = 0x2d;
 
 const dot = 0x2e;
 const base64url = unitSet("a-z", "A-Z", "0-9", "_-");
-/** `{"` in base64. */
+/** `{"` in base64, the start of every JSON Web Token. */
 const encodedBrace = "eyJ";
 const minPart = 10;
 const maxPart = 3_000;
 
-/** End of the JSON Web Token (RFC 7519) at this place: three base64url parts, the first two of them JSON. */
+/** End of the JSON Web Token (RFC 7519) at this place: three base64url parts, of which the first two are JSON. */
 function jwtAt(text: CandidateWindow, start: number): number | undefined {
   if (!text.startsWith(start, encodedBrace)) return undefined;
   // A token does not start within another token.
@@ -31,16 +31,19 @@ function partAt(text: CandidateWindow, start: number): number | undefined {
   return end - start < minPart ? undefined : end;
 }
 
-/** Longest private key in units; RSA with 8,192 bits takes 6,400. */
+/** Maximum UTF-16 units of a private key; RSA with 8,192 bits takes 6,400. */
 const maxPrivateKey = 8_192;
 
 const begin = "-----BEGIN ";
 const kindUnits = unitSet("A-Z", "0-9", " ");
 const maxKind = 40;
-/** Base64, line ends, and the headers of encrypted keys. */
+/** UTF-16 units of a key's body: base64, line ends, and the headers of encrypted keys. */
 const bodyUnits = unitSet("a-z", "A-Z", "0-9", "+/=\\ \r\n\t:,");
 
-/** End of the PEM private key (RFC 7468) at this place, also within a JSON string. A key without an end marker ends where it stops looking like a key. */
+/**
+ * End of the PEM private key (RFC 7468) at this place, also within a JSON string. A key without an end marker ends
+ * where its text stops looking like a key.
+ */
 function privateKeyAt(text: CandidateWindow, start: number): number | undefined {
   if (!text.startsWith(start, begin)) return undefined;
   const name = start + begin.length;
@@ -50,7 +53,7 @@ function privateKeyAt(text: CandidateWindow, start: number): number | undefined 
   for (;;) {
     end = text.run(end, bodyUnits, maxPrivateKey);
     if (text.startsWith(end, "-----END ")) return endOfArmour(text, end + 9);
-    // A single dash occurs in headers, such as DEK-Info.
+    // A single dash occurs in headers such as DEK-Info, and does not end the key.
     if (text.at(end) !== 0x2d || text.at(end + 1) === 0x2d) return end;
     end++;
   }

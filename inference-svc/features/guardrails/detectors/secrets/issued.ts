@@ -1,11 +1,11 @@
-/** Detects secrets by the prefixes documented by their issuers. */
+/** Detects secrets by the prefixes that their issuers document. */
 import { kindOfKey } from "@sluice/proto/lib/ids/key.js";
 import type { CandidateWindow } from "../candidates.ts";
 import { type UnitSet, unitSet, wordUnits } from "../unit-sets.ts";
 
 interface IssuedForm {
   readonly prefix: string;
-  /** The units after the prefix; `min` and `max` are their number. */
+  /** Units allowed after the prefix; `min` and `max` limit their number. */
   readonly body: UnitSet;
   readonly min: number;
   readonly max: number;
@@ -29,7 +29,7 @@ const issued = (prefix: string, body: UnitSet, min: number, max = min): IssuedFo
 const hasDigitAndLetter = (secret: string): boolean => /\d/.test(secret) && /[A-Za-z]/.test(secret);
 
 const issuedForms: readonly IssuedForm[] = [
-  // Sluice keys, recognized by their checksum.
+  // Keys of Sluice, recognized by their checksum.
   { ...issued("sk-sl-", alphanumeric, 49), check: (secret) => kindOfKey(secret) !== undefined },
   { ...issued("mk-sl-", alphanumeric, 49), check: (secret) => kindOfKey(secret) !== undefined },
   // Keys of cloud providers.
@@ -42,7 +42,7 @@ const issuedForms: readonly IssuedForm[] = [
   issued("dop_v1_", lowerHex, 64),
   issued("hvs.", urlSafe, 24, 200),
   issued("LTAI", alphanumeric, 16, 24),
-  // Version control, packages, images.
+  // Tokens for version control, packages and images.
   issued("ghp_", alphanumeric, 36),
   issued("gho_", alphanumeric, 36),
   issued("ghu_", alphanumeric, 36),
@@ -53,14 +53,14 @@ const issuedForms: readonly IssuedForm[] = [
   issued("npm_", alphanumeric, 36),
   issued("pypi-", urlSafe, 50, 250),
   issued("dckr_pat_", urlSafe, 27),
-  // Payment.
+  // Keys of payment services.
   { ...issued("sk_live_", alphanumeric, 16, 120), check: hasDigitAndLetter },
   { ...issued("sk_test_", alphanumeric, 16, 120), check: hasDigitAndLetter },
   { ...issued("rk_live_", alphanumeric, 16, 120), check: hasDigitAndLetter },
   issued("whsec_", base64, 24, 80),
   issued("shpat_", unitSet("0-9", "a-f", "A-F"), 32),
   issued("sq0csp-", urlSafe, 43),
-  // Model providers.
+  // Keys of model providers.
   { ...issued("sk-ant-", urlSafe, 40, 160), check: hasDigitAndLetter },
   { ...issued("sk-proj-", urlSafe, 40, 220), check: hasDigitAndLetter },
   { ...issued("sk-or-v1-", lowerHex, 64), check: hasDigitAndLetter },
@@ -83,7 +83,7 @@ for (const kind of issuedForms) {
   formsByFirstUnit.set(first, [...(formsByFirstUnit.get(first) ?? []), kind]);
 }
 
-/** End of the issued secret that starts here. */
+/** End of a secret with a known prefix that starts here; undefined when there is none. */
 export function issuedSecretEnd(text: CandidateWindow, start: number): number | undefined {
   for (const kind of formsByFirstUnit.get(text.at(start)) ?? []) {
     const end = text.startsWith(start, kind.prefix) ? findEnd(text, start, kind) : undefined;
@@ -99,7 +99,7 @@ function findEnd(
 ): number | undefined {
   const begin = start + prefix.length;
   let end = text.run(begin, body, max + 1);
-  // A dot or dash at the end belongs to the sentence.
+  // A dot or dash at the end is punctuation of the sentence.
   while (end > begin && (text.at(end - 1) === 0x2e || text.at(end - 1) === 0x2d)) end--;
   if (end - begin < min || end - begin > max || wordUnits[text.at(end)] === 1) return undefined;
   return check === undefined || check(text.slice(start, end)) ? end : undefined;

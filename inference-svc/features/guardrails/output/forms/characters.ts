@@ -1,4 +1,4 @@
-/** A character of an answer in each form that the rules read, and the cache of such characters. */
+/** Converts characters of an answer to each form that rules scan, and caches the results. */
 import { normalizeCharacters } from "../../../../content/signs/signs.ts";
 import { letterSeparators } from "../../disguises/characters.ts";
 import { markupStarts } from "../../disguises/markup.ts";
@@ -7,7 +7,7 @@ import { confusables } from "../../input/confusables.ts";
 const gap = new RegExp(`^[${letterSeparators}]$`, "u");
 const control = /^[^\t\n\r\x20-\x7e]$/;
 
-/** Classes of UTF-16 units; only a disguise, and a single letter, can make the scan wait for more text. */
+/** Classes of UTF-16 units. Only a disguise or a single letter can make the scan wait for more text. */
 export const unitKind = { disguise: 0, letter: 1, digit: 2, gap: 3, other: 4 } as const;
 const asciiKinds = Uint8Array.from({ length: 128 }, (_, unit) => {
   const character = String.fromCharCode(unit);
@@ -19,14 +19,14 @@ const asciiKinds = Uint8Array.from({ length: 128 }, (_, unit) => {
 
 export const toUnitKind = (unit: number): number => (unit < 128 ? (asciiKinds[unit] as number) : unitKind.disguise);
 
-/** Maximum invisible characters in a row within a word. The limit bounds how much text they can hold back. */
+/** Maximum invisible characters in a row within a word; it bounds how much text they can hold back. */
 export const maxInvisibleCharacters = 16;
 
 const letter = /^\p{L}$/u;
 const wordStart = /^[\p{L}\p{N}\p{M}]/u;
 const wordEnd = /[\p{L}\p{N}]$/u;
 
-/** A character in normalized form and with confusables folded. */
+/** A character in normal form, and with look-alike letters replaced by Latin letters. */
 export interface Character {
   readonly isInvisible: boolean;
   readonly normalized: string;
@@ -37,12 +37,12 @@ export interface Character {
   readonly endsWord: boolean;
 }
 
-/** A piece of text in each of its forms. An unchanged form is the same string object as `raw`. */
+/** A piece of text in each form that rules scan. An unchanged form is the same string object as `raw`. */
 export interface Deobfuscated {
   readonly raw: string;
-  /** Escapes decoded, compatibility characters normalized, invisible characters removed. */
+  /** The text with escapes decoded, compatibility characters normalized and invisible characters removed. */
   readonly normalized: string;
-  /** The normalized text with confusables as Latin letters and spelled-out words closed up. */
+  /** The normalized text with look-alike letters replaced by Latin letters and spelled-out words closed up. */
   readonly folded: string;
   /** The folded text with markup removed. */
   readonly unmarked: string;
@@ -71,7 +71,7 @@ export function readCharacter(normalized: string): Character {
   };
 }
 
-/** Cache size: enough for the characters of several scripts. A full cache is emptied. */
+/** Maximum number of cached characters, enough for several scripts. A full cache is emptied. */
 const maxKnown = 8_192;
 const knownCharacters = new Map<string, Character>();
 

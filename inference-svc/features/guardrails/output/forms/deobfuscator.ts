@@ -1,7 +1,7 @@
 /**
- * Removes disguises from streamed text, as `input/normalize.ts` and `input/strip-markup.ts` do for complete texts. It holds back only what the next
- * character can change: an escape or markup that may go on, and the gaps after single letters. Its output does not depend on how the text is cut into
- * deltas.
+ * Removes disguises from streamed text, as `input/normalize.ts` and `input/strip-markup.ts` do for complete texts. Held
+ * back is only text whose form the next characters can change: an escape or markup that may continue, and the gaps
+ * after single letters. The result does not depend on how the text is divided into deltas.
  */
 import { readEscape, maxEscapeLength } from "../../disguises/escapes.ts";
 import { readMarkup, markupStarts, maxMarkupLength } from "../../disguises/markup.ts";
@@ -18,19 +18,19 @@ import {
 import { LetterRun } from "./letter-run.ts";
 import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
-/** Whole words and the signs between them, equal in all forms. Names in snake case count as one word. */
+/** Matches whole words and the signs between them, which are equal in all forms. Names in snake case count as one word. */
 const words = /(?:[A-Za-z0-9]{2,}(?:_[A-Za-z0-9]{2,})*|[\t\n\r !"#$'()+,\-./:;=>?@^{|}])+/y;
 const underscore = 0x5f;
 const endsAsWord = /[\p{L}\p{N}]$/u;
 const escapeSigns = "%&\\";
 
-/** Kind of the unit; the end of the text counts as a gap. @param length of the text */
+/** Kind of the unit at an index; the end of the text counts as a gap. @param length length of the text */
 const kindAt = (text: string, index: number, length: number): number =>
   index < length ? toUnitKind(unitAt(text, index)) : unitKind.gap;
 
 const isOfWord = (kind: number): boolean => kind === unitKind.letter || kind === unitKind.digit;
 
-/** Whether no spelled-out word begins with the letter: the signs after it are no gap, or a gap before a whole word or a sign. */
+/** Whether no spelled-out word begins with this letter: no gap follows, or a whole word or a sign follows the gap. */
 function isSingle(text: string, behind: number): boolean {
   const { length } = text;
   let at = behind;
@@ -41,27 +41,27 @@ function isSingle(text: string, behind: number): boolean {
 
 export class Deobfuscator {
   #output: Deobfuscated[] = [];
-  /** Text pushed, but not read yet. */
+  /** Text that was pushed and is not read yet. */
   #rest = "";
   #invisible = 0;
-  /** UTF-16 units of the current run of markup. */
+  /** Number of UTF-16 units in the current run of markup. */
   #markupLength = 0;
-  /** Whether the last character is a letter or digit, or an underscore after one. */
+  /** Whether the last character was a letter or digit, or an underscore after one. */
   #isAfterWord = false;
   readonly #run = new LetterRun((piece) => this.#output.push(piece));
 
-  /** Whether text was pushed and not given out. */
+  /** Whether text was pushed that is not yet given out. */
   get holds(): boolean {
     return this.#rest !== "" || this.#run.holds;
   }
 
   /**
-   * Whether the text can be taken unchanged: nothing is held back, and it contains no possible disguise and no letter at which a spelled-out word could
-   * begin. If so, it counts as read.
+   * Whether the text can be taken unchanged: nothing is held back, and it contains no possible disguise and no letter
+   * at which a spelled-out word could begin. In this case it counts as read.
    */
   passes(text: string): boolean {
     if (this.#rest !== "" || this.#run.isOpen) return false;
-    // After markup, an underscore is markup as well, even between letters of one word.
+    // An underscore that follows markup is markup as well, even between letters of one word.
     if (unitAt(text, 0) === underscore && !this.#isAfterWord) return false;
     let { inWord } = this.#run;
     const { length } = text;
@@ -109,7 +109,7 @@ export class Deobfuscator {
     this.#rest = text.slice(at);
   }
 
-  /** Reads the next words, character or escape; undefined when more text may extend it. */
+  /** Reads the next words, character or escape. @returns undefined when more text may extend it */
   #next(text: string, at: number, over: boolean): string | undefined {
     words.lastIndex = at;
     const whole = this.#run.isOpen ? undefined : words.exec(text)?.[0];
@@ -146,7 +146,7 @@ export class Deobfuscator {
     this.#invisible = this.#markupLength = 0;
   }
 
-  /** @param shown the text shown on a page for the markup */
+  /** Gives out markup. @param shown the text that a page shows for the markup */
   #putMarkup(raw: string, shown: string): string {
     if (shown !== "") return this.#put(raw, shown, { normalized: raw, folded: raw });
     this.#markupLength += raw.length;
@@ -157,7 +157,7 @@ export class Deobfuscator {
     return raw;
   }
 
-  /** @param decoded the character behind `raw` @param forms overrides for single forms */
+  /** Gives out a character. @param decoded the character that `raw` stands for @param forms values for single forms that differ from it */
   #put(raw: string, decoded = raw, forms: Partial<Deobfuscated> = {}): string {
     let character = characterOf(decoded);
     this.#invisible = character.isInvisible ? this.#invisible + 1 : 0;

@@ -1,7 +1,7 @@
 /**
- * Finds base64 and hexadecimal words in streamed text and scans what they encode. Such a word is held until it ends,
- * and is redacted as a whole if a rule matches what it encodes. A long word is scanned in overlapping windows; after a
- * match, the rest of the word is redacted.
+ * Finds base64 and hexadecimal words in streamed text and scans the text that they encode. Such a word is held until it
+ * ends, and is redacted as a whole if a rule matches the encoded text. A long word is scanned in overlapping windows;
+ * after a match, the rest of the word is redacted.
  */
 import type { Yielding } from "../../../../turn/time-slice.ts";
 import { decodeWordsIn, maxEncodedLength, minEncodedLength } from "../../input/encoded.ts";
@@ -14,7 +14,7 @@ import { type OutputRule, combinedPieceLength } from "../rules/output-rules.ts";
 import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-/** Table entry for a unit that is not a digit. */
+/** Value in the tables for a unit that is not a digit. */
 const noDigit = 255;
 /** Value of each base64 digit, in the standard and the URL-safe alphabet. */
 const base64Digits = new Uint8Array(128).fill(noDigit);
@@ -30,7 +30,7 @@ const equals = 0x3d;
 
 const isDigit = (unit: number): boolean => unit < 128 && base64Digits[unit] !== noDigit;
 
-/** Place of the unit after a word that is too short to encode anything; undefined for any other word. */
+/** Place after a word that is too short to encode anything. @returns undefined for any other word */
 function endOfShortWord(text: string, start: number): number | undefined {
   const { length } = text;
   let end = start + 1;
@@ -43,37 +43,37 @@ export class EncodedWords {
   readonly #rules: readonly OutputRule[];
   readonly #report: Report;
   #length: number;
-  /** The last unit was a digit. */
+  /** Whether the last unit was a digit. */
   #isInWord = false;
-  /** The held part of the current word, while that may be an encoded word. */
+  /** The held part of the current word, as long as the word may be an encoded one. */
   #word = "";
   #start = 0;
   #padding = 0;
   readonly #base64 = new ReadableCheck(6);
   readonly #hexadecimal = new ReadableCheck(4);
-  /** Whether the current word may be base64; the next field, whether it may be hexadecimal. */
+  /** Whether the current word may be base64. */
   #isBase64 = false;
   #isHexadecimal = false;
-  /** UTF-16 units of the current word already scanned and released. */
+  /** Number of UTF-16 units of the current word that are already scanned and released. */
   #released = 0;
   /** Rules matched so far within the current, unfinished word. */
   #foundRules: readonly OutputRule[] = [];
 
-  /** @param base place of the text's first unit */
+  /** @param base place of the text's first unit in the answer */
   constructor(rules: readonly OutputRule[], base: number, report: Report) {
     this.#rules = rules;
     this.#report = report;
     this.#length = base;
   }
 
-  /** Place before which no word is held. */
+  /** Place before which no text is held. */
   get decided(): number {
     return this.#word === "" ? Number.POSITIVE_INFINITY : this.#start;
   }
 
   /**
-   * Reads on while no word has to be decoded.
-   * @returns index of the first unit to push instead, or the text's length
+   * Reads text as long as no word needs to be decoded.
+   * @returns index of the first unit that must be pushed instead, or the text's length
    */
   skim(text: string, at = 0): number {
     if (this.#foundRules.length > 0 || this.#padding > 0) return at;
@@ -162,7 +162,7 @@ export class EncodedWords {
     this.#isBase64 = this.#isHexadecimal = false;
   }
 
-  /** Takes the next digit of the current word, and notices when the word can no longer encode text. */
+  /** Takes the next digit of the current word, and gives up the word when it can no longer encode text. */
   #pushDigit(unit: number, digit: number): void {
     if (this.#isBase64) this.#isBase64 = this.#base64.push(digit);
     if (this.#isHexadecimal && (unit === 0x78 || unit === 0x58) && this.#hexadecimal.isZero) this.#hexadecimal.begin();
@@ -188,7 +188,7 @@ export class EncodedWords {
     return rules.map((rule) => ({ start: this.#start, end: this.#start + word.length, rule }));
   }
 
-  /** Scans a full window of a long word, then releases its first half, or redacts the word from here on. */
+  /** Scans a full window of a long word. Then releases the first half, or redacts the word from here on if a rule matched. */
   *#scanHeld(): Yielding<readonly RuleHit[]> {
     this.#foundRules = yield* this.#findRules(this.#word);
     const { length } = this.#word;

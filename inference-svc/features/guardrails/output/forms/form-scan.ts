@@ -1,25 +1,26 @@
 /**
- * Scans one form of a text, such as the text without markup. It costs nothing while the form equals the raw text. At the first difference the scans fork,
- * and matches in the form are reported at their places in the raw text.
+ * Scans one form of a text, such as the text without markup. As long as the form equals the raw text, the scan of the
+ * raw text serves both. At the first difference the scans fork, and matches in the form are reported at their places in
+ * the raw text.
  */
 import { maxHeldUnits } from "../rules/bounded-scan.ts";
 import type { RuleHit } from "../rules/merge-hits.ts";
 import type { RuleScans } from "../rules/rule-scans.ts";
 import type { Deobfuscated } from "./characters.ts";
 
-/** Maximum look-behind of a rule in UTF-16 units. After as many equal units, one scan serves form and raw text again. */
+/** Maximum UTF-16 units that a rule looks behind. After as many equal units, one scan serves form and raw text again. */
 const maxLookBehind = 64;
-/** Place entries dropped together: dropping them one by one is slow. */
+/** Number of place entries dropped at once, since dropping them one by one is slow. */
 const placesPerTrim = 8_192;
 
-/** Maximum UTF-16 units of raw text in a match of a form. Without it, much markup within a word would hold the text back for too long. */
+/** Maximum UTF-16 units of raw text in a match of a form. Otherwise a word with much markup within it would hold the text back for too long. */
 const maxMatchLength = 4 * maxHeldUnits;
 
 type Form = Exclude<keyof Deobfuscated, "raw">;
 
 export class FormScan {
   readonly #form: Form;
-  /** The form that this one mostly equals; undefined for the raw text. */
+  /** The form from which this one seldom differs; undefined for the raw text. */
   readonly #base: FormScan | undefined;
   /** The forked scans; undefined while the form equals its base. */
   #scans: RuleScans | undefined;
@@ -27,9 +28,9 @@ export class FormScan {
   #origin = 0;
   #starts: number[] = [];
   #ends: number[] = [];
-  /** UTF-16 units of raw text read so far. */
+  /** Number of UTF-16 units of raw text read so far. */
   #length = 0;
-  /** Equal units since the form last differed from its base. */
+  /** Number of equal units since the form last differed from its base. */
   #same = 0;
 
   readonly #baseForm: keyof Deobfuscated;
@@ -53,7 +54,7 @@ export class FormScan {
     return base === undefined || base.#scans === undefined ? raw : base.#scans;
   }
 
-  /** @param scans the raw text's scans, at place `at` */
+  /** Forks the scans at the first difference. @param scans the raw text's scans, at the place `at` */
   forkFrom(scans: RuleScans, at: number): void {
     const base = this.#base;
     this.#same = 0;
@@ -84,14 +85,14 @@ export class FormScan {
     return this.#locate(this.#scans?.end());
   }
 
-  /** Place in the raw text before which this form will have no further matches. */
+  /** Place in the raw text before which this form can have no further matches. */
   get decided(): number {
     if (this.#scans === undefined) return Number.POSITIVE_INFINITY;
     return this.#startOf(this.#scans.decided);
   }
 
   /**
-   * Drops the forked scans once form and base agree again and no match is under way in either.
+   * Drops the forked scans once the form equals its base again and no match is under way in either.
    * @param raw the raw text's scans
    */
   rejoin(raw: RuleScans): void {

@@ -1,4 +1,7 @@
-/** Closes up words spelled with gaps (`p a s s`). The gaps after a single letter are held until it is known whether they belong to such a word. */
+/**
+ * Closes up words that are spelled with gaps (`p a s s`). The gap after a single letter is held until it is clear
+ * whether it belongs to such a word.
+ */
 import { maxLetterGap, minSpelledLetters } from "../../disguises/characters.ts";
 import type { Character, Deobfuscated } from "./characters.ts";
 
@@ -11,19 +14,19 @@ export class LetterRun {
   readonly #give: (piece: Deobfuscated) => void;
   /** Whether the last character was a letter or digit. */
   inWord = false;
-  /** Letters of the current run, including its first, already released letter; 0 outside of a run. */
+  /** Number of letters in the current run, including its first one, which is already released; 0 outside of a run. */
   #letters = 0;
-  /** The gap between the run's letters: any single sign, or always the same several signs. */
+  /** The gap between the run's letters: one sign, which may vary, or several signs, which are always the same. */
   #gap: string | undefined;
-  /** The gap after the run's last letter, as far as it has come. */
+  /** The part received of the gap after the run's last letter. */
   #nextGap = "";
-  /** Gaps and letters after the last released piece. */
+  /** Gaps and letters held back, in order. */
   #waiting: WaitingPiece[] = [];
   /** Index of the last gap within `#waiting`. */
   #gapStart = 0;
   #open: "letter" | "gap" | undefined;
 
-  /** @param give receives the decided pieces in order */
+  /** @param give receives the pieces in order, once their form is decided */
   constructor(give: (piece: Deobfuscated) => void) {
     this.#give = give;
   }
@@ -44,7 +47,7 @@ export class LetterRun {
     this.#give(piece);
   }
 
-  /** Takes an invisible piece. It does not separate the letters around it. */
+  /** Takes an invisible character, which does not separate the letters around it. */
   pushInvisible(piece: Deobfuscated): void {
     if (this.#waiting.length > 0) this.#waiting.push({ piece, isGap: false });
     else this.#give(piece);
@@ -55,7 +58,7 @@ export class LetterRun {
     this.#abandon();
   }
 
-  /** Whether the piece belongs to the current run; otherwise the run ends. */
+  /** Whether the piece continues the current run; if not, the run ends. */
   #extends(piece: Deobfuscated, character: Character): boolean {
     if (this.#open === "letter" && !character.continuesWord) this.#confirmLetter();
     if (this.#open !== "letter" && character.isGap && this.#takesGap(character.folded)) {
@@ -84,7 +87,7 @@ export class LetterRun {
     return true;
   }
 
-  /** A different gap may start a new run with the last letter, unless the current run is already a word. */
+  /** Whether the last letter and a different gap start a new run. They do not if the current run is already a word. */
   #startsNewRun(): boolean {
     if (this.#letters >= minSpelledLetters) return false;
     for (const { piece } of this.#waiting.splice(0, this.#gapStart)) this.#give(piece);
@@ -100,7 +103,7 @@ export class LetterRun {
     return true;
   }
 
-  /** The last letter of the run stands by itself: it counts. */
+  /** Counts the last letter of the run, because no other letter or digit adjoins it. */
   #confirmLetter(): void {
     this.#letters++;
     this.#open = undefined;

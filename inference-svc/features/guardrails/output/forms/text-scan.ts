@@ -1,4 +1,4 @@
-/** Scans one text with all rules in all of its forms: raw, with disguises removed, and decoded from encoded words. */
+/** Scans one text with all rules in each of its forms: raw, with disguises removed, and decoded from encoded words. */
 import type { Yielding } from "../../../../turn/time-slice.ts";
 import { EncodedWords } from "./encoded-words.ts";
 import type { HitSearch } from "../rules/hit-search.ts";
@@ -14,18 +14,18 @@ import { FormScan } from "./form-scan.ts";
 
 export class TextScan {
   readonly #scans: RuleScans;
-  /** Scans by detector services. They read only the raw text, completely, before it ends. */
+  /** Scans by detector services. They read only the raw text, and must have read all of it before it ends. */
   readonly #serviceScans: readonly RuleScan[];
   readonly #encodedWords: EncodedWords;
   readonly #deobfuscator = new Deobfuscator();
-  /** Empty until the first text that may differ in one of its forms. */
+  /** Scans of the forms; empty until the first text with a form that may differ. */
   #forms: readonly FormScan[] = [];
   /** Place up to which the raw text was scanned. */
   #read: number;
-  /** Matches already reported: several forms can contain the same match. Absent before a form differs. */
+  /** Keys of the matches already reported, since several forms can contain the same match. Absent until a form differs. */
   #knownHits: Set<string> | undefined;
 
-  /** @param base place of the text's first unit */
+  /** @param base place of the text's first unit in the answer */
   constructor(rules: readonly OutputRule[], base: number, report: Report) {
     this.#scans = RuleScans.open(rules, base, report);
     this.#serviceScans = groupRules(rules).serviceRules.map((rule) => new RuleScan(rule, base, report));
@@ -42,10 +42,10 @@ export class TextScan {
     return decided;
   }
 
-  /** @throws Fault UNAVAILABLE when a rule fails and its guardrail fails closed */
+  /** Scans the next text. @throws Fault UNAVAILABLE when a rule fails and its guardrail fails closed */
   push(text: string): HitSearch {
     const skimmed = this.#encodedWords.skim(text);
-    // Most texts are the same in every form.
+    // Most texts are equal in all forms, and need only one scan.
     const isPlain = !this.#hasForkedForm && this.#deobfuscator.passes(text);
     const isSimple = isPlain && skimmed === text.length && this.#serviceScans.length === 0;
     return isSimple ? this.#scanPlain(text) : this.#scanDisguised(text, skimmed, isPlain);
@@ -56,7 +56,7 @@ export class TextScan {
     return this.#scans.push(text);
   }
 
-  /** @param skimmed number of leading UTF-16 units without a word that could be encoded text @param isPlain whether the text is the same in every form */
+  /** @param skimmed number of leading UTF-16 units without an encoded word @param isPlain whether the text is equal in all forms */
   *#scanDisguised(text: string, skimmed: number, isPlain: boolean): Yielding<readonly RuleHit[]> {
     const hits = skimmed === text.length ? [] : [...(yield* this.#encodedWords.push(text.slice(skimmed)))];
     for (const scan of this.#serviceScans) hits.push(...scan.push(text));
@@ -66,7 +66,8 @@ export class TextScan {
   }
 
   /**
-   * Scans the text that was held until its form is known; must come before services are called for the complete text.
+   * Scans the text that was held because its form was not clear. Must be called before services are called for the
+   * complete text.
    * @throws as push
    */
   *flushHeldForms(): Yielding<readonly RuleHit[]> {
@@ -90,7 +91,7 @@ export class TextScan {
     return hits;
   }
 
-  /** Asks the detector services and returns what they find. @throws as push; Fault when the turn is over */
+  /** Calls the detector services, and returns their matches. @throws as push; Fault when the turn is over */
   async scanByServices(over: boolean): Promise<readonly RuleHit[]> {
     return (await Promise.all(this.#serviceScans.map((scan) => scan.scanByService(over)))).flat();
   }
@@ -109,7 +110,7 @@ export class TextScan {
     if (!this.#hasForkedForm) this.#knownHits = undefined;
   }
 
-  /** Index of the next piece with a difference between a form and the raw text. */
+  /** Index of the next piece that differs from the raw text in one of its forms. */
   #findNextDifference(pieces: readonly Deobfuscated[], from: number): number {
     let index = pieces.length;
     for (const view of this.#forms) {

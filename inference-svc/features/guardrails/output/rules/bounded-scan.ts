@@ -1,14 +1,14 @@
 /**
- * Bounds how much text a scan holds back. A match that goes on for too long (`secret:.*`) is reported from its start to the first character after it,
- * before it is known to be a match.
+ * Bounds how much text a scan holds back. A possible match that becomes too long (such as of `secret:.*`) is reported
+ * piece by piece from its start on, before it is certain.
  */
 import type { Found, Scan, TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 
-/** Maximum of UTF-16 units held back: some pages of text. */
+/** Maximum UTF-16 units that a scan holds back, some pages of text. */
 export const maxHeldUnits = 4_096;
 
 export interface BoundedSpan extends TextSpan {
-  /** Continues the previous span, which ended at this span's start. */
+  /** Whether the span continues the previous one, which ended where this one starts. */
   readonly continues?: true;
 }
 
@@ -19,18 +19,18 @@ export interface BoundedMatch extends Found {
 export class BoundedScan {
   readonly #scan: Scan;
   #length: number;
-  /** Place up to which everything was reported as a match. */
+  /** Place before which everything was reported as a match. */
   #givenUntil = 0;
-  /** Start of the match that has become too long. */
+  /** Start of the possible match that has become too long; undefined when there is none. */
   #overrunStart: number | undefined;
 
-  /** @param length UTF-16 units already read by the scan */
+  /** @param length number of UTF-16 units that the scan has already read */
   constructor(scan: Scan, length = 0) {
     this.#scan = scan;
     this.#length = length;
   }
 
-  /** Undefined when the scan cannot be forked. */
+  /** A copy of the scan. @returns undefined when the scan cannot be forked */
   fork(): BoundedScan | undefined {
     const scan = this.#scan.fork?.();
     if (!scan) return undefined;
@@ -42,7 +42,7 @@ export class BoundedScan {
 
   push(piece: string): BoundedMatch {
     if (this.#overrunStart === undefined) return this.#pushBounded(piece);
-    // Units are pushed one by one: text after the match's end must not depend on the division into deltas.
+    // Units are pushed one by one, so that the end of the match does not depend on how the text is divided into deltas.
     for (let index = 0; index < piece.length; index++) {
       const found = this.#scan.push(piece.charAt(index));
       if (found.decided > this.#overrunStart) return this.#endOverrun(found, index, piece);
@@ -60,7 +60,7 @@ export class BoundedScan {
   #pushBounded(piece: string): BoundedMatch {
     const found = this.#scan.push(piece);
     this.#length += piece.length;
-    // Fast path: most texts have no overlong match.
+    // Most texts have no possible match that is too long.
     if (this.#givenUntil === 0 && this.#length - found.decided <= maxHeldUnits) return found;
     const decided = Math.max(found.decided, this.#givenUntil);
     const spans = this.#cutGiven(found.spans);
@@ -70,7 +70,7 @@ export class BoundedScan {
     return { spans: [...spans, { start: decided, end: this.#length }], decided: this.#length };
   }
 
-  /** The character at `index` has ended the overlong match. */
+  /** Ends the long match at the character with this index. */
   #endOverrun(found: Found, index: number, piece: string): BoundedMatch {
     this.#length += index;
     const overrun = this.#takeOverrun();
@@ -86,7 +86,7 @@ export class BoundedScan {
     return span.end > span.start ? [span] : [];
   }
 
-  /** Spans without the text already reported. */
+  /** The spans, without the text already reported. */
   #cutGiven(spans: readonly TextSpan[]): readonly BoundedSpan[] {
     if (spans.length === 0) return spans;
     return spans.flatMap(({ start, end }) => {

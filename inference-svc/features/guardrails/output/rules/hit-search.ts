@@ -1,4 +1,7 @@
-/** Hits, or the generator to find them: most texts need no pause, and a generator for each costs more than the scan. */
+/**
+ * A search for matches: the matches themselves, or a generator to run. Most texts need no pause, and a generator for
+ * each would cost more than the scan.
+ */
 import type { Yielding } from "../../../../turn/time-slice.ts";
 import type { RuleHit } from "./merge-hits.ts";
 
@@ -6,7 +9,7 @@ export type HitSearch = readonly RuleHit[] | Yielding<readonly RuleHit[]>;
 
 export const isFinishedSearch = (search: HitSearch): search is readonly RuleHit[] => Array.isArray(search);
 
-/** Finds what is not found yet. */
+/** Runs the search to its end. */
 export function* finishSearch(search: HitSearch): Yielding<readonly RuleHit[]> {
   return isFinishedSearch(search) ? search : yield* search;
 }

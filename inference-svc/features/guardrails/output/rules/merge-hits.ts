@@ -1,4 +1,4 @@
-/** Merges overlapping hits of several rules into regions to replace. */
+/** Merges overlapping matches of several rules into regions to be replaced. */
 import type { Region } from "../../../../turn/replacements.ts";
 import type { BoundedSpan } from "./bounded-scan.ts";
 import type { OutputRule } from "./output-rules.ts";
@@ -7,7 +7,7 @@ export interface RuleHit extends BoundedSpan {
   readonly rule: OutputRule;
 }
 
-/** Regions in order. The union of the hits is replaced; overlapping hits get the placeholder of the longest. */
+/** The regions in order. All overlapping matches are replaced together, with the placeholder of the longest one. */
 export function mergeHits(hits: readonly RuleHit[]): readonly Region[] {
   const regions: Region[] = [];
   let group: RuleHit[] = [];
@@ -26,7 +26,7 @@ export function mergeHits(hits: readonly RuleHit[]): readonly Region[] {
   return regions;
 }
 
-/** A hit that continues an already replaced region comes first. */
+/** Orders matches by start; a match that continues an already replaced region comes first. */
 const byStart = (a: RuleHit, b: RuleHit): number =>
   a.start - b.start || Number(b.continues ?? false) - Number(a.continues ?? false);
 

@@ -8,26 +8,26 @@ import { type FilterRule, RuleMemo, failsOpen, buildRules } from "../../filter-r
 import type { Report } from "./report.ts";
 
 export interface OutputRule extends FilterRule {
-  /** Among overlapping matches of equal length, the rule of the lowest rank provides the placeholder. */
+  /** Order of the rules: among overlapping matches of equal length, the rule with the lowest rank provides the placeholder. */
   readonly rank: number;
 }
 
-/** The rules of a turn, and what follows from them. */
+/** The guardrail rules for one turn's answer, divided by their effect. */
 export interface OutputRules {
   readonly all: readonly OutputRule[];
   /** Rules that change or block the answer. */
   readonly enforced: readonly OutputRule[];
   /** Rules that only report. */
   readonly reporting: readonly OutputRule[];
-  /** Whether a rule asks a detector service. */
+  /** Whether a rule needs a detector service. */
   readonly usesService: boolean;
-  /** UTF-16 units all rules together can scan before yielding to other turns. */
+  /** UTF-16 units that all rules together can scan before the turn pauses for others. */
   readonly pieceLength: number;
 }
 
 /**
- * Empty when no guardrail scans answers. A rule that cannot be applied is always reported.
- * @throws Fault UNAVAILABLE for such a rule if its guardrail fails closed
+ * The rules for answers; empty when no guardrail scans them. A rule that cannot be applied is reported.
+ * @throws Fault UNAVAILABLE when a rule cannot be applied and its guardrail fails closed
  */
 export function buildOutputRules(caller: Caller, report: Report): readonly OutputRule[] {
   const known = knownRules.get(caller);
@@ -67,11 +67,11 @@ export const isEnforced = (rule: OutputRule): boolean => !onlyReports(rule.actio
 
 const usesService = ({ outage }: OutputRule): boolean => outage !== undefined;
 
-/** Rules without a service: a service must see a complete text, and is never called again for its parts. */
+/** Rules without a detector service: a service must see a complete text, and is not called again for its parts. */
 export const localRulesOf = (rules: readonly OutputRule[]): readonly OutputRule[] =>
   rules.some(usesService) ? rules.filter((rule) => !usesService(rule)) : rules;
 
-/** UTF-16 units these rules together can scan before yielding to other turns. */
+/** UTF-16 units that these rules together can scan before the turn pauses for others. */
 export function combinedPieceLength(rules: readonly OutputRule[]): number {
   const share = rules.reduce((sum, { finder }) => sum + 1 / pieceLengthOf(finder), 0);
   return Math.max(1, Math.floor(1 / share));

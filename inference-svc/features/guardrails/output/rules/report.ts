@@ -1,4 +1,4 @@
-/** Collects what rules found in an answer for the receipt: names and counts, never the matched text. */
+/** Collects the matches in an answer for the receipt: names of rules and counts, never the matched text. */
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import { isAudit } from "../../../../turn/applied-guardrails.ts";
 import { type RuleMatch, type Stage, actionTaken } from "../../../../turn/trace.ts";
@@ -15,7 +15,7 @@ export class Report {
   #dropped: Set<string> | undefined;
   readonly #matches: RuleMatch[] | undefined;
 
-  /** @param matches gets the places of matches */
+  /** @param matches receives the places of matches */
   constructor(matches?: RuleMatch[]) {
     this.#matches = matches;
   }
@@ -34,15 +34,15 @@ export class Report {
   }
 
   /**
-   * Records a field left out because it would reveal redacted text.
-   * @param path in the response: `output.0.signature`
+   * Records a field that was left out because it would reveal redacted text.
+   * @param path path in the response, such as `output.0.signature`
    */
   addDropped(path: string): void {
     this.#dropped ??= new Set();
     this.#dropped.add(path);
   }
 
-  /** The matched block rules. */
+  /** The block rules that matched. */
   get blocking(): readonly FilterRule[] {
     return [...this.#counts.keys()].filter((rule) => rule.action.stops && !isAudit(rule));
   }

@@ -1,4 +1,4 @@
-/** Groups patterns into one automaton where possible: many then cost little more than one. */
+/** Groups the rules of a turn into combined automata where possible: many patterns then cost little more than one. */
 import type { Automaton } from "@sluice/proto/lib/pattern/automaton.js";
 import { JointAutomaton, maxMembers } from "@sluice/proto/lib/pattern/joint.js";
 import type { OutputRule } from "./output-rules.ts";
@@ -6,11 +6,11 @@ import type { OutputRule } from "./output-rules.ts";
 export interface RuleGroups {
   readonly groups: readonly { readonly rules: readonly OutputRule[]; readonly joint: JointAutomaton }[];
   readonly single: readonly OutputRule[];
-  /** Rules of detector services. They read only the raw text, completely, before it ends. */
+  /** Rules of detector services. They read only the raw text, and must have read all of it before it ends. */
   readonly serviceRules: readonly OutputRule[];
 }
 
-/** Cache size. Keys with the same guardrails share entries of up to 4 MB each. */
+/** Maximum cached automata of up to 4 MB each; keys with the same guardrails share them. */
 const maxJoints = 50;
 
 /** Combined automata by the ids of their patterns, least recently used first. */
@@ -18,7 +18,7 @@ const joints = new Map<string, JointAutomaton>();
 const automatonIds = new WeakMap<Automaton, number>();
 let lastId = 0;
 
-/** Every text of a turn asks for the same groups. */
+/** Groups by list of rules, since every text of a turn needs the same groups. */
 const groupsByRules = new WeakMap<readonly OutputRule[], RuleGroups>();
 
 export function groupRules(rules: readonly OutputRule[]): RuleGroups {
@@ -33,7 +33,7 @@ function buildGroups(rules: readonly OutputRule[]): RuleGroups {
   const serviceRules = rules.filter(({ outage }) => outage !== undefined);
   const localRules = rules.filter(({ outage }) => outage === undefined);
   const joinable = localRules.filter(({ finder }) => finder.automaton !== undefined);
-  // A single pattern is scanned faster by itself.
+  // A single pattern is faster without a combined automaton.
   if (joinable.length < 2) return { groups: [], single: localRules, serviceRules };
   const groups: { rules: readonly OutputRule[]; joint: JointAutomaton }[] = [];
   for (let at = 0; at < joinable.length; at += maxMembers) {

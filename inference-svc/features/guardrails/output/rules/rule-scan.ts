@@ -10,10 +10,10 @@ import type { Report } from "./report.ts";
 import type { OutputRule } from "./output-rules.ts";
 import { serviceRetryMs } from "../../../../models/internal-calls/retry-hint.ts";
 
-/** A scan that another object has begun. */
+/** A scan begun by another object. */
 interface ResumedScan {
   readonly scan: Scan | BoundedScan;
-  /** UTF-16 units already read by the scan. */
+  /** Number of UTF-16 units that the scan has already read. */
   readonly read: number;
 }
 
@@ -21,14 +21,14 @@ export class RuleScan {
   readonly rule: OutputRule;
   readonly #base: number;
   readonly #report: Report;
-  /** Undefined after the rule has failed. */
+  /** The scan; undefined after the rule has failed. */
   #scan: Scan | BoundedScan | undefined;
   /** UTF-16 units pushed so far. */
   #read = 0;
   /** Place before which no further match is possible. */
   decided: number;
 
-  /** @param base place of the text's first unit @param under a scan to continue */
+  /** @param base place of the text's first unit in the answer @param under a scan to be continued */
   constructor(rule: OutputRule, base: number, report: Report, under?: ResumedScan) {
     this.rule = rule;
     this.#base = base;
@@ -42,7 +42,7 @@ export class RuleScan {
 
   #open(): void {
     try {
-      // A detector's scan bounds by itself how much it holds back.
+      // A scan by a detector service limits by itself how much it holds back.
       const scan = this.rule.finder.open();
       this.#scan = this.rule.outage === undefined ? new BoundedScan(scan) : scan;
     } catch (cause) {
@@ -50,7 +50,7 @@ export class RuleScan {
     }
   }
 
-  /** An independent copy from this place on; undefined when the scan cannot be forked. */
+  /** An independent copy from this place on. @returns undefined when the scan cannot be forked */
   fork(): RuleScan | undefined {
     const scan = this.#scan instanceof BoundedScan ? this.#scan.fork() : undefined;
     if (!scan) return undefined;
@@ -59,7 +59,7 @@ export class RuleScan {
     return fork;
   }
 
-  /** @throws Fault UNAVAILABLE when the rule fails and its guardrail fails closed */
+  /** Scans a piece. @throws Fault UNAVAILABLE when the rule fails and its guardrail fails closed */
   push(piece: string): readonly RuleHit[] {
     this.#read += piece.length;
     try {
@@ -108,7 +108,7 @@ export class RuleScan {
   }
 }
 
-/** @throws Fault UNAVAILABLE when the rule's guardrail fails closed */
+/** Records a failed rule. @throws Fault UNAVAILABLE when the rule's guardrail fails closed */
 export function noteFailure(rule: OutputRule, report: Report, cause: unknown): void {
   report.addFailure(rule);
   if (!failsOpen(rule))

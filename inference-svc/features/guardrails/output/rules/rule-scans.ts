@@ -7,7 +7,7 @@ import { RuleScan, noteFailure } from "./rule-scan.ts";
 import type { OutputRule } from "./output-rules.ts";
 import { groupRules } from "./rule-groups.ts";
 
-/** Patterns scanned as one automaton. */
+/** Rules whose patterns are scanned as one automaton. */
 interface Group {
   readonly rules: readonly OutputRule[];
   readonly scan: JointScan;
@@ -30,8 +30,8 @@ export class RuleScans {
   }
 
   /**
-   * @param rules those of detector services are left out
-   * @param base place of the text's first unit
+   * @param rules rules to scan with; those of detector services are left out
+   * @param base place of the text's first unit in the answer
    * @throws Fault as push
    */
   static open(rules: readonly OutputRule[], base: number, report: Report): RuleScans {
@@ -42,7 +42,7 @@ export class RuleScans {
     return scans;
   }
 
-  /** Independent copies of all scans that can be forked. */
+  /** Independent copies of all scans. Scans that cannot be forked are left out. */
   fork(): RuleScans {
     const fork = new RuleScans(this.#base, this.#report);
     for (const { rules, scan } of this.#groups) fork.#groups.push({ rules, scan: scan.fork() });
@@ -60,7 +60,7 @@ export class RuleScans {
     return this.decided >= this.#base + this.#read;
   }
 
-  /** Hits in the order of the rules. @throws Fault UNAVAILABLE when a rule fails and its guardrail fails closed */
+  /** Scans a piece. @returns matches in the order of the rules @throws Fault UNAVAILABLE when a rule fails and its guardrail fails closed */
   push(piece: string): readonly RuleHit[] {
     this.#read += piece.length;
     return this.#scanAll(piece);
@@ -71,7 +71,7 @@ export class RuleScans {
     return this.#scanAll(undefined);
   }
 
-  /** @param piece undefined at the end of the text */
+  /** @param piece the next piece; undefined at the end of the text */
   #scanAll(piece: string | undefined): readonly RuleHit[] {
     const hits: RuleHit[] = [];
     let decided = Number.POSITIVE_INFINITY;
@@ -84,7 +84,7 @@ export class RuleScans {
     return hits.length > 1 ? hits.sort((a, b) => a.rule.rank - b.rule.rank) : hits;
   }
 
-  /** @returns the place before which the group cannot have further matches */
+  /** Scans a piece with a group. @returns the place before which the group cannot have further matches */
   #scanGroup(group: Group, piece: string | undefined, hits: RuleHit[]): number {
     try {
       const found = piece === undefined ? group.scan.end() : group.scan.push(piece);
@@ -108,7 +108,7 @@ export class RuleScans {
     for (const [member, own] of group.scan.split().entries()) {
       const under = { scan: new BoundedScan(own, this.#read), read: this.#read };
       const scan = new RuleScan(group.rules[member] as OutputRule, this.#base, this.#report, under);
-      // An empty push returns an overlong match already due.
+      // Pushing an empty piece returns the part of a long match that must be reported now.
       for (const hit of scan.push("")) hits.push(hit);
       decided = Math.min(decided, scan.decided);
       this.#single.push(scan);

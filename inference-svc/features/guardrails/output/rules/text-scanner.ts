@@ -1,4 +1,4 @@
-/** Scans complete texts with every rule, and yields to other turns in between. */
+/** Scans complete texts with every rule, with pauses for other turns. */
 import { TimeSlice, type Waiting, awaitSettled } from "../../../../turn/time-slice.ts";
 import { replaceRegions } from "../../../../turn/replacements.ts";
 import type { TurnSignal } from "../../../../turn/signal.ts";
@@ -8,7 +8,7 @@ import { finishSearch } from "./hit-search.ts";
 import type { Report } from "./report.ts";
 import { type OutputRule, type OutputRules, isEnforced } from "./output-rules.ts";
 
-/** An enforced block rule has matched. */
+/** Thrown when a block rule has matched that is not in audit mode. */
 export class BlockRuleMatched extends Error {
   override readonly name = "Blocked";
 }
@@ -16,7 +16,7 @@ export class BlockRuleMatched extends Error {
 export class TextScanner {
   readonly rules: OutputRules;
   readonly report: Report;
-  /** Whether a rule asks a detector service. */
+  /** Whether a rule needs a detector service. */
   readonly usesService: boolean;
   /** Whether a rule changes or blocks the answer. */
   readonly enforces: boolean;
@@ -33,23 +33,23 @@ export class TextScanner {
     this.usesService = rules.usesService;
   }
 
-  /** The redacted text; matches are reported. @throws Blocked; Fault UNAVAILABLE when a rule fails */
+  /** Redacts a text, and reports the matches. @throws BlockRuleMatched; Fault UNAVAILABLE when a rule fails */
   async redact(text: string): Promise<string> {
     const hits = this.enforce(await this.findHits(text));
     return hits.length === 0 ? text : replaceRegions(text, mergeHits(hits));
   }
 
-  /** Reports the matches of report-only rules. @throws Fault UNAVAILABLE when a rule fails */
+  /** Reports the matches of rules that only report. @throws Fault UNAVAILABLE when a rule fails */
   *reportOnly(text: string): Waiting {
     this.#count(yield* this.#find(this.rules.reporting, text));
   }
 
-  /** The matches of all rules. @throws Fault UNAVAILABLE when a rule fails */
+  /** Finds the matches of all rules. @throws Fault UNAVAILABLE when a rule fails */
   findHits(text: string): Promise<readonly RuleHit[]> | readonly RuleHit[] {
     return this.runSliced(this.#find(this.rules.all, text));
   }
 
-  /** Reports hits. @returns the hits to replace @throws Blocked */
+  /** Reports matches. @returns the matches to be replaced @throws BlockRuleMatched */
   enforce(hits: readonly RuleHit[]): readonly RuleHit[] {
     this.#count(hits);
     const enforced = hits.filter(({ rule }) => isEnforced(rule));
@@ -76,13 +76,13 @@ export class TextScanner {
     return this.#timeSlice.run(work);
   }
 
-  /** The pieces of a text between two possible yields to other turns. */
+  /** Divides a text into pieces, between which the turn may pause for others. */
   *piecesOf(text: string): Iterable<string> {
     const { pieceLength } = this.rules;
     for (let at = 0; at < text.length; at += pieceLength) yield text.slice(at, at + pieceLength);
   }
 
-  /** Reports all rules as inapplicable. */
+  /** Reports all rules as not applied. */
   reportFailure(): void {
     for (const rule of this.rules.all) this.report.addFailure(rule);
   }

@@ -1,4 +1,4 @@
-/** Asks a model for the task and the difficulty of a request, where the local guess is unsure. */
+/** Asks a classifier model for the task and the difficulty of a request, when the local guess is unsure. */
 import type { ChooserSettings } from "@sluice/proto/config/internal-models.js";
 import {
   type CallContext,
@@ -15,14 +15,14 @@ import { truncate } from "../../../../turn/truncate.ts";
 import type { Turn } from "../../../../turn/turn.ts";
 import type { Task } from "./tasks.ts";
 
-/** The model's estimate of a request. */
+/** The classifier model's estimate of a request. */
 export interface TaskReading {
   readonly task: Task;
-  /** From 0, a line of small talk, to 4, work for an expert. */
+  /** Difficulty from 0, a line of small talk, to 4, work for an expert. */
   readonly difficulty: number;
 }
 
-/** Part of the cache key; bump it when the prompt changes. */
+/** Version of the prompt, a part of the cache key; must be increased when the prompt changes. */
 const promptVersion = "1";
 
 const meanings: Readonly<Record<Task, string>> = {
@@ -60,7 +60,7 @@ const formats: Readonly<Record<ChooserSettings["structured"], TextFormat | undef
   prompt: undefined,
 };
 
-/** Undefined when the answer does not have the requested form. */
+/** Parses the classifier model's answer. @returns undefined when it does not have the requested form */
 export function parseReading(text: string): TaskReading | undefined {
   const { task, difficulty } = findObject(text) ?? {};
   if (typeof task !== "string" || !Object.hasOwn(meanings, task)) return undefined;
@@ -68,7 +68,7 @@ export function parseReading(text: string): TaskReading | undefined {
   return { task: task as Task, difficulty };
 }
 
-/** UTF-16 units of the request sent to the classifier model. */
+/** Maximum UTF-16 units of the request that are sent to the classifier model. */
 const maxShown = 8_000;
 const maxTokens = 60;
 
@@ -91,7 +91,7 @@ export class TaskClassifier {
     return findForbiddingReasons(route, this.#question("", ""), context);
   }
 
-  /** @returns the reading, or why there is none @throws Fault when the turn is over */
+  /** Calls the model. @returns the estimate, or why there is none @throws Fault when the turn is over */
   async read(context: CallContext): Promise<TaskReading | FailureKind> {
     const { request } = context;
     const text = truncate(findLastUserRequest(request.input).text, maxShown);
@@ -120,7 +120,10 @@ export class TaskClassifier {
   }
 }
 
-/** Facts besides the text that distinguish tasks. Counts are left out: they change with every turn, and would defeat the cache of answers. */
+/**
+ * Properties of a request besides its text that distinguish tasks. Counts are left out: they change with every turn, so
+ * that no cached answer would be found.
+ */
 function surroundingsOf({ tools, textFormat }: TurnRequest): string {
   const facts = [
     ...(tools.length > 0 ? ["The model that answers has tools."] : []),

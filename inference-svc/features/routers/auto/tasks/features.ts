@@ -1,26 +1,29 @@
-/** Features of a request: words, pairs of words, and marks of its parts, each as the number of a bucket. */
+/** Features of a request for guessing its task: words, pairs of words, and marks of its parts, each as the number of a hash bucket. */
 import { type UserRequest, findLastUserRequest, messageText } from "../../../../models/routing/choose/user-messages.ts";
 import type { InputItem, Tool, TurnRequest } from "../../../../turn/request.ts";
 import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
-/** Different words may share a bucket; some thousand carry a weight. */
+/** Number of hash buckets. Different words may share one; only some thousand have a weight. */
 export const featureBuckets = 16_384;
 
-/** Characters read at the start of each message; the instruction is at its beginning or end, the text it is about in between. */
+/**
+ * Number of words read at the start of each message. The instruction is at the beginning or the end, and the text to
+ * which it refers is in between.
+ */
 const firstWords = 60;
 const lastWords = 40;
-/** Number of trailing characters that usually contain these words. */
+/** Number of characters at the end of a message in which words are read. */
 const lastCharacters = 1_000;
-/** Number of characters of the instructions that are read, since many requests share them. */
+/** Number of words of the system instructions that are read; many requests share the same instructions. */
 const instructionWords = 80;
 /** Characters read at each end of a text; the middle of a longer text is skipped. */
 const endCharacters = 8_192;
 
 export interface TaskFeatures {
-  /** The user's last request. */
+  /** Text of the user's last request. */
   readonly text: string;
   readonly instructions: string;
-  /** Such as tools, image or long. */
+  /** Properties of the request, such as `tools`, `image` or `long`. */
   readonly marks: ReadonlySet<string>;
 }
 
@@ -54,10 +57,10 @@ function add(found: Set<number>, kind: string, words: readonly string[]): void {
   }
 }
 
-/** Words, single signs, and the letters of scripts without spaces. */
+/** Matches words, single signs, and the letters of scripts without spaces. */
 const word = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]|[\p{L}\p{M}]{1,40}|\p{N}{1,40}|[?^*=+<>{}$|]/gu;
 
-/** @param most maximum number of words, from the start */
+/** @param most maximum number of words, counted from the start */
 function wordsOf(text: string, most = Number.POSITIVE_INFINITY): readonly string[] {
   const words: string[] = [];
   for (const [found] of text.toLowerCase().matchAll(word)) {
@@ -67,7 +70,7 @@ function wordsOf(text: string, most = Number.POSITIVE_INFINITY): readonly string
   return words;
 }
 
-/** FNV-1a over the units. */
+/** Bucket of a feature: the FNV-1a hash of its UTF-16 units. */
 function bucketOf(kind: string, text: string): number {
   let hash = 0x811c_9dc5;
   const whole = `${kind} ${text}`;
@@ -75,7 +78,10 @@ function bucketOf(kind: string, text: string): number {
   return (hash ^ (hash >>> 15)) & (featureBuckets - 1);
 }
 
-/** Marks of a text, such as code or questions. No part of an expression repeats a possible beginning of the next part: all run in linear time. */
+/**
+ * Patterns for marks of a text, such as code or questions. No part of a pattern can match the beginning of the next
+ * part, so all run in linear time.
+ */
 const signs: readonly (readonly [mark: string, form: RegExp])[] = [
   ["fence", /^[ \t]*```/m],
   [
@@ -92,7 +98,7 @@ const signs: readonly (readonly [mark: string, form: RegExp])[] = [
   ["link", /https?:\/\//],
   ["question", /\?\s{0,9}$/],
   ["action", /^[ \t]*\*[^*\n]{1,200}\*/m],
-  // An instruction, a colon, and the text it is about.
+  // Matches an instruction, a colon, and the text to which the instruction refers.
   ["given", /:\s\S[^\n]{25}/],
   ["quote", /["“„«][^"“”„«»\n]{1,80}["“”»]/],
   [

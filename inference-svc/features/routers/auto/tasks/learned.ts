@@ -1,17 +1,18 @@
-/** Training data of the auto routers: the tasks of requests with an explicit model. */
+/** Training data for the auto routers: the tasks of requests that name a model. */
 import type { TurnRequest } from "../../../../turn/request.ts";
 import type { Scope } from "../../../../turn/scope.ts";
 import { StateKey } from "../../../../turn/turn-state.ts";
 import { guessTaskLocally } from "./local.ts";
 import type { Task } from "./tasks.ts";
 
-/** The guess for a turn, computed once though a turn may call providers several times. */
+/** The guessed task of a turn, computed once although a turn may call providers several times. */
 const guessed = new StateKey<{ task: Task | undefined }>(() => ({ task: undefined }));
 
 /**
- * Finds the task of a sampled request. Requests with a model chosen by a router are left out: the ranking would learn from itself.
+ * Finds the task of a sampled request. Requests with a model chosen by a router are left out: the ranking would learn
+ * from itself.
  * @param share of the requests, from 0 to 1
- * @returns undefined when no request is sampled
+ * @returns undefined when the share is 0
  */
 export function learnedTasks(share: number): ((request: TurnRequest, scope: Scope) => Task | undefined) | undefined {
   if (share === 0) return undefined;
@@ -23,5 +24,5 @@ export function learnedTasks(share: number): ((request: TurnRequest, scope: Scop
   };
 }
 
-/** A number in [0, 1) from the random end of the turn's UUID. */
+/** A number in [0, 1) from the last, random digits of the turn's UUID. */
 const fractionOf = (turnId: string): number => Number.parseInt(turnId.slice(-8), 16) / 2 ** 32;

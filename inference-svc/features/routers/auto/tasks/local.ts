@@ -1,4 +1,4 @@
-/** Guesses the kind of task without a call; every process comes to the same guess. */
+/** Guesses the task of a request without a call of a model; every process guesses alike. */
 import type { TurnRequest } from "../../../../turn/request.ts";
 import { bucketsOf, extractTaskFeatures } from "./features.ts";
 import { weights } from "./gen/weights.ts";
@@ -6,7 +6,7 @@ import { type TaskGuess, guessTask, parseModel } from "./model.ts";
 
 /** Minimum confidence: below it a guess is little better than none. */
 const minConfidence = 0.35;
-/** From here on nine of ten guesses are right: see the plugin's README. */
+/** Confidence from which on nine of ten guesses are right; see the plugin's README. */
 const sureConfidence = 0.45;
 
 const model = parseModel(weights);

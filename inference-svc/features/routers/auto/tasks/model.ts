@@ -1,20 +1,20 @@
-/** Multinomial logistic regression on buckets: one signed byte per task and bucket with weight. */
+/** Multinomial logistic regression over hash buckets, with one signed byte for each task and each bucket that has a weight. */
 import { featureBuckets } from "./features.ts";
 import { type Task, trainedTasks } from "./tasks.ts";
 
 export interface Model {
-  /** Row of each bucket; 0 for buckets without weight. */
+  /** Row of each bucket in `weights`; 0 for buckets without a weight. */
   readonly rows: Uint16Array;
   /** Weights by row and task, in units of `scale`; row 0 is empty. */
   readonly weights: Int8Array;
   readonly scale: number;
-  /** Bias by task. */
+  /** Bias of each task. */
   readonly bias: readonly number[];
 }
 
-/** The model in its file: bytes in base64. */
+/** A trained model as it is stored in a file, with its bytes in base64. */
 export interface ModelFile {
-  /** Buckets, by row from 1 on; two bytes each, the lower first. */
+  /** Numbers of the buckets with a weight, in the order of their rows; two bytes each, the lower first. */
   readonly kept: string;
   readonly weights: string;
   readonly scale: number;
@@ -23,16 +23,16 @@ export interface ModelFile {
 
 export interface TaskGuess {
   readonly task: Task;
-  /** The model's probability, 0 to 1. */
+  /** The probability that the model gives, from 0 to 1. */
   readonly confidence: number;
 }
 
 const count = trainedTasks.length;
 
-/** Minimum number of features for full confidence, since two words are weak evidence. */
+/** Minimum number of features for full confidence: two words are weak evidence. */
 const minSize = 8;
 
-/** Weight of each word: the more features, the less each counts. */
+/** Weight of each feature: the more features there are, the less each of them counts. */
 export const featureWeight = (found: ReadonlySet<number>): number => 1 / Math.sqrt(found.size + minSize);
 
 export function guessTask({ rows, weights, scale, bias }: Model, found: ReadonlySet<number>): TaskGuess {
@@ -59,10 +59,10 @@ export function parseModel({ kept, weights: written, scale, bias }: ModelFile): 
   return { rows, weights, scale, bias };
 }
 
-/** Buckets kept in a model: those with the largest weights. */
+/** Maximum number of buckets with a weight in a stored model; those with the largest weights are kept. */
 const maxKept = 4_096;
 
-/** Converts trained weights, grouped by bucket, to their file form. */
+/** Converts trained weights, grouped by bucket, to the form of the file. */
 export function toModelFile(weights: Float64Array, bias: readonly number[]): ModelFile {
   const scale = weights.reduce((most, weight) => Math.max(most, Math.abs(weight)), 0) / 127;
   const strength = (bucket: number) =>

@@ -1,10 +1,13 @@
 /** Kinds of tasks, and the catalogue scores by which models are ranked for each. */
 
-/** Scores for each task's ranking, most significant first; `general` is the fallback. */
+/**
+ * Scores of the catalogue by which models are ranked for each task, the most significant first; `general` is used when
+ * a model has none of them.
+ */
 const scoresOf = {
-  /** Writing, explaining and fixing code in the request. */
+  /** Writing, explaining and fixing code that is in the request. */
   code: ["coding"],
-  /** The same with tools for editing files or running commands. */
+  /** Writing code with tools that edit files or run commands. */
   code_agent: ["agentic", "coding"],
   /** Other work with tools, and plans for it. */
   agent: ["agentic"],
@@ -25,10 +28,10 @@ const scoresOf = {
 
 export type Task = keyof typeof scoresOf;
 
-/** The order must never change: weights depend on it. */
+/** The tasks in the order of the trained weights, which must therefore never change. */
 export const trainedTasks: readonly Task[] = (Object.keys(scoresOf) as Task[]).filter((task) => task !== "other");
 
-/** The model's score for a task; undefined when none applies. @param scores by name, all on the same scale */
+/** The model's score for a task; undefined when it has none. @param scores the model's scores by name, all on the same scale */
 export function scoreFor(task: Task, scores: Readonly<Record<string, number>> | undefined): number | undefined {
   const name = [...scoresOf[task], "general"].find((each) => scores?.[each] !== undefined);
   return name === undefined ? undefined : scores?.[name];

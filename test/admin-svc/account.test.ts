@@ -126,7 +126,7 @@ describe("a guardrail of the account", () => {
     expect(await underOf(elsewhere.hash)).toEqual([]);
   });
 
-  test("takes precedence over a guardrail of the key's own", async () => {
+  test("takes precedence over a key's own guardrail", async () => {
     const hash = hashKey(await addKey(installation.database));
     const { id } = await make({ accountDefault: true });
     await callAsAdministrator(installation, method.assignKeys, { guardrailId: id, keyHashes: [hash] }, account);
@@ -134,7 +134,7 @@ describe("a guardrail of the account", () => {
     expect([caller?.guardrail?.id, caller?.workspaceGuardrails]).toEqual([id, []]);
   });
 
-  test("with a budget makes every key's calls reserve an amount; in audit mode, or for an unknown key, none do", async () => {
+  test("with a budget makes calls of every known key reserve an amount, except in audit mode", async () => {
     const asks = async (hash: string) => (await resolveKey(installation.client, hash)).caller?.hasBudget;
     expect(await asks(elsewhere.hash)).toBe(false);
     const { id } = await make({ accountDefault: true, limitUsd: "1", resetInterval: "daily" });
@@ -143,7 +143,7 @@ describe("a guardrail of the account", () => {
     expect(await asks(elsewhere.hash)).toBe(false);
   });
 
-  test("is logged in the default workspace with the generation of its change", async () => {
+  test("is logged in the default workspace with the generation of the change", async () => {
     const { id, generation } = await make({ accountDefault: true });
     await change(id, {}, ["account_default"]);
     const about = { workspaceId: defaultWorkspaceId, target: id, limit: 10 };
@@ -155,7 +155,7 @@ describe("a guardrail of the account", () => {
   });
 });
 
-describe("callers without administration of the account", () => {
+describe("callers without rights over the account", () => {
   const denied = {
     reason: FaultReason.PERMISSION_DENIED,
     status: 403,
@@ -167,7 +167,7 @@ describe("callers without administration of the account", () => {
     ordinary = bearerMetadata(await addKey(installation.database, { kind: KeyKind.MANAGEMENT }));
   });
 
-  test("in the default workspace see account guardrails and change none", async () => {
+  test("in the default workspace see account guardrails and cannot change them", async () => {
     const { id, guardrail } = await make({ accountDefault: true });
     const before = await currentGeneration(installation.database);
     expect(
@@ -187,7 +187,7 @@ describe("callers without administration of the account", () => {
     expect(await currentGeneration(installation.database)).toBe(before);
   });
 
-  test("in another workspace neither see nor change account guardrails", async () => {
+  test("in another workspace neither see account guardrails nor change them", async () => {
     const { id } = await make({ accountDefault: true });
     const { manager, hash } = elsewhere;
     expect(await list(manager)).toEqual([]);
@@ -204,7 +204,7 @@ describe("callers without administration of the account", () => {
     expect(await underOf(hash)).toEqual([[id, true]]);
   });
 
-  test("can make no key of the account, and no other workspace has one", async () => {
+  test("cannot make a key with rights over the account, and no other workspace can have one", async () => {
     const key = mintKey(KeyKind.MANAGEMENT);
     const named = { name: "k", key, account: true };
     await expect(createKey(installation.database, testAuthor(), named)).rejects.toThrow(AccountError);
@@ -238,7 +238,7 @@ describe("a change of the account's guardrails is all or nothing", () => {
     expect(await underOf(elsewhere.hash)).toEqual([]);
   }
 
-  test("when its entry cannot be written", () =>
+  test("when its audit entry cannot be written", () =>
     isUntouched(async () => {
       await sql`alter table audit_log add constraint refused check (action <> 'guardrails.create') not valid`.execute(
         installation.database,
@@ -250,7 +250,7 @@ describe("a change of the account's guardrails is all or nothing", () => {
       }
     }));
 
-  test("when its connection dies before the commit", () =>
+  test("when the database connection dies before the commit", () =>
     isUntouched(async () => {
       const dies = installation.database.transaction().execute(async (holder) => {
         // The last statement of the change waits for this row.

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation?.close());
 
-test("an alert rule without a threshold is refused, and 0 is a threshold", async () => {
+test("an alert rule without a threshold is refused, and a threshold of 0 is accepted", async () => {
   const settings = { condition: "spend", channels: ["ops"] };
   await expect(
     callAsAdministrator(installation, method.putAlertRule, { name: "Spend", settings }),

@@ -51,7 +51,7 @@ function shuffled(list: readonly string[]): string[] {
   return copy;
 }
 
-test("eight clients assign the same 500 keys to two guardrails: each call is all or nothing, and all succeed", async () => {
+test("eight clients that assign the same 500 keys to two guardrails all succeed, and each call is all or nothing", async () => {
   const keyHashes = await addKeys(installation.database, 500);
   const guardrails = [await addGuardrail(installation.database), await addGuardrail(installation.database)];
   const clients = Array.from({ length: 8 }, () => dial(`127.0.0.1:${installation.port}`));
@@ -80,7 +80,7 @@ test("eight clients assign the same 500 keys to two guardrails: each call is all
   expect(rows).toEqual([{ deadlocks: 0 }]);
 }, 900_000);
 
-test("each of many concurrent removals counts exactly the keys it changed, whatever is assigned meanwhile", async () => {
+test("each of many concurrent removals counts exactly the keys it changed, despite concurrent assignments", async () => {
   const keyHashes = await addKeys(installation.database, 200);
   const [a, b] = [await addGuardrail(installation.database), await addGuardrail(installation.database)];
   const admin = bearerMetadata(installation.managementKey);
@@ -121,7 +121,7 @@ describe("the count of an assignment", () => {
     );
   });
 
-  test("includes keys already assigned, without a change of policy", async () => {
+  test("includes keys that already have the guardrail, without a change of policy", async () => {
     const keyHashes = await addKeys(installation.database, 2);
     const id = await addGuardrail(installation.database);
     const admin = bearerMetadata(installation.managementKey);
@@ -159,7 +159,7 @@ describe("the list", () => {
     callAsAdministrator(installation, listKeyAssignments, request);
   const hashes = ({ assignments }: { assignments: KeyAssignment[] }) => assignments.map(({ keyHash }) => keyHash);
 
-  test("shows the key of each guardrail, the time of its assignment and the author", async () => {
+  test("shows each key with its guardrail, the time of the assignment and its author", async () => {
     const id = await addGuardrail(installation.database);
     expect(await list({ guardrailId: id })).toMatchObject({ assignments: [], totalCount: 0n });
     const [first, second] = (await addKeys(installation.database, 2)) as [string, string];
@@ -186,7 +186,7 @@ describe("the list", () => {
     expect(after?.id).not.toBe(before?.id);
   });
 
-  test("has pages, of all guardrails or one, of the caller's workspace only", async () => {
+  test("has pages of all guardrails or of one guardrail, and only for the caller's workspace", async () => {
     const workspaceId = await addWorkspace(installation.database);
     const foreignKey = hashKey(await addKey(installation.database, { workspaceId }));
     const foreign = await addGuardrail(installation.database, workspaceId);
@@ -219,8 +219,8 @@ describe("the list", () => {
   });
 });
 
-describe("another workspace", () => {
-  test("has guardrails that are not found and keys that are not counted, and nothing of it changes", async () => {
+describe("a guardrail or a key of another workspace", () => {
+  test("is not found or not counted, and stays unchanged", async () => {
     const workspaceId = await addWorkspace(installation.database);
     const foreignKey = hashKey(await addKey(installation.database, { workspaceId }));
     const foreignGuardrail = await addGuardrail(installation.database, workspaceId);
@@ -240,7 +240,7 @@ describe("another workspace", () => {
 
 describe("guardrail ids", () => {
   test.each(["00000000-0000-4000-8000-0000000000ff", "", "../keys", "not a uuid", "x".repeat(10_000), "a\0b"])(
-    "%# is not found",
+    "number %# of the invalid ones is not found",
     async (id) => {
       const [keyHash] = await addKeys(installation.database, 1);
       await expect(
@@ -253,7 +253,7 @@ describe("guardrail ids", () => {
     },
   );
 
-  test("in upper case are different ids", async () => {
+  test("are different when only their case differs", async () => {
     const id = await addGuardrail(installation.database);
     const admin = bearerMetadata(installation.managementKey);
     await expect(assignGuardrail(installation.client, id.toUpperCase(), ["x"], admin)).rejects.toMatchObject({
@@ -263,7 +263,7 @@ describe("guardrail ids", () => {
   });
 });
 
-describe("limits of key_hashes", () => {
+describe("the list of key hashes in an assignment", () => {
   const many = (count: number) => Array.from({ length: count }, (_, i) => `hash-${i}`);
   const accepted: [string, string[]][] = [
     ["1 element", ["x"]],
@@ -280,7 +280,7 @@ describe("limits of key_hashes", () => {
     ["NUL", ["a\0b"], "key_hashes.0: must not contain NUL"],
   ];
 
-  test.each(accepted)("%s is accepted", async (_, keyHashes) => {
+  test.each(accepted)("is accepted when it is %s", async (_, keyHashes) => {
     const id = await addGuardrail(installation.database);
     const admin = bearerMetadata(installation.managementKey);
     await expect(assignGuardrail(installation.client, id, keyHashes, admin)).resolves.toMatchObject({
@@ -291,7 +291,7 @@ describe("limits of key_hashes", () => {
     });
   });
 
-  test.each(refused)("%s is refused", async (_, keyHashes, message) => {
+  test.each(refused)("is refused when it is %s", async (_, keyHashes, message) => {
     const id = await addGuardrail(installation.database);
     const fault = { reason: FaultReason.INVALID_REQUEST, status: 400, message };
     const admin = bearerMetadata(installation.managementKey);

@@ -40,7 +40,7 @@ const managers = async (...options: string[]) => {
   );
 };
 
-test("bootstrap makes a key once and prints it once, on an empty database", async () => {
+test("bootstrap on an empty database makes a key and prints it, and a repetition does neither", async () => {
   const made = await bootstrap();
   expect(kindOfKey(made.key ?? "")).toBe(KeyKind.MANAGEMENT);
   expect(made).toMatchObject({ role: runtimeRole, hash: hashKey(made.key ?? "") });
@@ -52,13 +52,13 @@ test("bootstrap makes a key once and prints it once, on an empty database", asyn
   expect(log).toMatchObject([{ actor: "bootstrap", action: "keys.create", target: made.hash }]);
 });
 
-test("five jobs at once make one key between them", async () => {
+test("five concurrent bootstrap jobs make one key between them", async () => {
   const all = await Promise.all(Array.from({ length: 5 }, () => bootstrap()));
   expect(all.filter(({ key }) => key !== null).length).toBe(1);
   expect((await managers()).length).toBe(1);
 });
 
-test("a revoked or expired first key is replaced; a key revoked by the operator stays revoked", async () => {
+test("bootstrap replaces a revoked or expired first key, and leaves a key revoked by the operator revoked", async () => {
   const { hash } = await bootstrap();
   await admin(["keys", "revoke", hash ?? ""]);
   expect((await bootstrap()).key).not.toBeNull();
@@ -68,7 +68,7 @@ test("a revoked or expired first key is replaced; a key revoked by the operator 
   expect(await bootstrap(chosen)).toMatchObject({ key: null, hash: null });
 });
 
-test("an operator's chosen key is never printed, and an invalid one is refused", async () => {
+test("bootstrap never prints a key chosen by the operator, and refuses an invalid one", async () => {
   const chosen = mintKey(KeyKind.MANAGEMENT);
   const { stdout, code } = await admin(["bootstrap"], chosen);
   expect([code, stdout]).toEqual([0, `serving in the role ${runtimeRole}\nhash  ${hashKey(chosen)}\n`]);
@@ -82,7 +82,7 @@ test("an operator's chosen key is never printed, and an invalid one is refused",
   }
 });
 
-test("the first key of the default workspace belongs to the account, and later ones do not", async () => {
+test("the first bootstrap key of the default workspace has rights over the account, and later ones have none", async () => {
   const first = mintKey(KeyKind.MANAGEMENT);
   const second = mintKey(KeyKind.MANAGEMENT);
   await bootstrap(first);
@@ -91,7 +91,7 @@ test("the first key of the default workspace belongs to the account, and later o
   expect(account).toEqual({ [hashKey(first)]: true, [hashKey(second)]: false });
 });
 
-test("a printed first key belongs to the account, and a key of another workspace does not", async () => {
+test("a printed first key has rights over the account, and a key of another workspace has none", async () => {
   await bootstrap();
   await admin(["workspaces", "create", "--name", "team"]);
   await admin(["bootstrap", "--workspace", "team"]);
@@ -105,14 +105,14 @@ test("bootstrap makes a key of a separate workspace", async () => {
   expect((await managers("--workspace", "team")).length).toBe(1);
 });
 
-test("schema migrate also grants the role for a service without ownership", async () => {
+test("schema migrate also grants the runtime role to a service that does not own the database", async () => {
   expect((await admin(["schema", "migrate"])).code).toBe(0);
   const database = openDatabase(created.url, readConnectionLimits, () => {}, { role: runtimeRole });
   expect(await database.selectFrom("api_keys").select("hash").execute()).toEqual([]);
   await database.destroy();
 });
 
-test("bootstrap has its help like every command", async () => {
+test("bootstrap --help prints the usage, as for every command", async () => {
   expect((await admin(["bootstrap", "--help"])).stdout).toMatch(/^usage: admin bootstrap \[--json\]\n/);
   expect((await admin(["--help"])).stdout).toMatch(/^ {2}bootstrap /m);
   expect(await admin(["bootstrap", "now"])).toMatchObject({

@@ -60,7 +60,7 @@ const reserve = (keyHash: string) => {
   );
 };
 
-test("sixty blocked changes of the same keys leave connections to other callers, and all succeed", async () => {
+test("sixty blocked bulk changes of the same keys leave connections to other callers, and all succeed", async () => {
   const keyHashes = await addKeys(installation.database, 60);
   const guardrails = [await addGuardrail(installation.database), await addGuardrail(installation.database)];
   const admin = bearerMetadata(installation.managementKey);
@@ -81,7 +81,7 @@ test("sixty blocked changes of the same keys leave connections to other callers,
   expect(state).toMatchObject({ wrong: [] });
 });
 
-test("blocked changes of more workspaces than connections leave connections, too", async () => {
+test("blocked bulk changes of more workspaces than connections leave connections to other callers, too", async () => {
   const [own] = (await addKeys(installation.database, 1)) as [string];
   const workspaces: { manager: string; keyHash: string; guardrail: string }[] = [];
   for (let n = 0; n < 10; n++) {
@@ -104,7 +104,7 @@ test("blocked changes of more workspaces than connections leave connections, too
   for (const { assignedCount } of await Promise.all(bulks)) expect(assignedCount).toBe(1);
 });
 
-test("changes blocked by a locked key are refused with a retry hint before the gateway's deadline", async () => {
+test("bulk changes blocked by a locked key are refused with a retry hint before the gateway's deadline", async () => {
   const [held, free] = (await addKeys(installation.database, 2)) as [string, string];
   const guardrail = await addGuardrail(installation.database);
   const admin = bearerMetadata(installation.managementKey);
@@ -129,7 +129,7 @@ async function waitsForLock(): Promise<boolean> {
   return (await waiting.execute(installation.database)).rows.length > 0;
 }
 
-test("a change is dropped when its caller has disconnected, and is not counted as a failure", async () => {
+test("a bulk change is dropped when its caller has disconnected, and is not counted as a failure", async () => {
   const [held] = (await addKeys(installation.database, 1)) as [string];
   const { assignKeys } = GuardrailService.method;
   const request = create(assignKeys.input, {
@@ -165,7 +165,7 @@ const rowsOf = async (keyHashes: readonly string[]) => {
   return new Map(rows.map((row) => [row.key_hash, row]));
 };
 
-test("changes in one batch apply in order, each with its own count and audit entry", async () => {
+test("bulk changes in one batch apply in order, each with its own count and audit entry", async () => {
   const [a, b, c, d] = (await addKeys(installation.database, 4)) as [string, string, string, string];
   const [first, second] = [await addGuardrail(installation.database), await addGuardrail(installation.database)];
   const foreign = await addGuardrail(installation.database, await addWorkspace(installation.database));
@@ -226,7 +226,7 @@ test("changes in one batch apply in order, each with its own count and audit ent
   expect(state).toMatchObject({ wrong: [] });
 });
 
-test("changes for an unknown guardrail make no audit entry and no generation", async () => {
+test("bulk changes for an unknown guardrail make no audit entry and no generation", async () => {
   const [keyHash] = (await addKeys(installation.database, 1)) as [string];
   const since = await currentGeneration(installation.database);
   const missing = { author: testAuthor(), verb: "assign", guardrailId: randomUUID(), keyHashes: [keyHash] } as const;

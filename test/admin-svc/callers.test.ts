@@ -158,13 +158,13 @@ describe.each(operations)("%s", (_, operation) => {
   });
 });
 
-test("a caller without a key learns nothing of existing records", async () => {
+test("a request without a key gives the same answer whether the record exists or not", async () => {
   const fault = await faultOf(assignGuardrail(installation.client, "no such guardrail", [], bearerMetadata("x")));
   expect(fault).toMatchObject({ reason: FaultReason.UNAUTHENTICATED });
 });
 
 describe("ResolveKey", () => {
-  test("requires the service token, and an API key is no substitute", async () => {
+  test("requires the service token, and accepts no API key instead of it", async () => {
     const request = create(ResolveKeyRequestSchema, { keyHash: hashKey(installation.managementKey) });
     for (const metadata of [
       new Metadata(),
@@ -205,13 +205,13 @@ describe("ResolveKey", () => {
     });
   });
 
-  test("marks a management key as such", async () => {
+  test("marks a management key as a management key", async () => {
     const { caller } = await resolveKey(installation.client, hashKey(installation.managementKey));
     expect(caller).toMatchObject({ kind: KeyKind.MANAGEMENT });
     expect(caller?.expiresAtMs).toBeUndefined();
   });
 
-  test("returns further keys of one snapshot, and each of their guardrails once", async () => {
+  test("returns several keys from one snapshot, and sends each of their guardrails once", async () => {
     const [first = "", ...hashes] = await addKeys(installation.database, 4);
     const held = hashes.slice(0, 2);
     const { generation } = await assignGuardrail(
@@ -238,7 +238,7 @@ describe("ResolveKey", () => {
     expect((await askFor(false)).further).toEqual([]);
   });
 
-  test("two hundred keys needed at once are requested in one call, and each gets its policy", async () => {
+  test("is called once for two hundred keys that are needed at once, and each gets its policy", async () => {
     const hashes = await addKeys(installation.database, 200);
     await assignGuardrail(
       installation.client,

@@ -73,7 +73,7 @@ interface GuardrailJson {
 
 const listed = async (hash: string) => (await json<KeyJson[]>("keys", "list")).find((row) => row.hash === hash);
 
-describe("usage", () => {
+describe("the usage command", () => {
   const at = (day: string) => BigInt(Date.parse(`${day}T12:00:00Z`));
   let keyHash: string;
   beforeAll(async () => {
@@ -97,7 +97,7 @@ describe("usage", () => {
   });
   const range = ["--from", "2025-03-01", "--to", "2025-03-02"];
 
-  test("by day, both ends included: a turn of two calls is one request", async () => {
+  test("sums by day, both ends included, and counts a turn of two calls as one request", async () => {
     const tokens = { input_tokens: 24, output_tokens: 60 };
     expect(await json("usage", "show", ...range)).toEqual([
       { day: "2025-03-01", cost_usd: 0.75, requests: 1, attempts: 2, ...tokens },
@@ -114,7 +114,7 @@ describe("usage", () => {
     ]);
   });
 
-  test("by operation: helper calls of a request are not counted as requests", async () => {
+  test("sums by operation, and does not count the helper calls of a request as requests", async () => {
     const tokens = { input_tokens: 12, output_tokens: 30 };
     expect(await json("usage", "show", "--from", "2025-03-02", "--to", "2025-03-02", "--by", "operation")).toEqual([
       { operation: "advisor", cost_usd: 4, requests: 0, attempts: 1, ...tokens },
@@ -122,7 +122,7 @@ describe("usage", () => {
     ]);
   });
 
-  test("by task, where one was recorded", async () => {
+  test("sums by task where a task was recorded", async () => {
     const tokens = { input_tokens: 12, output_tokens: 30 };
     expect(await json("usage", "show", "--from", "2025-03-02", "--to", "2025-03-02", "--by", "task")).toEqual([
       { task: "code", cost_usd: 1, requests: 1, attempts: 1, ...tokens },
@@ -197,15 +197,15 @@ describe("usage", () => {
     expect((await run("calls", "show", "gen-none")).stderr).toContain("no such request: gen-none");
   });
 
-  test("prints a table for people", async () => {
+  test("prints a table unless JSON is requested", async () => {
     const { stdout } = await run("usage", "show", ...range, "--by", "key", "--key", "used");
     expect(stdout.split("\n")[0]).toMatch(/^KEY +NAME +USD +REQUESTS +ATTEMPTS +INPUT TOKENS +OUTPUT TOKENS$/);
     expect(stdout.split("\n")[1]).toMatch(new RegExp(`^${keyHash.slice(0, 16)} +used +5\\.75 +2 +4 +48 +120$`));
   });
 });
 
-describe("keys", () => {
-  test("are minted without a database", async () => {
+describe("the keys command", () => {
+  test("mints keys without a database", async () => {
     const inference = await runAt(undefined, ["keys", "mint"]);
     expect(inference.code).toBe(0);
     expect(kindOfKey(inference.stdout.trim())).toBe(KeyKind.INFERENCE);
@@ -214,7 +214,7 @@ describe("keys", () => {
     expect((await runAt(undefined, ["keys", "list"])).stderr).toBe("DATABASE_URL is not set\n");
   });
 
-  test("create prints a key, list shows its hash and never the key", async () => {
+  test("prints a key when it creates the key; the list shows the hash and never the key", async () => {
     const made = await json<KeyJson>("keys", "create", "--name", "first");
     expect(hashKey(made.key)).toBe(made.hash);
     expect(kindOfKey(made.key)).toBe(KeyKind.INFERENCE);
@@ -229,7 +229,7 @@ describe("keys", () => {
     expect(await listed(hashKey(key))).toMatchObject({ expires_at: "2999-01-31T00:00:00.000Z" });
   });
 
-  test("rotate gives the new key all settings of the old one, and revokes the old one", async () => {
+  test("gives a rotated key all settings of the old one, and revokes the old one", async () => {
     const old = await json<KeyJson>("keys", "create", "--name", "worker", "--external-user", "someone");
     await run("keys", "update", old.hash, "--disable");
     const { id } = await json<GuardrailJson>("guardrails", "create", "--name", "g", "--block", "x");
@@ -248,7 +248,7 @@ describe("keys", () => {
     expect(again).toEqual({ code: 1, stdout: "", stderr: "no such key, or it is revoked\n" });
   });
 
-  test("a key is named by its hash, by a prefix of it, or by its name; an ambiguous one is refused with the candidates", async () => {
+  test("takes a hash, a prefix of it, or a name; an ambiguous one is refused with the candidates", async () => {
     const [one, other] = [
       await json<KeyJson>("keys", "create", "--name", "twin"),
       await json<KeyJson>("keys", "create", "--name", "twin"),
@@ -276,7 +276,7 @@ describe("keys", () => {
     }
   });
 
-  test("a list is as wide as the terminal, with names first and hashes cut", async () => {
+  test("prints a list as wide as the terminal, with names first and hashes cut", async () => {
     const { hash } = await json<KeyJson>("keys", "create", "--name", "翻訳サービス");
     const whole = (await run("keys", "list")).stdout;
     expect(whole).toMatch(new RegExp(`^翻訳サービス .*${hash}$`, "m"));
@@ -286,7 +286,7 @@ describe("keys", () => {
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(180);
   });
 
-  test("list and show print a key's budget, spend and remainder", async () => {
+  test("prints a key's budget, spend and remainder in the list and in a single record", async () => {
     const made = await json<KeyJson>(
       "keys",
       "create",
@@ -313,7 +313,7 @@ describe("keys", () => {
     expect(shown).toMatch(/^spent +0\.75 USD \(today 0\.75, /m);
   });
 
-  test("revoke is final and may be repeated", async () => {
+  test("revokes a key for good, and may repeat the revocation", async () => {
     const { hash } = await json<KeyJson>("keys", "create", "--name", "short-lived");
     expect((await run("keys", "revoke", hash)).stdout).toContain("revoked");
     expect(await listed(hash)).toMatchObject({ revoked_at: expect.any(String) });
@@ -321,7 +321,7 @@ describe("keys", () => {
     expect(await run("keys", "revoke", "0".repeat(64))).toMatchObject({ code: 1, stderr: "no such key\n" });
   });
 
-  test("show and update: name, state, expiry and end user", async () => {
+  test("shows and changes the name, state, expiry and end user of a key", async () => {
     const { hash } = await json<KeyJson>("keys", "create", "--name", "k", "--external-user", "someone");
     const at = "2999-01-31T00:00:00Z";
     const changed = await json<KeyJson>("keys", "update", hash, "--name", "l", "--disable", "--expires-at", at);
@@ -341,7 +341,7 @@ describe("keys", () => {
     expect(await run("keys", "show", "0".repeat(64))).toMatchObject({ code: 1, stderr: "no such key\n" });
   });
 
-  test("rate limits are set, changed and removed", async () => {
+  test("sets, changes and removes rate limits", async () => {
     const { hash } = await json<KeyJson>("keys", "create", "--name", "k", "--requests-per-minute", "60");
     expect(await listed(hash)).toMatchObject({ requests_per_minute: 60, tokens_per_minute: null });
     const given = ["--tokens-per-minute", "5000", "--concurrent-requests", "3"];
@@ -358,7 +358,7 @@ describe("keys", () => {
     expect(both).toContain("--concurrent-requests and --no-concurrent-requests exclude each other");
   });
 
-  test("a name cannot send control characters to the terminal", async () => {
+  test("prints no control characters from the name of a key", async () => {
     await run("keys", "create", "--name", "red\u001b[31m\u202ename");
     const { stdout } = await run("keys", "list");
     expect(stdout).toContain("red\\u{1b}[31m\\u{202e}name");
@@ -366,8 +366,8 @@ describe("keys", () => {
   });
 });
 
-describe("guardrails", () => {
-  test("create, list, show, assign, unassign", async () => {
+describe("the guardrails command", () => {
+  test("creates, lists, shows, assigns and unassigns guardrails", async () => {
     const filters = ["--block", "secret-\\d+", "--label", "Secret", "--block", "(?i)x{3}"];
     const made = await json<GuardrailJson>("guardrails", "create", "--name", "Secrets", ...filters);
     const contentFilters = [
@@ -392,7 +392,7 @@ describe("guardrails", () => {
     expect((await json<GuardrailJson>("guardrails", "show", made.id)).key_hashes).toEqual([second.hash]);
   });
 
-  test("list and show name the keys that have a guardrail as a further one", async () => {
+  test("names the keys that have a guardrail in addition to their own", async () => {
     const made = await json<GuardrailJson>("guardrails", "create", "--name", "further", "--block", "x");
     const holding = await json<KeyJson>("keys", "create", "--name", "a", "--further-guardrails", made.id);
     const gone = await json<KeyJson>("keys", "create", "--name", "b", "--further-guardrails", made.id);
@@ -406,7 +406,7 @@ describe("guardrails", () => {
     expect((await run("guardrails", "show", made.id)).stdout).toContain(`further  ${holding.hash}\n`);
   });
 
-  test("take rules of every kind", async () => {
+  test("takes rules of every kind", async () => {
     const rules = ["--redact", "a+b", "--label", "[AB]", "--flag=-5", "--builtin", "email=redact", "--mode", "audit"];
     const injection = ["--builtin", "regex-prompt-injection=block:user_only", "--applies-to", "both"];
     const models = ["--set", "allowed_models=acme/large,acme/small", "--set", "enforce_zdr_xai=true"];
@@ -462,7 +462,7 @@ describe("guardrails", () => {
     expect(changed).toMatchObject({ enforce_zdr_xai: true, content_filters: made.content_filters });
   });
 
-  test("are updated and deleted", async () => {
+  test("updates and deletes guardrails", async () => {
     const made = await json<GuardrailJson>("guardrails", "create", "--name", "g", "--block", "x", "--description", "d");
     expect(made).toMatchObject({ description: "d" });
     const renamed = await json<GuardrailJson>("guardrails", "update", made.id, "--name", "h", "--no-description");
@@ -502,26 +502,26 @@ describe("guardrails", () => {
     ["x".repeat(100_001), "at most 100000 characters"],
     ["a\ud800", "must be well-formed Unicode"],
     ["a\0", "must not contain NUL"],
-  ])("pattern %# is refused with its reason", async (pattern, reason) => {
+  ])("refuses pattern %# with its reason", async (pattern, reason) => {
     const { code, stderr } = await run("guardrails", "create", "--name", "n", `--block=${pattern}`);
     expect(stderr).toContain(reason);
     expect(code).toBe(2);
   });
 
-  test("a pattern of 100,000 characters is accepted", async () => {
+  test("accepts a pattern of 100,000 characters", async () => {
     const { code } = await run("guardrails", "create", "--name", "n", "--block", "x".repeat(100_000));
     expect(code).toBe(0);
   });
 
-  test("have names of at most 200 code points", async () => {
+  test("accepts names of at most 200 code points", async () => {
     expect((await run("guardrails", "create", "--name", "\u{1d4b3}".repeat(200), "--block", "x")).code).toBe(0);
     const { code, stderr } = await run("guardrails", "create", "--name", "\u{1d4b3}".repeat(201), "--block", "x");
     expect([code, stderr]).toEqual([2, expect.stringContaining("name: at most 200 characters")]);
   });
 });
 
-describe("end-users", () => {
-  test("are created and listed", async () => {
+describe("the end-users command", () => {
+  test("creates and lists end users", async () => {
     expect(await json("end-users", "create", "alice")).toMatchObject({ user: "alice", is_active: true });
     expect(await run("end-users", "create", "alice")).toMatchObject({ code: 1 });
     expect((await run("end-users", "create", "--", "-dash")).code).toBe(0);
@@ -531,7 +531,7 @@ describe("end-users", () => {
     expect(await run("end-users", "create", " alice")).toMatchObject({ code: 2 });
   });
 
-  test("show, deactivate and activate work for any name", async () => {
+  test("shows, deactivates and activates end users of any name", async () => {
     await run("end-users", "create", "..");
     expect((await run("end-users", "show", "..")).stdout).toBe(".. is active\n");
     expect((await run("end-users", "deactivate", "..")).stdout).toBe(".. is now inactive\n");
@@ -544,7 +544,7 @@ describe("end-users", () => {
   });
 });
 
-describe("wrong input", () => {
+describe("wrong input on the command line", () => {
   const hash = "0".repeat(64);
   const id = "00000000-0000-4000-8000-0000000000ff";
   test.each([
@@ -612,13 +612,13 @@ describe("wrong input", () => {
   });
 
   test.each([[["guardrails", "assignments", id]], [["guardrails", "show", id]], [["guardrails", "assign", id, hash]]])(
-    "%j ends with exit code 1 when there is no such guardrail",
+    "%j ends with exit code 1 when the guardrail does not exist",
     async (argv) => {
       expect(await run(...argv)).toEqual({ code: 1, stdout: "", stderr: "no such guardrail\n" });
     },
   );
 
-  test("with an unreachable database the command ends with exit code 1 and the address, without a stack", async () => {
+  test("ends with exit code 1 and the address of a database that cannot be reached, without a stack trace", async () => {
     const { code, stderr } = await runAt("postgres://nobody@127.0.0.1:1/none", ["keys", "list"]);
     expect(stderr).toBe("the database cannot be reached: connect ECONNREFUSED 127.0.0.1:1\n");
     expect(code).toBe(1);
@@ -626,30 +626,33 @@ describe("wrong input", () => {
 });
 
 describe("an invalid DATABASE_URL", () => {
-  test.each(["127.0.0.1:5432/sluice", "mysql://127.0.0.1/sluice"])("is named, not looked up: %s", async (url) => {
-    expect(await runAt(url, ["keys", "list"])).toEqual({
-      code: 1,
-      stdout: "",
-      stderr: "DATABASE_URL: must be postgres://user:password@host:port/database\n",
-    });
-  });
+  test.each(["127.0.0.1:5432/sluice", "mysql://127.0.0.1/sluice"])(
+    "is named instead of looked up as a host: %s",
+    async (url) => {
+      expect(await runAt(url, ["keys", "list"])).toEqual({
+        code: 1,
+        stdout: "",
+        stderr: "DATABASE_URL: must be postgres://user:password@host:port/database\n",
+      });
+    },
+  );
 });
 
-describe("help", () => {
+describe("--help", () => {
   test.each([
     [["--help"], "end-users"],
     [["keys", "--help"], "rotate"],
     [["end-users", "--help"], "  deactivate  Marks an end user as inactive"],
     [["guardrails", "create", "--help"], "JavaScript's syntax"],
     [["end-users", "create", "-h"], "USER"],
-  ])("%j prints the usage", async (argv, text) => {
+  ])("prints the usage for %j", async (argv, text) => {
     const { code, stdout } = await runAt(undefined, argv);
     expect(stdout).toContain(text);
     expect(code).toBe(0);
   });
 });
 
-test("as a program: standard output is the answer, the exit code the outcome", async () => {
+test("as a program, the command line prints answers on standard output and reports failures by its exit code", async () => {
   const cli = new URL("../../../admin-svc/bundle/cli.js", import.meta.url).pathname;
   const env = { ...process.env, DATABASE_URL: created.url };
   const { stdout } = await promisify(execFile)(process.execPath, [cli, "keys", "create", "--name", "x", "--json"], {

@@ -9,7 +9,7 @@ import {
 const numbers = (from: number, to: number, step = 1): bigint[] =>
   Array.from({ length: Math.ceil((to - from) / step) }, (_, at) => BigInt(from + at * step));
 
-test("the longest gaps of a process stay known however many short ones follow", () => {
+test("the longest gaps in a process's delivered numbers stay known however many short gaps follow", () => {
   const restored = withNumbers(undefined, [1n, 500n]);
   const known = withNumbers(restored, numbers(502, 42_000, 2));
   expect(known.missing).toHaveLength(64);
@@ -22,7 +22,7 @@ test("the longest gaps of a process stay known however many short ones follow", 
   expect(read).toEqual(known);
 });
 
-test("a gap that is filled from both ends and its middle is gone in the end", () => {
+test("a gap in a process's delivered numbers disappears when it is filled from both ends and its middle", () => {
   const known = withNumbers(undefined, [1n, 10n]);
   const part = withNumbers(known, [2n, 9n, 5n]);
   expect(part.missing).toEqual([

@@ -43,7 +43,7 @@ async function rowsOf(workspaceId: string): Promise<Readonly<Record<string, numb
   return Object.fromEntries([...filled, ...(rows[0]?.count ? [["all_turns", rows[0].count] as const] : [])]);
 }
 
-test("the demo fills one workspace with records that add up, and its removal leaves nothing of it", async () => {
+test("the demo fills one workspace with consistent records, and its removal removes all of them", async () => {
   const made = await run("demo", "--days", "4");
   expect(made).toMatchObject({ code: 0, stderr: "" });
   const [, count, id = ""] = /(\d+) requests of 4 days in the workspace demo \(([^)]+)\)/.exec(made.stdout) ?? [];
@@ -62,6 +62,6 @@ test("the demo fills one workspace with records that add up, and its removal lea
   expect(await run("demo", "--remove")).toMatchObject({ code: 1, stderr: "there is no demo workspace\n" });
 });
 
-test.each(["0", "91", "x"])("--days %s is refused", async (days) => {
+test.each(["0", "91", "x"])("demo --days %s is refused", async (days) => {
   expect(await run("demo", "--days", days)).toMatchObject({ code: 2, stderr: expect.stringContaining("--days") });
 });

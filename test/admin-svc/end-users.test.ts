@@ -56,7 +56,7 @@ test("an end user has the state that was set, with the time of its setting", asy
   expect(Math.abs(Number(microseconds(on.updatedAt) / 1_000n) - Date.now())).toBeLessThan(60_000);
 });
 
-test("updated_at rises with every write: at once, without a change, and after the clock stepped back", async () => {
+test("updated_at rises with every write: also at once, without a change, and after the clock was set back", async () => {
   await register("busy");
   const answers: EndUser[] = [];
   for (let round = 0; round < 10; round++) {
@@ -76,7 +76,7 @@ test("updated_at rises with every write: at once, without a change, and after th
   expect(second).toBe(first + 1n);
 });
 
-test("is_active is required", async () => {
+test("is_active is required in a change of an end user", async () => {
   await register("undecided");
   await expect(update("undecided")).rejects.toMatchObject({
     reason: FaultReason.INVALID_REQUEST,
@@ -84,7 +84,7 @@ test("is_active is required", async () => {
   });
 });
 
-test("an end user of another workspace, an unknown one and another case are not found", async () => {
+test("an end user of another workspace, an unknown one, and a name in another case are not found", async () => {
   await register("foreign", await addWorkspace(installation.database));
   await register("Case");
   for (const user of ["foreign", "nobody", "case", "CASE"]) {
@@ -95,8 +95,8 @@ test("an end user of another workspace, an unknown one and another case are not 
 const { listEndUsers, createEndUser: registering, getEndUser, deleteEndUser } = EndUserService.method;
 const notFound = { status: 404, message: "End user not found" };
 
-describe("registration", () => {
-  test("is active, is shown, and happens once, even with concurrent attempts", async () => {
+describe("the registration of an end user", () => {
+  test("makes the user active and visible, and happens once, even with concurrent attempts", async () => {
     const tries = Array.from({ length: 20 }, () =>
       retryUntilWritten(() => callAsAdministrator(installation, registering, { user: "contested" })),
     );
@@ -110,7 +110,7 @@ describe("registration", () => {
     expect((await callAsAdministrator(installation, getEndUser, { user: "contested" })).endUser).toEqual(made[0]);
   });
 
-  test("of an inactive end user changes nothing", async () => {
+  test("changes nothing for an inactive end user", async () => {
     await register("sleeping");
     const before = await update("sleeping", false);
     await expect(callAsAdministrator(installation, registering, { user: "sleeping" })).rejects.toMatchObject({
@@ -142,7 +142,7 @@ describe("registration", () => {
   });
 });
 
-describe("the list", () => {
+describe("the list of end users", () => {
   test("has the active ones of a workspace in pages, in the order of code points", async () => {
     const workspaceId = await addWorkspace(installation.database);
     const manager = bearerMetadata(await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
@@ -174,7 +174,7 @@ describe("the list", () => {
   });
 });
 
-describe("user strings", () => {
+describe("the string of an end user", () => {
   const composed = "caf\u00e9";
   const decomposed = "cafe\u0301";
 
@@ -189,13 +189,13 @@ describe("user strings", () => {
     "\u202eabc",
     "__proto__",
     "'; drop table end_users; --",
-  ])("%# is valid", async (user) => {
+  ])("is valid: example %#", async (user) => {
     expect((await callAsAdministrator(installation, registering, { user })).endUser?.user).toBe(user);
     expect((await callAsAdministrator(installation, getEndUser, { user })).endUser?.user).toBe(user);
     expect((await update(user, false)).user).toBe(user);
   });
 
-  test("are not normalised", async () => {
+  test("is not normalised", async () => {
     await register(composed);
     await expect(update(decomposed, true)).rejects.toMatchObject({ status: 404 });
     await register(decomposed);
@@ -220,7 +220,7 @@ describe("user strings", () => {
     ["a\ufeff", space],
     ["\u200ba", space],
   ];
-  test.each(refused)("the string %j is refused", async (user, message) => {
+  test.each(refused)("is refused when it is %j", async (user, message) => {
     const refusal = { reason: FaultReason.INVALID_REQUEST, message };
     await expect(update(user, true)).rejects.toMatchObject(refusal);
     await expect(callAsAdministrator(installation, registering, { user })).rejects.toMatchObject(refusal);
@@ -229,14 +229,14 @@ describe("user strings", () => {
     await expect(callAsAdministrator(installation, listEndUsers, { user })).rejects.toMatchObject(refusal);
   });
 
-  test("a lone surrogate is refused on the wire", async () => {
+  test("is refused on the wire when it has a lone surrogate", async () => {
     const { status, body } = await postJson('{"user":"a\\ud800b","isActive":true}');
     expect(status).toBe(400);
     expect(JSON.parse(body)).toMatchObject({ code: "invalid_argument" });
   });
 });
 
-test("a Connect client is served too", async () => {
+test("admin-svc also serves clients of the Connect protocol", async () => {
   await register("connect");
   const { status, body } = await postJson('{"user":"connect","isActive":false}');
   expect(status).toBe(200);

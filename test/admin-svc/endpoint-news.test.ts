@@ -62,7 +62,7 @@ async function tellUntilHeard(teller: Process, endpoint: string, ...others: read
   }
 }
 
-test("news reach every other process once, at the same and at another admin-svc, and never the sender", async () => {
+test("news of an endpoint reach every other process once, over any admin-svc, and never their sender", async () => {
   const processes = [
     await open(installation.port, "a"),
     await open(installation.port, "b"),
@@ -78,7 +78,7 @@ test("news reach every other process once, at the same and at another admin-svc,
   for (const { access } of processes) access.stop();
 });
 
-test("news are no heartbeat, and reach only processes that requested them", async () => {
+test("news of an endpoint are no heartbeat, and reach only processes that requested them", async () => {
   const [hearer, teller] = [await open(installation.port, "a"), await open(installation.port, "b")];
   const gateway = new PolicyWatcher(installation.port);
   await gateway.hear(() => true);
@@ -93,7 +93,7 @@ test("news are no heartbeat, and reach only processes that requested them", asyn
   for (const { access } of [hearer, teller]) access.stop();
 });
 
-test("notifications from other programs are ignored", async () => {
+test("database notifications from other programs are ignored", async () => {
   const [{ access, heard }, teller] = [await open(installation.port, "a"), await open(installation.port, "b")];
   await tellUntilHeard(teller, "first", { access, heard });
   teller.access.stop();
@@ -109,7 +109,7 @@ test("notifications from other programs are ignored", async () => {
   access.stop();
 });
 
-test("a process flooding news is limited to a hundred in ten seconds, and long names are dropped", async () => {
+test("a process may send a hundred news of endpoints in ten seconds, and long names are dropped", async () => {
   const payloads: string[] = [];
   const notify = async (payload: string) => payloads.push(payload);
   const feed = new EndpointFeed({ notify, log: installation.log });

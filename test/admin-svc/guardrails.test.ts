@@ -202,7 +202,7 @@ describe("a guardrail", () => {
     [{ routingPolicy: { allowedDataRegions: ["mars"] } }, "allowed_data_regions.0: must be one of global, europe, us"],
     [{ routingPolicy: { enforceZdrGroups: { "A B": true } } }, "enforce_zdr_groups: must be the author of models"],
   ];
-  test.each(wrong)("%# is refused at creation and in a change", async (settings, message) => {
+  test.each(wrong)("is refused at creation and in a change for wrong settings: case %#", async (settings, message) => {
     const refusal = { ...refused(message), message: expect.stringContaining(message) as unknown };
     await expect(make(settings)).rejects.toMatchObject(refusal);
     const made = await make({ contentFilters: [block("kept")] });
@@ -245,7 +245,7 @@ describe("the guardrail of a workspace", () => {
   });
 });
 
-describe("the largest patterns", () => {
+describe("guardrail patterns of the largest size", () => {
   const large = (index: number) =>
     Array.from({ length: 2_500 }, (_, word) => `${((word * 7_919 + index) % 26 ** 4).toString(26)}q`).join("|");
 
@@ -266,7 +266,7 @@ describe("the largest patterns", () => {
     expect(await making).toMatchObject({ contentFilters });
   }, 300_000);
 
-  test("are compiled outside the serving thread, and answered in order", async () => {
+  test("are compiled outside the serving thread, and their calls are answered in order", async () => {
     const done: [string, boolean[]][] = [];
     const sendRequest = async (name: string, patterns: readonly string[]) =>
       done.push([name, (await findPatternErrors(patterns)).map((complaint) => complaint === null)]);
@@ -283,7 +283,7 @@ describe("the largest patterns", () => {
     expect(turns).toBeGreaterThan(10);
   });
 
-  test("total at most 1,048,576 bytes: a far larger call is refused before decoding", async () => {
+  test("total at most 1,048,576 bytes, and a far larger call is refused before decoding", async () => {
     const filters = (bytes: number) => [
       ...Array.from({ length: 10 }, (_, index) => block(`${"y".repeat(99_999)}${index}`)),
       block("\u{1d4b3}".repeat(10_000)),
@@ -302,7 +302,7 @@ describe("the largest patterns", () => {
   });
 });
 
-describe("a change", () => {
+describe("a change of a guardrail", () => {
   test("changes the fields of the mask, and no others", async () => {
     const made = await make({ name: "before", description: "kept", contentFilters: [block("a"), block("b")] });
     const renamed = (await change(made.id, { name: "after", contentFilters: [] }, ["name"])).guardrail;
@@ -316,7 +316,7 @@ describe("a change", () => {
     );
   });
 
-  test("removes both halves of a budget, or neither", async () => {
+  test("removes both halves of a budget, or neither of them", async () => {
     const { id } = await make({ limitUsd: "5", resetInterval: "daily" });
     const half = refused("reset_interval: goes together with limit_usd: both, or neither");
     for (const path of ["limit_usd", "reset_interval"])
@@ -343,7 +343,7 @@ describe("a change", () => {
     expect((await change(made.id, { name: "shown in receipts" }, ["name"])).generation).toBe(generation + 1n);
   });
 
-  describe("while a key that has it as a further one is rotated", () => {
+  describe("a change of a guardrail during the rotation of a key that has it in addition to its own", () => {
     const { createKey, rotateKey } = KeyService.method;
     const keyWith = async (id: string): Promise<string> =>
       (await callAsAdministrator(installation, createKey, { name: "old", furtherGuardrails: [id] })).key?.hash ?? "";
@@ -426,7 +426,7 @@ describe("a change", () => {
   });
 });
 
-describe("a deletion", () => {
+describe("the deletion of a guardrail", () => {
   test("takes the guardrail from its keys in the same generation", async () => {
     const made = await make({ contentFilters: [block("x")] });
     const hashes = await addKeys(installation.database, 3);
@@ -471,7 +471,7 @@ describe("a deletion", () => {
   }, 300_000);
 });
 
-test("records of another workspace and invalid ids are not found, and stay unchanged", async () => {
+test("records of another workspace and of invalid ids are not found, and stay unchanged", async () => {
   const workspaceId = await addWorkspace(installation.database);
   const foreign = await addGuardrail(installation.database, workspaceId);
   const nothing = ["00000000-0000-4000-8000-0000000000ff", "", "../keys", "x".repeat(10_000), "a\0b"];
@@ -489,7 +489,7 @@ test("records of another workspace and invalid ids are not found, and stay uncha
   await expect(callAsAdministrator(installation, listGuardrails, { workspaceId })).rejects.toMatchObject(missing);
 });
 
-test("the list has the guardrails of the caller's workspace in pages, oldest first, with their number", async () => {
+test("the list has the guardrails of the caller's workspace in pages, oldest first, with their total number", async () => {
   const workspaceId = await addWorkspace(installation.database);
   const manager = bearerMetadata(await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
   const list = (request: { offset?: number; limit?: number }) =>

@@ -62,7 +62,7 @@ const records = async () => ({
   users: await json<object[]>("end-users", "list"),
 });
 
-test("a plan names every record and every field, writes nothing, and needs no database", async () => {
+test("the plan of an import of access records names every record and field, writes nothing and needs no database", async () => {
   const before = await records();
   const { stdout } = await importRecords("--json");
   const { access, plan, left_out: leftOut } = JSON.parse(stdout) as Report;
@@ -89,7 +89,7 @@ test("a plan names every record and every field, writes nothing, and needs no da
   expect(await records()).toEqual(before);
 });
 
-test("records are made once, with limits, owners and models, and their secrets go to a private file", async () => {
+test("an import of access records makes each record once, and writes the secrets to a private file", async () => {
   const secrets = join(folder, "secrets.jsonl");
   const { stdout, code } = await importRecords("--write", "--secrets", secrets);
   expect({ code, secrets: stdout.match(/sk-sl-\w{20}/g) }).toEqual({ code: 0, secrets: null });
@@ -131,7 +131,7 @@ test("records are made once, with limits, owners and models, and their secrets g
   expect((await importRecords("--write", "--secrets", secrets)).stderr).toContain("exists already");
 });
 
-test("a configuration without lists has no records", async () => {
+test("an import of a LiteLLM file without lists of keys and teams has no access records", async () => {
   const { stdout } = await run("import", "litellm", join(fixtures, "litellm-small.yaml"), "--json");
   expect(JSON.parse(stdout)).toMatchObject({ access: [], plan: [], left_out: [] });
 });
@@ -142,7 +142,7 @@ test.each([
   [["--keys", join(fixtures, "litellm-small.yaml")], 1, "no JSON"],
   [["--keys", join(fixtures, "absent.json")], 1, "cannot be read: ENOENT"],
   [["--teams", join(fixtures, "access/keys.json")], 1, "no list of teams"],
-] as const)("the command line %j is refused", async (argv, code, message) => {
+] as const)("the import of access records refuses the command line %j", async (argv, code, message) => {
   const { stderr, ...result } = await run("import", "litellm", join(fixtures, "litellm-small.yaml"), ...argv);
   expect(stderr).toContain(message);
   expect(result).toEqual({ code, stdout: "" });
@@ -151,7 +151,7 @@ test.each([
 test.each([
   [{ keys: [{ token: "a" }], total_pages: 3 }, "one page of 3"],
   [{ keys: ["hash-1", "hash-2"] }, "return_full_object=true"],
-])("a list that lacks records is refused: %j", async (list, message) => {
+])("the import of access records refuses an invalid list of keys: %j", async (list, message) => {
   const path = join(folder, "list.json");
   writeFileSync(path, JSON.stringify(list));
   const { code, stderr } = await run("import", "litellm", join(fixtures, "litellm-small.yaml"), "--keys", path);

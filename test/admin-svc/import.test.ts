@@ -90,7 +90,7 @@ function withValue(file: unknown, [step, ...rest]: readonly (string | number)[],
 describe.each(examples)("import %s %s", (gateway, name) => {
   const file: unknown = parse(readFileSync(join(fixtures, name), "utf8"));
 
-  test("has a finding for every field, with a page that exists", async () => {
+  test("reports a finding for every field, with a page that exists", async () => {
     const { findings } = await reportOf(gateway, name);
     const fields = new Set(findings.map(({ field }) => field));
     expect(
@@ -130,7 +130,7 @@ describe.each(examples)("import %s %s", (gateway, name) => {
   });
 });
 
-test("targets of Portkey become endpoints of one model, or models that a request lists", async () => {
+test("the import makes targets of Portkey endpoints of one model, or a list of models for requests", async () => {
   const balanced = parse((await reportOf("portkey", "portkey-balanced.json")).configuration) as ConfigShape;
   expect(balanced.models.find(({ id }) => id === "portkey-balanced")).toEqual({
     id: "portkey-balanced",
@@ -159,13 +159,13 @@ test("targets of Portkey become endpoints of one model, or models that a request
   ]);
 });
 
-test("only variables that the new file names are to be set", async () => {
+test("the import lists only the variables that the new configuration file names", async () => {
   const { variables, configuration } = await reportOf("litellm", "litellm-tools.yaml");
   expect(variables).toContain("ACME_KEY");
   expect(variables.filter((name) => !configuration.includes(`\${${name}}`))).toEqual([]);
 });
 
-test("vendors that OpenRouter would ask become providers", async () => {
+test("the import makes the vendors in a request to OpenRouter providers", async () => {
   const { configuration } = await reportOf("openrouter", "openrouter-request.json");
   const ids = (parse(configuration) as ConfigShape).providers.map(({ id, known_models: known }) => [id, known]);
   expect(ids).toEqual([
@@ -176,7 +176,7 @@ test("vendors that OpenRouter would ask become providers", async () => {
   ]);
 });
 
-test("a value of any kind at any place, and a field of any name, has its finding", () => {
+test("the import reports a finding for a value of any kind at any place, and for a field of any name", () => {
   const others = [
     null,
     7,

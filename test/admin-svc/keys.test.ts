@@ -56,7 +56,7 @@ const notFound = { reason: FaultReason.NOT_FOUND, status: 404, message: "Key not
 const refused = (message: string) => ({ reason: FaultReason.INVALID_REQUEST, status: 400, message });
 
 describe("a new key", () => {
-  test("is shown once, stored by its hash, and accepted from its generation on", async () => {
+  test("is shown once, stored by its hash, and accepted from the generation of its creation on", async () => {
     const expiresAt = later();
     const { key, secret, generation } = await make({ name: "billing", expiresAt, externalUser: "employee_123" });
     expect(kindOfKey(secret)).toBe(KeyKind.INFERENCE);
@@ -123,14 +123,14 @@ describe("a new key", () => {
       { expiresAt: { $typeName: "google.protobuf.Timestamp", seconds: 1n << 60n, nanos: 0 } },
       "expires_at: must be an ISO 8601 time with its zone, such as 2027-01-31T00:00:00Z",
     ],
-  ])("%# is refused", async (settings, message) => {
+  ])("is refused for wrong settings: case %#", async (settings, message) => {
     const before = await currentGeneration(installation.database);
     await expect(make(settings)).rejects.toMatchObject(refused(message));
     expect(await currentGeneration(installation.database)).toBe(before);
   });
 });
 
-describe("a change", () => {
+describe("a change of a key", () => {
   test("changes the fields of the mask, and no others", async () => {
     const { key } = await make({ name: "before", externalUser: "someone", expiresAt: later() });
     const hash = key?.hash ?? "";
@@ -142,7 +142,7 @@ describe("a change", () => {
     expect([cleared?.expiresAt, cleared?.externalUser, cleared?.name]).toEqual([undefined, undefined, "after"]);
   });
 
-  test("is in force at once when it disables, enables or expires a key; a name changes no policy", async () => {
+  test("is in force at once when it disables, enables or expires a key; a new name changes no policy", async () => {
     const { key, generation } = await make();
     const hash = key?.hash ?? "";
     expect((await change(hash, { name: "other" }, ["name"])).generation).toBe(generation);
@@ -180,13 +180,13 @@ describe("a change", () => {
     [{}, ["limit"], "update_mask: unknown field limit"],
     [{}, ["toString"], "update_mask: unknown field toString"],
     [{}, ["kind"], "update_mask: unknown field kind"],
-  ])("%# is refused", async (key, paths, message) => {
+  ])("is refused for wrong settings: case %#", async (key, paths, message) => {
     const hash = (await make()).key?.hash ?? "";
     await expect(change(hash, key, paths)).rejects.toMatchObject(refused(message));
     expect((await get(hash))?.updatedAt).toBeUndefined();
   });
 
-  test("made concurrently by many callers is never lost", async () => {
+  test("is never lost when many callers change the key at once", async () => {
     const hash = (await make()).key?.hash ?? "";
     const before = await currentGeneration(installation.database);
     const changes = Array.from({ length: 40 }, (_, index) =>
@@ -206,8 +206,8 @@ describe("a change", () => {
   });
 });
 
-describe("a deletion", () => {
-  test("refuses the key from its generation on, takes its guardrail, and may be repeated", async () => {
+describe("the deletion of a key", () => {
+  test("refuses the key from the deletion's generation on, takes its guardrail, and may be repeated", async () => {
     const { key, secret } = await make();
     const hash = key?.hash ?? "";
     const id = await addGuardrail(installation.database);
@@ -224,7 +224,7 @@ describe("a deletion", () => {
     });
   });
 
-  test("during concurrent changes and assignments: in any order, the key stays deleted and holds nothing", async () => {
+  test("is final during concurrent changes and assignments: the key stays deleted and has no guardrail", async () => {
     const id = await addGuardrail(installation.database);
     for (let round = 0; round < 10; round++) {
       const hash = (await make()).key?.hash ?? "";
@@ -252,13 +252,13 @@ describe("a deletion", () => {
 
 describe("an absent key", () => {
   const nothing = ["0".repeat(64), "", "x", "../keys", "a\0b", "x".repeat(10_000)];
-  test.each(nothing)("%# is not found", async (hash) => {
+  test.each(nothing)("is not found by wrong hash %#", async (hash) => {
     await expect(get(hash)).rejects.toMatchObject(notFound);
     await expect(change(hash, { name: "x" }, ["name"])).rejects.toMatchObject(notFound);
     await expect(callAsAdministrator(installation, deleteKey, { keyHash: hash })).rejects.toMatchObject(notFound);
   });
 
-  test("a key of another workspace, a management key and another spelling are not found, and stay unchanged", async () => {
+  test("is not found when it is of another workspace, a management key, or spelled in another way", async () => {
     const workspaceId = await addWorkspace(installation.database);
     const foreign = await addKey(installation.database, { workspaceId });
     const own = await addKey(installation.database);
@@ -271,7 +271,7 @@ describe("an absent key", () => {
     expect([await isKnown(hashKey(foreign)), await isKnown(hashKey(installation.managementKey))]).toEqual([true, true]);
   });
 
-  test("in an inaccessible workspace is 404", async () => {
+  test("is 404 when its workspace is inaccessible", async () => {
     const workspaceId = await addWorkspace(installation.database);
     for (const id of [workspaceId, "x", "a\0b"]) {
       const missing = { status: 404, message: "Workspace not found" };
@@ -281,8 +281,8 @@ describe("an absent key", () => {
   });
 });
 
-describe("the list", () => {
-  test("has the keys of the caller's workspace in pages, oldest first, with their number", async () => {
+describe("the list of keys", () => {
+  test("has the keys of the caller's workspace in pages, oldest first, with their total number", async () => {
     const workspaceId = await addWorkspace(installation.database);
     const manager = await addKey(installation.database, { workspaceId, kind: KeyKind.MANAGEMENT });
     const list = (request: { offset?: number; limit?: number; includeDisabled?: boolean }) =>
@@ -351,7 +351,7 @@ test("any key may look itself up", async () => {
   });
 });
 
-describe("the list", () => {
+describe("the searched list of keys", () => {
   const names = async (fields: { query?: string; sort?: string; offset?: number; limit?: number }) => {
     const { keys, totalCount } = await callAsAdministrator(installation, listKeys, fields);
     return { names: keys.map(({ name }) => name), total: Number(totalCount) };
@@ -372,7 +372,7 @@ describe("the list", () => {
     await used(third, "3", Date.parse("2026-01-02"));
   });
 
-  test("is searched in names, labels and prefixes of hashes, without wildcards", async () => {
+  test("finds parts of names and labels and prefixes of hashes, without wildcards", async () => {
     expect(await names({ query: "LIST" })).toMatchObject({ total: 4 });
     expect(await names({ query: "list b" })).toEqual({ names: ["List b", "list b"], total: 2 });
     expect(await names({ query: "50%" })).toEqual({ names: ["list 50%"], total: 1 });

@@ -73,7 +73,7 @@ const stored = (turnId: string) =>
     .orderBy("attempt")
     .execute();
 
-test("a record is stored as sent", async () => {
+test("a ledger record is stored as it was sent", async () => {
   const sent = usageRecord();
   expect(await record([sent])).toBe(1);
   const [{ recorded_at: _, ...row } = { recorded_at: undefined }] = await stored(sent.turnId);
@@ -118,7 +118,7 @@ test("a record is stored as sent", async () => {
   });
 });
 
-test("the installation's own call is on record, and not charged to the key", async () => {
+test("a call paid by the operator is recorded, and not charged to the key", async () => {
   const keyHash = "c".repeat(64);
   const generationId = `gen-${randomUUID()}`;
   const asked = usageRecord({ keyHash, generationId });
@@ -140,7 +140,7 @@ test("the installation's own call is on record, and not charged to the key", asy
   expect((await ledgerState(installation.database)).wrongSums).toEqual([]);
 });
 
-test.each(operationWords)("a call for %s is stored, for every payer", async (operation) => {
+test.each(operationWords)("a call for %s is stored in the ledger, for every payer", async (operation) => {
   const turnId = randomUUID();
   const purpose = { turnId, operation: callOperations[operation] };
   expect(
@@ -161,13 +161,13 @@ test.each<[CallKind, object]>([
   [CallKind.CHARGED_MODERATION, { operation: "moderation", payer: "key", kind: "charged_moderation" }],
   [CallKind.ANALYST, { operation: "analyst", payer: "key", kind: "analyst" }],
   [CallKind.CHARGED_OCR, { operation: "ocr", payer: "key", kind: "charged_ocr" }],
-])("a record of an earlier build, of kind %i, is accepted", async (kind, row) => {
+])("a ledger record of an earlier build, of kind %i, is accepted", async (kind, row) => {
   const sent = usageRecord({ kind });
   await record([sent]);
   expect(await stored(sent.turnId)).toMatchObject([row]);
 });
 
-test("unknown values are null", async () => {
+test("unknown values of a ledger record are null", async () => {
   const sent = usageRecord({ status: AttemptStatus.LOST, httpStatus: 502 });
   for (const field of ["tokens", "costUsd", "user", "sessionId", "firstMs", "finishReason"] as const)
     delete sent[field];
@@ -188,13 +188,13 @@ test("unknown values are null", async () => {
   });
 });
 
-test("a record names the API endpoint of its request", async () => {
+test("a ledger record names the API endpoint of its request", async () => {
   const sent = usageRecord({ door: "messages" });
   await record([sent]);
   expect(await stored(sent.turnId)).toMatchObject([{ door: "messages" }]);
 });
 
-test("a batch sent again, in part and together with new records, leaves stored records unchanged", async () => {
+test("a batch of records sent again, in part and with new ones, leaves stored records unchanged", async () => {
   const bootId = randomUUID();
   const batch = Array.from({ length: 500 }, (_, n) => usageRecord({ bootId, sequence: BigInt(n + 1) }));
   const [first = usageRecord()] = batch;
@@ -209,14 +209,14 @@ test("a batch sent again, in part and together with new records, leaves stored r
   ]);
 });
 
-test("the same batch from eight clients at once is stored once", async () => {
+test("a batch of records sent by eight clients at once is stored once", async () => {
   const bootId = randomUUID();
   const batch = Array.from({ length: 100 }, (_, n) => usageRecord({ bootId, sequence: BigInt(n + 1) }));
   const counts = await Promise.all(Array.from({ length: 8 }, () => retryUntilWritten(() => record(batch))));
   expect(counts.reduce((sum, count) => sum + count)).toBe(100);
 });
 
-describe("a record request", () => {
+describe("a request to store or list ledger records", () => {
   const refusal = async (records: UsageRecord[], metadata?: Metadata): Promise<readonly [number, string]> => {
     const fault = await record(records, metadata).then(
       () => undefined,
@@ -225,7 +225,7 @@ describe("a record request", () => {
     return [fault?.status ?? 200, fault?.message ?? ""];
   };
 
-  test("without the service token is refused", async () => {
+  test("is refused without the service token", async () => {
     expect(await refusal([usageRecord()], bearerMetadata(installation.managementKey))).toEqual([
       401,
       expect.any(String),
@@ -243,13 +243,13 @@ describe("a record request", () => {
       "records_json.0.costUsd: must be a decimal of at most 12 places",
     ],
     ["NUL", [usageRecord({ user: "a\0" })], "records_json.0.user: at most 1024 characters, no NUL"],
-  ])("of a record list with %s is refused", async (_, records, message) => {
+  ])("is refused for a list with %s", async (_, records, message) => {
     expect(await refusal(records)).toEqual([400, message]);
     for (const { turnId } of records.slice(0, 1)) if (turnId.length === 36) expect(await stored(turnId)).toEqual([]);
   });
 });
 
-describe("the check of the command line", () => {
+describe("the ledger check of the command line", () => {
   async function check(...options: string[]): Promise<readonly [code: number, output: string]> {
     let output = "";
     const write = (text: string) => (output += text);
@@ -337,7 +337,7 @@ test("no amount is reserved for a call whose caller no longer waits", async () =
   await eventually(async () => (await reserve(timeoutMs)).admitted);
 });
 
-test("no amount stays reserved for a call whose permission never reached the caller", async () => {
+test("no amount stays reserved for a call whose admission never reached the caller", async () => {
   const keyHash = hashKey(await addKey(installation.database));
   await installation.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
   const caller = create(CallerSchema, { keyHash, workspaceId: defaultWorkspaceId });
@@ -361,7 +361,7 @@ test("no amount stays reserved for a call whose permission never reached the cal
   await proxy.stop();
 });
 
-test("no amount stays reserved when the process crashed before answering, once it has restarted", async () => {
+test("no amount stays reserved once a process that crashed before answering has restarted", async () => {
   const keyHash = hashKey(await addKey(installation.database));
   await installation.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
   const caller = create(CallerSchema, { keyHash, workspaceId: defaultWorkspaceId });
@@ -391,7 +391,7 @@ test("no amount stays reserved when the process crashed before answering, once i
   await link.cut();
 });
 
-test("3,000 concurrent calls on a budget with room for one: the others are refused after few queries", async () => {
+test("3,000 concurrent calls on a budget with room for one call: all others are refused after few queries", async () => {
   const keyHash = hashKey(await addKey(installation.database));
   await installation.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
   const caller = create(CallerSchema, { keyHash, workspaceId: defaultWorkspaceId });
@@ -419,7 +419,7 @@ test("3,000 concurrent calls on a budget with room for one: the others are refus
   client.close();
 });
 
-test("the reservation of a call grows with its known cost, until its record is stored", async () => {
+test("the reservation of a call grows with its known cost until its record is stored", async () => {
   const keyHash = hashKey(await addKey(installation.database));
   await installation.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
   const caller = create(CallerSchema, { keyHash, workspaceId: defaultWorkspaceId });
@@ -440,7 +440,7 @@ test("the reservation of a call grows with its known cost, until its record is s
   await reserve(randomUUID(), 0.8);
 });
 
-describe("an unrenewed hold", () => {
+describe("a budget hold that is not renewed", () => {
   const reserveOn = (keyHash: string, bootId: string) => {
     const caller = create(CallerSchema, { keyHash, workspaceId: defaultWorkspaceId });
     const budgets = openBudgets(installation.client, bootId);
@@ -491,7 +491,7 @@ describe("an unrenewed hold", () => {
     await reserve(randomUUID(), 0.8);
   });
 
-  test("stays for as long as its process sends heartbeats, regardless of its records", async () => {
+  test("stays while its process sends heartbeats, whichever records the process delivers", async () => {
     const [keyHash, bootId] = [await keyWithADollar(), randomUUID()];
     const reserve = reserveOn(keyHash, bootId);
     await reserve(randomUUID(), 0.7);
@@ -502,7 +502,7 @@ describe("an unrenewed hold", () => {
     await expect(reserve(randomUUID(), 0.5)).rejects.toMatchObject({ reason: FaultReason.BUDGET_HELD });
   });
 
-  test("is released when the process has ended, has delivered everything and has no record of the call; known spending stays", async () => {
+  test("is released when its process has ended and delivered all records; known spending stays charged", async () => {
     const [keyHash, bootId] = [await keyWithADollar(), randomUUID()];
     const reserve = reserveOn(keyHash, bootId);
     await (await reserve(randomUUID(), 0.8)).settle(BigInt(0.3e12));
@@ -514,7 +514,7 @@ describe("an unrenewed hold", () => {
     await reserve(randomUUID(), 0.7);
   });
 
-  test("of an earlier period is not charged to this one", async () => {
+  test("is not charged to the present period when it is of an earlier one", async () => {
     const [keyHash, bootId] = [await keyWithADollar(), randomUUID()];
     await installation.database
       .updateTable("api_keys")

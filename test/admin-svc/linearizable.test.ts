@@ -168,7 +168,7 @@ const unacknowledged = async (): Promise<number> =>
   samplesOf(await installation.registry.metrics()).find(({ name }) => name === "sluice_policy_unacknowledged_total")
     ?.value ?? 0;
 
-test("twenty rounds: one order explains the answers of each key, for every reader", async () => {
+test("concurrent changes of keys are linearizable: in twenty rounds, one order explains every reader's answers", async () => {
   const processes = new Map<string, Access>();
   for (const name of ["one", "two"]) {
     const client = dial(`127.0.0.1:${installation.port}`);

@@ -184,7 +184,7 @@ const refused = (message: string) => ({ reason: FaultReason.INVALID_REQUEST, sta
 const sealed = (values: unknown) => Buffer.from(JSON.stringify(values)).toString("base64url");
 const textsOf = (cursor: string) => JSON.parse(Buffer.from(cursor, "base64url").toString()) as string[];
 
-test("a cursor that is no cursor, or that belongs to another list, workspace, order or filter, is 400", async () => {
+test("an invalid cursor, or one of another list, workspace, order or filter, is 400", async () => {
   for (let n = 0; n < 3; n++) await keys.add(`refused-${n}`, n);
   const notOne = refused("cursor: must be the next_cursor of a page");
   const foreign = refused("cursor: belongs to another list, order or filter");
@@ -224,7 +224,7 @@ const rowsRead = (plan: PlanNode): number =>
     .map((node) => (node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0)) * node["Actual Loops"])
     .reduce((sum, rows) => sum + rows, 0);
 
-test("a page by cursor reads few rows of a long list, except by the last use, which has no index", async () => {
+test("a page by cursor reads few rows of a long list, except in the order of last use, which has no index", async () => {
   const created = await createMigratedDatabase();
   const database = openDatabase(created.url, migrationConnectionLimits, () => {});
   const client = new pg.Client({ connectionString: created.url });

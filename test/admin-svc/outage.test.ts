@@ -99,7 +99,7 @@ async function recovered(): Promise<void> {
   }
 }
 
-test("unreachable: administration is 500 with a hint to retry, ResolveKey is unavailable, and both recover", async () => {
+test("without a database, administration is 500 with a retry hint, ResolveKey is unavailable, and both recover", async () => {
   const keyHash = hashKey(await addKey(installation.database));
   await resolveKey(installation.client, keyHash);
   await link.cut();
@@ -117,7 +117,7 @@ test("unreachable: administration is 500 with a hint to retry, ResolveKey is una
   expect((await resolveKey(installation.client, keyHash)).caller?.keyHash).toBe(keyHash);
 });
 
-test("lost during writes: nothing crashes, and acknowledged writes are stored", async () => {
+test("a database lost during writes crashes nothing, and acknowledged writes are stored", async () => {
   const admin = bearerMetadata(installation.managementKey);
   let assigned = new Set<string>();
   for (let round = 0; round < 10; round++) {
@@ -156,7 +156,7 @@ test("a process without its database stops its heartbeats, and catches up on mis
   await recovered();
 });
 
-test("silent: the answer comes within the limits, and the service recovers", async () => {
+test("a silent database delays the answer no longer than its limit, and the service recovers", async () => {
   const refusedMs = async () => {
     link.freeze();
     const tookMs = await measureElapsedMs(() =>
@@ -169,7 +169,7 @@ test("silent: the answer comes within the limits, and the service recovers", asy
   expect(await findShortest(5_000, refusedMs, 5)).toBeLessThan(5_000);
 });
 
-test("busy: a call waits at most 4 s for a key locked by another transaction", async () => {
+test("a call waits at most 4 s for a key locked by another transaction", async () => {
   await installation.database.transaction().execute(async (transaction) => {
     // Postgres would end this transaction after five idle seconds, and release its locks.
     await sql`set local idle_in_transaction_session_timeout = 0`.execute(transaction);
@@ -189,7 +189,7 @@ test("busy: a call waits at most 4 s for a key locked by another transaction", a
   expect((await assignAll()).assignedCount).toBe(5);
 });
 
-test("busy during a start: the start waits", async () => {
+test("a start waits for a row locked by another transaction", async () => {
   const lifecycle = new Lifecycle(installation.log);
   const { databaseUrl } = installation;
   const open = (warn: () => void) => {

@@ -33,7 +33,7 @@ async function joined(): Promise<{ watcher: Watcher; next: () => Promise<Heard> 
   return { watcher, next };
 }
 
-describe("a write committed by this process", () => {
+describe("a policy change committed by this process", () => {
   test("is published at once, without reading the log, and enforced when acknowledged", async () => {
     const { watcher, next } = await joined();
     const enforced = feed.enforced({ generation: 11n, keyHashes: ["a"] });
@@ -54,7 +54,7 @@ describe("a write committed by this process", () => {
     await enforced;
   });
 
-  test("is published in the order of generations when answers arrive out of order", async () => {
+  test("is published in the order of generations when commits are reported out of order", async () => {
     const { watcher, next } = await joined();
     const writes = [13n, 12n, 11n].map((generation) => feed.enforced({ generation, keyHashes: [`k${generation}`] }));
     expect(await next()).toEqual({ generation: 13n, keyHashes: ["k11", "k12", "k13"], all: false });
@@ -62,7 +62,7 @@ describe("a write committed by this process", () => {
     await Promise.all(writes);
   });
 
-  test("without effect is enforced once the state it found is", async () => {
+  test("without effect is acknowledged once the generation it found is enforced", async () => {
     const { watcher } = await joined();
     let settled = false;
     const enforced = feed.enforced({ generation: 11n, keyHashes: [] }).then(() => (settled = true));
@@ -75,8 +75,8 @@ describe("a write committed by this process", () => {
   });
 });
 
-describe("a poll of the log", () => {
-  test("started before a local write neither repeats it nor steps back", async () => {
+describe("a poll of the log of policy changes", () => {
+  test("that started before a local write neither repeats the write nor goes back a generation", async () => {
     const { watcher, next } = await joined();
     const enforced = feed.enforced({ generation: 11n, keyHashes: ["a"] });
     feed.caughtUp({ since: 10n, current: 10n, changes: [] });
@@ -87,32 +87,32 @@ describe("a poll of the log", () => {
     await enforced;
   });
 
-  test("with a gap invalidates everything", async () => {
+  test("with a missing generation invalidates every key", async () => {
     const { next } = await joined();
     feed.caughtUp({ since: 10n, current: 13n, changes: [{ generation: 13n, keyHashes: ["c"] }] });
     expect(await next()).toEqual({ generation: 13n, keyHashes: [], all: true });
   });
 
-  test("after a database restore to an earlier state invalidates everything", async () => {
+  test("after a database restore to an earlier state invalidates every key", async () => {
     const { next } = await joined();
     feed.caughtUp({ since: 10n, current: 4n, changes: [] });
     expect(await next()).toEqual({ generation: 4n, keyHashes: [], all: true });
   });
 
-  test("with a row for all keys invalidates everything", async () => {
+  test("with a row for all keys invalidates every key", async () => {
     const { next } = await joined();
     feed.caughtUp({ since: 10n, current: 11n, changes: [{ generation: 11n, keyHashes: null }] });
     expect(await next()).toEqual({ generation: 11n, keyHashes: [], all: true });
   });
 
-  test("without news is a heartbeat", async () => {
+  test("without new changes is a heartbeat", async () => {
     const { next } = await joined();
     feed.caughtUp({ since: 10n, current: 10n, changes: [] });
     expect(await next()).toEqual({ generation: 10n, keyHashes: [], all: false });
   });
 });
 
-test("a watcher that never reads buffers at most 10,000 hashes, then one invalidation of everything", async () => {
+test("a policy watcher that never reads has at most 10,000 hashes buffered, then one invalidation of every key", async () => {
   const { next } = await joined();
   for (let i = 0; i < 21; i++) {
     const keyHashes = Array.from({ length: 500 }, (_, k) => `${i}-${k}`);
@@ -121,7 +121,7 @@ test("a watcher that never reads buffers at most 10,000 hashes, then one invalid
   expect(await next()).toEqual({ generation: 31n, keyHashes: [], all: true });
 });
 
-test("a closed feed accepts no watcher", async () => {
+test("a closed policy feed accepts no watcher", async () => {
   feed.close();
   expect(await feed.join().messages().next()).toEqual({ done: true, value: undefined });
 });

@@ -41,7 +41,7 @@ test.each([2, 3, 8])("a transaction pooler with %d sessions is refused before an
   await expect(prepare).rejects.toThrow("pool_mode = session");
 });
 
-test("a session pooler goes undetected", async () => {
+test("a session pooler is accepted like a direct connection", async () => {
   await expect(throughPooler({ mode: "session", sessions: 6 }, (url) => prepareSchema(url, log))).resolves.toBe(
     runtimeRole,
   );

@@ -91,7 +91,7 @@ const bootstrap = {
 };
 const admin = bearerMetadata(bootstrap.SLUICE_BOOTSTRAP_MANAGEMENT_KEY);
 
-test("wrong settings are reported all at once, with exit code 1", async () => {
+test("admin-svc reports all wrong settings at once, with exit code 1", async () => {
   const swapped = { SLUICE_BOOTSTRAP_MANAGEMENT_KEY: bootstrap.SLUICE_BOOTSTRAP_API_KEY };
   const wrong = { ...swapped, SLUICE_BOOTSTRAP_API_KEY: "sk-sl-x", DATABASE_URL: "", SLUICE_SERVICE_TOKEN: "short" };
   const { code, stderr } = await failure(wrong);
@@ -126,7 +126,7 @@ test("bootstrap keys are made once, also by several concurrent starters; a revok
   await database.destroy();
 });
 
-test("without bootstrap keys it makes none", async () => {
+test("admin-svc makes no key without bootstrap keys in its settings", async () => {
   const empty = await createDatabase();
   const { child } = await startAdmin({ DATABASE_URL: empty.url });
   const database = openDatabase(empty.url, writeConnectionLimits, () => {});
@@ -137,7 +137,7 @@ test("without bootstrap keys it makes none", async () => {
   await empty.drop();
 });
 
-test("probes answer, and SIGTERM ends the process at once although a watch is open", async () => {
+test("admin-svc answers probes, and SIGTERM ends it at once although a watch is open", async () => {
   const { child, port, healthPort } = await startAdmin();
   const probe = async (path: string) => (await fetch(`http://127.0.0.1:${healthPort}${path}`)).status;
   expect([await probe("/livez"), await probe("/readyz")]).toEqual([200, 200]);
@@ -156,7 +156,7 @@ test("probes answer, and SIGTERM ends the process at once although a watch is op
   watching.leave();
 });
 
-test("the process keeps serving when the database closes every connection during writes, ten times", async () => {
+test("admin-svc keeps serving when the database closes every connection during writes, ten times", async () => {
   const { child, port } = await startAdmin(bootstrap);
   const database = openDatabase(created.url, writeConnectionLimits, () => {});
   const id = await addGuardrail(database);
@@ -182,7 +182,7 @@ test("the process keeps serving when the database closes every connection during
   await database.destroy();
 });
 
-test("no acknowledged write is lost by kill -9 during writes, ten times", async () => {
+test("no acknowledged write is lost when admin-svc is killed during writes, ten times", async () => {
   const database = openDatabase(created.url, writeConnectionLimits, () => {});
   const guardrails: string[] = [];
   for (let i = 0; i < 5; i++) guardrails.push(await addGuardrail(database));

@@ -83,15 +83,15 @@ function expectRowsOfMessages<Desc extends DescMessage>(
   fc.assert(property, { numRuns: 4_000 });
 }
 
-test("a record of a call gives the row that its message gives, whatever its JSON", () => {
+test("the JSON of any call record gives the same row as its message", () => {
   expectRowsOfMessages(UsageRecordSchema, toRow);
 });
 
-test("a record of a turn gives the row that its message gives, whatever its JSON", () => {
+test("the JSON of any turn record gives the same row as its message", () => {
   expectRowsOfMessages(TurnRecordSchema, toTurnRow);
 });
 
-test.each([UsageRecordSchema, TurnRecordSchema])("every field of $name changes the row", (schema) => {
+test.each([UsageRecordSchema, TurnRecordSchema])("every field of a $name record changes its row", (schema) => {
   const reader = new RecordReader<DescMessage>(schema);
   const toAnyRow = (schema === UsageRecordSchema ? toRow : toTurnRow) as (record: object) => object;
   const none = toAnyRow(reader.read(Buffer.from("{}")));

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation.close());
 
-test("a key made after the backup is unknown at once, and one revoked after it is valid again", async () => {
+test("after a restore, a key made since the backup is unknown at once, and one revoked since is valid again", async () => {
   const { database, port, log } = installation;
   const client = dial(`127.0.0.1:${port}`);
   const access = new Access({ client, token: serviceToken, process: "test", log, registry: new Registry() });

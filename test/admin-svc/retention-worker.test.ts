@@ -60,7 +60,7 @@ async function oldest(): Promise<Readonly<Record<string, number>>> {
   return rows[0] ?? {};
 }
 
-test("a worker deletes nothing by default; configured, it deletes whole days of records and old sums", async () => {
+test("the retention worker deletes nothing by default; configured, it deletes whole days of records and old sums", async () => {
   await fillTurns(database, filling);
   await fillLedger(database, filling);
   await fold();
@@ -85,7 +85,7 @@ test("a worker deletes nothing by default; configured, it deletes whole days of 
   expect(await oldest()).toEqual({ ledger: 3, calls: 3, turns: 3, sums: 8, days: 3 });
 });
 
-test("a day stays while it is not in the sums, or not delivered by an export of the file", async () => {
+test("retention keeps a day that is not in the sums yet, or not yet delivered by an export", async () => {
   await fillTurns(database, filling);
   await fillLedger(database, filling);
   const { worker, inForce, lines } = openWorker();
@@ -120,7 +120,7 @@ test("a day stays while it is not in the sums, or not delivered by an export of 
   expect(await oldest()).toMatchObject({ ledger: 4 });
 });
 
-test("the command removes other days and the audit log when the sums of end users refuse turns of a day", async () => {
+test("the retention command continues with other days and the audit log when one day cannot be summed", async () => {
   await fillLedger(database, { ...filling, turns: 3000 });
   // The days are stored one after the other.
   await sql`
@@ -182,7 +182,7 @@ test("one process at a time removes records, and none while earlier records are 
   expect(await oldest()).toMatchObject({ ledger: days });
 });
 
-test("a database user without the rights of the owner removes nothing, and the log says what to run", async () => {
+test("a database user without the owner's rights removes nothing, and the log names the command to run", async () => {
   await fillTurns(database, filling);
   await fillLedger(database, filling);
   await fold();

@@ -119,7 +119,7 @@ describe("an erased end user", () => {
       await installation.database.deleteFrom(table).execute();
   });
 
-  test("is removed from every table, and nothing else is lost", async () => {
+  test("is removed from every table, and no other data is lost", async () => {
     const other = "alice@example.com";
     await record(
       ...[45, 2, 2, 0].map((days) => usageRecord({ user, sessionId: "s", openedAtMs: daysAgo(days) })),

@@ -94,7 +94,7 @@ describe("the runtime role of admin-svc", () => {
   });
 });
 
-describe("a user of the database", () => {
+describe("a database user", () => {
   const user = `sluice_test_${randomBytes(8).toString("hex")}`;
   const as = async <Result>(work: (database: Kysely<Database>) => Promise<Result>): Promise<Result> => {
     const url = new URL(installation.databaseUrl);
@@ -109,11 +109,11 @@ describe("a user of the database", () => {
   beforeAll(() => run(`create role ${user} login password '${user}'`, installation.database));
   afterAll(() => run(`drop role ${user}`, installation.database));
 
-  test("outside of the role serves with its own rights", async () => {
+  test("outside of the runtime role serves with its own rights", async () => {
     expect(await as(grantRuntime)).toBe(false);
   });
 
-  test("with membership and without ownership takes the role on, and grants nothing", async () => {
+  test("with membership in the runtime role and without ownership takes the role on, and grants nothing", async () => {
     await run(`grant ${runtimeRole} to ${user}`, installation.database);
     await run(`revoke select on end_users from ${runtimeRole}`, installation.database);
     await as(migrate);
@@ -124,7 +124,7 @@ describe("a user of the database", () => {
   });
 });
 
-test("many databases of one server may create the role at once", async () => {
+test("many databases of one server may create the runtime role at once", async () => {
   const installations = await Promise.all(Array.from({ length: 4 }, () => openInstallation()));
   await Promise.all(installations.map((each) => each.close()));
 });

@@ -46,7 +46,7 @@ const accessTo = (port: number) =>
     registry: new Registry(),
   });
 
-describe("this admin-svc", () => {
+describe("admin-svc with other processes of an earlier build", () => {
   let installation: AdminInstallation;
   beforeAll(async () => {
     installation = await openInstallation();
@@ -68,7 +68,7 @@ describe("this admin-svc", () => {
     return keyHash;
   };
 
-  test("gives an earlier process no policy with settings unknown to it", async () => {
+  test("gives an earlier process no policy with settings that the process does not know", async () => {
     const resolve = (keyHash: string, refusesUnknown: boolean) => {
       const { resolveKey } = AccessService.method;
       const request = create(resolveKey.input, { keyHash, refusesUnknown });
@@ -104,7 +104,7 @@ describe("this admin-svc", () => {
   });
 });
 
-describe("an earlier admin-svc, and a later one", () => {
+describe("a gateway with an admin-svc of another build", () => {
   let caller: Caller;
   let port: number;
   const lifecycle = new Lifecycle(log);
@@ -129,7 +129,7 @@ describe("an earlier admin-svc, and a later one", () => {
   });
   afterAll(() => lifecycle.drain(0));
 
-  test("an earlier one gets no request with settings it would ignore", async () => {
+  test("sends an earlier admin-svc no request with settings that it would ignore", async () => {
     const access = accessTo(port);
     await access.watch();
     access.requireKnown(CreateGuardrailRequestSchema, create(CreateGuardrailRequestSchema, { name: "test" }));
@@ -143,7 +143,7 @@ describe("an earlier admin-svc, and a later one", () => {
     access.stop();
   });
 
-  test("a policy of a later one is enforced whole or not at all", async () => {
+  test("enforces a policy of a later admin-svc whole or refuses it", async () => {
     const access = accessTo(port);
     await access.watch();
     caller = create(CallerSchema, { keyHash: "a", guardrail: { id: "g" } });

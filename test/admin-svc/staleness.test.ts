@@ -42,7 +42,7 @@ function later(seconds: number): void {
 
 const unavailable = { status: 503, retryAfterMs: 1_000 };
 
-test("without admin-svc a known key keeps its guardrail for 300 s, an unknown one is 503", async () => {
+test("without admin-svc a known key keeps its guardrail for 300 s, and an unknown key is 503", async () => {
   const [known, unknown] = [hashKey(await addKey(installation.database)), hashKey(await addKey(installation.database))];
   const guardrail = await addGuardrail(installation.database);
   await assignGuardrail(installation.client, guardrail, [known], bearerMetadata(installation.managementKey));
@@ -107,7 +107,7 @@ test("a changed key keeps its last policy for 300 s while the new one cannot be 
   access.stop();
 });
 
-test("after a change of everything the last policies of keys are still usable", async () => {
+test("after an invalidation of every key the last policies of keys are still usable", async () => {
   const known = hashKey(await addKey(installation.database));
   const guardrail = await addGuardrail(installation.database);
   await assignGuardrail(installation.client, guardrail, [known], bearerMetadata(installation.managementKey));
@@ -122,7 +122,7 @@ test("after a change of everything the last policies of keys are still usable", 
   access.stop();
 });
 
-test("a superseded policy is never served while the new one is only slow", async () => {
+test("a superseded policy is never served while the new one is only slow to arrive", async () => {
   const keyHash = hashKey(await addKey(installation.database));
   const guardrail = await addGuardrail(installation.database);
   const proxy = await startRpcProxy(installation.port);
@@ -163,7 +163,7 @@ test("a hanging admin-svc delays a known key by a quarter of a second, and is qu
   await proxy.stop();
 });
 
-test("while the database hangs only the first request of a changed key waits; once it recovers the new policy applies", async () => {
+test("a hanging database delays only the first request of a changed key, and the new policy applies afterwards", async () => {
   const link = new DatabaseLink(installation.databaseUrl);
   const other = await openInstallation((url) => link.open(url));
   const keyHash = hashKey(await addKey(other.database));
@@ -184,7 +184,7 @@ test("while the database hangs only the first request of a changed key waits; on
   await link.cut();
 });
 
-test("ten seconds without heartbeats are logged once with the reason, and so is their end", async () => {
+test("ten seconds without heartbeats of admin-svc are logged once with the reason, and so is their end", async () => {
   const lines: { level: number; msg: string; err?: { message: string } }[] = [];
   const log = openLog("test", "info", { write: (line) => void lines.push(JSON.parse(line)) });
   const file = join(mkdtempSync(join(tmpdir(), "sluice-test-token-")), "token");

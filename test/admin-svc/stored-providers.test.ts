@@ -82,7 +82,7 @@ const breakList = () =>
 
 const mendList = () => sql`delete from stored_providers where id = 'broken'`.execute(installation.database);
 
-test("a process confirms a change when it has read the providers, warns once of its failures, and starts with them", async () => {
+test("a process starts with the stored providers, confirms a change once it has read them, and warns once of failures", async () => {
   await breakList();
   const { generation } = await add("first");
   const { access, lines, ids, confirmed } = openProcess();
@@ -107,7 +107,7 @@ test("a process confirms a change when it has read the providers, warns once of 
   expect(ids()).toEqual(["first", "second", "third"]);
 });
 
-test("a reading ends with the process, also one that does not succeed", async () => {
+test("reading the stored providers ends with the process, even while the reading fails", async () => {
   await breakList();
   const { stored, lines } = openProcess();
   const reading = stored.read();
@@ -117,7 +117,7 @@ test("a reading ends with the process, also one that does not succeed", async ()
   expect(stored.all).toEqual([]);
 });
 
-test("a late answer never replaces a newer list", async () => {
+test("a late answer never replaces a newer list of stored providers", async () => {
   const proxy = await startRpcProxy(installation.port);
   ends.push(() => void proxy.stop());
   const { client, stored, ids } = openProcess(proxy.port);
@@ -137,7 +137,7 @@ test("a late answer never replaces a newer list", async () => {
   expect(ids()).toEqual(["newer"]);
 });
 
-test("a reading begins after its request, and requests during a reading share one", async () => {
+test("requests for the stored providers during a reading share the next reading", async () => {
   const proxy = await startRpcProxy(installation.port);
   ends.push(() => void proxy.stop());
   const { stored, ids } = openProcess(proxy.port);
@@ -155,7 +155,7 @@ test("a reading begins after its request, and requests during a reading share on
   expect(other).toBe(one);
 });
 
-test("an admin-svc of an earlier build has no providers, which hinders no start, and is asked again later", async () => {
+test("an admin-svc of an earlier build has no stored providers, which does not prevent a start", async () => {
   const log = openLog("test", "silent");
   const lifecycle = new Lifecycle(log);
   const old = await serveRpc({ port: 0, lifecycle, log, services: [], routes: () => {} });
@@ -168,7 +168,7 @@ test("an admin-svc of an earlier build has no providers, which hinders no start,
   await old.drain();
 });
 
-test("a change of a deleted provider does not change a new one with the same id", async () => {
+test("a change of a deleted stored provider does not change a new one with the same id", async () => {
   const { row } = await add("again");
   await deleteStoredProvider(installation.database, testAuthor(), "again");
   await add("again");

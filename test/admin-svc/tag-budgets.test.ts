@@ -70,7 +70,7 @@ const spentOn = async (workspaceId: string): Promise<readonly string[]> => {
 const recordOf = (workspaceId: string, keyHash: string, tags: string, fields: Partial<UsageRecord> = {}) =>
   usageRecord({ workspaceId, keyHash, tags, openedAtMs: BigInt(Date.now()), costUsd: "0.25", ...fields });
 
-test("a value has its own budget beside those of the other values, which each have one of the entry for every value", async () => {
+test("each value of a tag has its own budget under the entry for every value of the tag", async () => {
   const { keyHash } = await workspaceWith([entry("project", "apollo", 3), entry("project", "*", 1)]);
   expect(await reserve(keyHash, { project: "apollo" }, "2")).toMatchObject({ admitted: true, tag: "project=apollo" });
   expect(await reserve(keyHash, { project: "apollo" }, "2")).toMatchObject({ admitted: false, held: true });
@@ -89,7 +89,7 @@ test("a value has its own budget beside those of the other values, which each ha
   expect(await reserve(keyHash, { team: "apollo" }, "50")).toEqual({ admitted: true, held: false });
 });
 
-test("all budgets of a call hold: those of several tags and periods, of its key and of its workspace", async () => {
+test("a call must fit all its budgets: those of several tags and periods, of its key and of its workspace", async () => {
   const { database } = installation;
   const { keyHash, workspaceId } = await workspaceWith([
     entry("project", "apollo", 5, "monthly"),
@@ -114,7 +114,7 @@ test("all budgets of a call hold: those of several tags and periods, of its key 
   expect(await reserve(keyHash, { project: "apollo" }, "2")).toMatchObject({ admitted: true });
 });
 
-test("held amounts become spent ones with the cost, and then with the record, of any form, exactly once", async () => {
+test("an amount reserved for a tag is charged exactly once when the cost or the record arrives", async () => {
   const { database } = installation;
   const { keyHash, workspaceId } = await workspaceWith([entry("project", "*", 1, "daily")]);
   const tags = { project: "apollo" };
@@ -141,7 +141,7 @@ test("held amounts become spent ones with the cost, and then with the record, of
   expect(await reserve(keyHash, tags, "0.5")).toMatchObject({ admitted: true });
 });
 
-test("a record without a hold counts, and one of an earlier day does not count in a budget of this day", async () => {
+test("a record without a reservation counts in a tag's budget, and a record of yesterday not in the daily one", async () => {
   const { database } = installation;
   const { keyHash, workspaceId } = await workspaceWith([
     entry("project", "apollo", 1, "daily"),
@@ -154,7 +154,7 @@ test("a record without a hold counts, and one of an earlier day does not count i
   expect(await reserve(keyHash, { project: "gemini" }, "1")).toMatchObject({ admitted: false, remainingUsd: "0.75" });
 });
 
-test("values beyond the bound share one budget, and a value keeps its account", async () => {
+test("tag values beyond the limit of accounts share one budget, and a value with an account keeps it", async () => {
   const { database } = installation;
   const { keyHash, workspaceId } = await workspaceWith([
     entry("project", "*", 1, "monthly"),
@@ -188,7 +188,7 @@ test("values beyond the bound share one budget, and a value keeps its account", 
   });
 });
 
-test("accounts without spending for two months are given up, unless a budget never begins anew", async () => {
+test("tag accounts without spending for two months are removed, except for a budget without a reset", async () => {
   const { database } = installation;
   const monthly = await workspaceWith([entry("project", "*", 1, "monthly")]);
   const prepaid = await workspaceWith([entry("project", "*", 1)]);
@@ -233,7 +233,7 @@ const accountsOf = async (workspaceId: string): Promise<readonly string[]> => {
   return rows.map(({ value }) => value);
 };
 
-test("a budget without a reset that is taken away and set again still counts what was spent before", async () => {
+test("a tag budget without a reset that is removed and set again still counts the earlier spending", async () => {
   const { database } = installation;
   const budgets = [entry("customer", "acme", 1)];
   const { keyHash, workspaceId } = await workspaceWith(budgets);
@@ -253,7 +253,7 @@ test("a budget without a reset that is taken away and set again still counts wha
   expect(await spentOn(workspaceId)).toEqual([]);
 });
 
-test("a cost without a reservation opens an account for its value while there is room, and a replaced entry keeps the cost of its calls", async () => {
+test("a cost without a reservation opens an account for its tag value, and a replaced entry keeps earlier costs", async () => {
   const { database } = installation;
   const { keyHash, workspaceId } = await workspaceWith([entry("project", "apollo", 1, "monthly")]);
   const held = call(keyHash, { project: "apollo" }, "0.9");
@@ -273,7 +273,7 @@ test("a cost without a reservation opens an account for its value while there is
   expect(await accountsOf(workspaceId)).toEqual(["apollo", "gemini"]);
 });
 
-test("a record settles the account of its hold, whatever entries and accounts have become since", async () => {
+test("a record is charged to the tag account of its reservation, even if entries and accounts have changed since", async () => {
   const { database } = installation;
   const monthly = entry("project", "*", 1, "monthly");
   const { keyHash, workspaceId } = await workspaceWith([monthly, entry("team", "x", 5)]);
@@ -307,7 +307,7 @@ test("a record settles the account of its hold, whatever entries and accounts ha
   expect(await spentOn(workspaceId)).toEqual(["project * 0.5", "project other 0.25", "project own 0.25", "team x 0.5"]);
 });
 
-test("refused calls, and the value that names the shared account, take no account of their own", async () => {
+test("neither refused calls nor a tag value named like the shared account open an account", async () => {
   const { database } = installation;
   const { workspaceId, hashes } = await workspaceWith([entry("project", "*", 1, "monthly")], 2);
   const [poor, rich] = hashes as [string, string];
@@ -329,7 +329,7 @@ test("refused calls, and the value that names the shared account, take no accoun
   expect(await reserve(rich, { project: "c" }, "0.6")).toMatchObject({ admitted: false, tag: "project=*" });
 });
 
-test("accounts of a tag whose entry for every value is gone take no place from other tags, and are given up", async () => {
+test("accounts of a tag without an entry for every value take no room from other tags, and are removed", async () => {
   const { database } = installation;
   const { keyHash, workspaceId } = await workspaceWith([entry("request", "*", 1, "monthly")]);
   await sql`insert into tag_accounts (workspace_id, name, value)
@@ -340,7 +340,7 @@ test("accounts of a tag whose entry for every value is gone take no place from o
   expect(await accountsOf(workspaceId)).toEqual(["a"]);
 });
 
-test("the account of a value with an open call stays", async () => {
+test("the account of a tag value with an open call is kept", async () => {
   const { database } = installation;
   const { keyHash, workspaceId } = await workspaceWith([entry("project", "*", 1, "monthly")]);
   const held = call(keyHash, { project: "old" }, "0.9");
@@ -375,7 +375,7 @@ async function deliverTagged(workspaceId: string, keyHash: string, tags: string,
   });
 }
 
-test("the check of the ledger names sums of tags above and below their records", async () => {
+test("the ledger check names tag sums above and below their records", async () => {
   const { database } = installation;
   const { keyHash, workspaceId } = await workspaceWith([entry("project", "*", 9), entry("team", "x", 9)]);
   const at = { openedAtMs: BigInt(startMs) };
@@ -409,7 +409,7 @@ test("the check of the ledger names sums of tags above and below their records",
   expect(await wrongTagsOf(workspaceId)).toEqual([]);
 });
 
-test("the erasure of an end user renames tags with its name in records, sums, accounts and reservations, and the sums stay right", async () => {
+test("the erasure of an end user renames tags with the user's name everywhere, and the sums stay right", async () => {
   const { database } = installation;
   const user = "mallory@example.com";
   const { keyHash, workspaceId } = await workspaceWith([entry("customer", "*", 9), entry("team", "x", 9)]);
@@ -445,7 +445,7 @@ test("the erasure of an end user renames tags with its name in records, sums, ac
   expect(await reserve(keyHash, { customer: user }, "9")).toMatchObject({ admitted: true, tag: `customer=${user}` });
 });
 
-test("a turn that leaves the ledger for a later call keeps the tags of its calls, and their sums stay right", async () => {
+test("a turn that leaves the ledger for a later call keeps the tags of its calls, and the sums stay right", async () => {
   const { keyHash, workspaceId } = await workspaceWith([entry("project", "*", 9)]);
   const process = new Process();
   const openedAtMs = BigInt(startMs);
@@ -475,7 +475,7 @@ const afterSearch = (nth: number, work: () => Promise<unknown>): KyselyPlugin =>
   };
 };
 
-test("a call that arrives while its tag is being erased has the same name in its record and in its sum", async () => {
+test("a call that arrives while its tag is being erased has the same tag in its record and in its sum", async () => {
   const { database } = installation;
   const user = "eve@example.com";
   const erased = expect.stringMatching(/^customer erased-[0-9a-f-]{36} 0.25$/);
@@ -495,7 +495,7 @@ test("a call that arrives while its tag is being erased has the same name in its
   }
 });
 
-test("the erasure of an end user with the name of the shared account leaves what it has spent", async () => {
+test("the erasure of an end user named like the shared tag account keeps the account's spending", async () => {
   const { database } = installation;
   const { keyHash, workspaceId } = await workspaceWith([entry("customer", "*", 9)]);
   const fields = { user: "*", openedAtMs: BigInt(startMs) };
@@ -505,13 +505,13 @@ test("the erasure of an end user with the name of the shared account leaves what
   expect(await wrongTagsOf(workspaceId)).toEqual([]);
 });
 
-test("a filter of tags that is a blank list is refused", () => {
+test("a blank list as a filter of tags is refused", () => {
   const problems = new Problems();
   tagsQuery.check(" ", "tags", problems);
   expect(problems.count).toBe(1);
 });
 
-test("reservations and records of many keys, tags and workspaces at once never exceed a budget nor wait for each other in a circle", async () => {
+test("concurrent reservations and records of many keys, tags and workspaces never overspend or deadlock", async () => {
   const { database } = installation;
   const limited = [entry("project", "*", 1, "monthly"), entry("team", "x", 1.5, "daily")];
   const [one, other] = [await workspaceWith(limited, 3), await workspaceWith(limited, 3)];
@@ -576,7 +576,7 @@ async function costOf(work: (database: Kysely<Database>) => Promise<unknown>) {
   });
 }
 
-test("reservations for many values read the open ones of the workspace once, and those without tags need no further statement", async () => {
+test("reservations for many tag values read the workspace's open ones once, and those without tags not at all", async () => {
   const { database } = installation;
   const { keyHash, workspaceId } = await workspaceWith([
     entry("customer", "*", 9, "monthly"),

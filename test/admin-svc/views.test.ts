@@ -35,7 +35,7 @@ const audited = async () =>
     .orderBy("sequence", "desc")
     .execute();
 
-test("a view is made, changed and deleted, and each change is in the audit log once", async () => {
+test("a view of the explorer is made, changed and deleted, and each change is in the audit log once", async () => {
   expect(await put("Errors", "tab=errors")).toMatchObject({ created: true, changed: true });
   expect(await put("Errors", "tab=errors")).toMatchObject({ created: false, changed: false });
   const changed = await put("Errors", "tab=errors&last=24h");
@@ -65,14 +65,14 @@ test.each([
   ["a query of more than 4 KiB in the stored form", "n", `q=${"/".repeat(1_400)}`],
   ["a query that is not percent-encoded", "n", "model=<b>"],
   ["a query with an incomplete escape", "n", "model=%4"],
-])("a view with %s is refused", async (_, name, query) => {
+])("a view of the explorer with %s is refused", async (_, name, query) => {
   await expect(put(name, query)).rejects.toMatchObject({ reason: FaultReason.INVALID_REQUEST });
 });
 
 test.each([
   ["a query of more than 4 KiB", "n", "q=".padEnd(4_202, "a")],
   ["the name .", ".", ""],
-])("a list with a view of an earlier build that has %s is of the published shape", (_, name, query) => {
+])("a list with a view from an earlier build that has %s matches the published schema", (_, name, query) => {
   const view = toViewJson(
     create(ViewSchema, { name, query, createdBy: "cli", createdAt: { seconds: 1n }, updatedAt: { seconds: 1n } }),
   );
@@ -80,7 +80,7 @@ test.each([
   expect(() => throwProblems((problems) => viewList.check(answer, "", problems))).not.toThrow();
 });
 
-test("a workspace has at most 200 views, also when many are saved at once; one of them can still be changed", async () => {
+test("a workspace has at most 200 views, also when many are saved at once, and can still change them", async () => {
   const { database } = installation;
   const workspaceId = await addWorkspace(database);
   const author = testAuthor(workspaceId);
@@ -93,7 +93,7 @@ test("a workspace has at most 200 views, also when many are saved at once; one o
   expect(await putView(database, author, { name: "view 0", query: "by=key" })).toMatchObject({ changed: true });
 });
 
-test("views belong to their workspace, which takes them with it when it is removed", async () => {
+test("views are visible only in their workspace, and are removed with it", async () => {
   const { database } = installation;
   const workspaceId = await addWorkspace(database);
   const author = testAuthor(workspaceId);
@@ -106,7 +106,7 @@ test("views belong to their workspace, which takes them with it when it is remov
   expect(await listViews(database, workspaceId)).toEqual([]);
 });
 
-test("a key that creates responses neither reads nor saves views", async () => {
+test("an inference key can neither read nor save views", async () => {
   const key = await addKey(installation.database, { kind: KeyKind.INFERENCE });
   const caller = { ...installation, managementKey: key };
   for (const call of [

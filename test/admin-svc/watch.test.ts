@@ -59,8 +59,8 @@ async function watched(work: (watching: PolicyWatcher) => Promise<void>, acknowl
   }
 }
 
-describe("messages of a watch", () => {
-  test("the first message invalidates everything, at the current generation", () =>
+describe("messages of a policy watch", () => {
+  test("begin with one that invalidates every key, at the current generation", () =>
     watched(async (watching) => {
       expect(watching.heard[0]).toMatchObject({
         all: true,
@@ -69,7 +69,7 @@ describe("messages of a watch", () => {
       });
     }));
 
-  test("a heartbeat each second invalidates nothing", () =>
+  test("include a heartbeat each second, which invalidates nothing", () =>
     watched(async (watching) => {
       await beatOf(watching);
       // A busy machine may delay one heartbeat more than the next, so the measurement is repeated.
@@ -82,7 +82,7 @@ describe("messages of a watch", () => {
       });
     }));
 
-  test("a write names its keys, at the generation of its answer", () =>
+  test("name the changed keys of a write, at the generation of its answer", () =>
     watched(async (watching) => {
       const keyHashes = await addKeys(installation.database, 3);
       const id = await addGuardrail(installation.database);
@@ -97,7 +97,7 @@ describe("messages of a watch", () => {
       expect([...message.keyHashes].sort()).toEqual([...keyHashes].sort());
     }));
 
-  test("during many concurrent writes generations never go back, and no key is missing", () =>
+  test("miss no key and never go back a generation during many concurrent writes", () =>
     watched(async (watching) => {
       const keyHashes = await addKeys(installation.database, 60);
       const id = await addGuardrail(installation.database);
@@ -115,7 +115,7 @@ describe("messages of a watch", () => {
       }
     }));
 
-  test("a write of the command line arrives like one of another process", () =>
+  test("report a write of the command line like one of another process", () =>
     watched(async (watching) => {
       const [keyHash] = (await addKeys(installation.database, 1)) as [string];
       const id = await addGuardrail(installation.database);
@@ -127,7 +127,7 @@ describe("messages of a watch", () => {
       });
     }));
 
-  test("another process's write arrives at once, not at the next poll of the log", () =>
+  test("report another process's write at once, not at the next poll of the log", () =>
     watched(async (watching) => {
       const heardMs = async () => {
         // The log is read for each heartbeat, and then not for a second.
@@ -140,7 +140,7 @@ describe("messages of a watch", () => {
       expect(await findShortest(500, heardMs)).toBeLessThan(500);
     }));
 
-  test("everything is invalidated again when the log was trimmed, or restored to an earlier state", () =>
+  test("invalidate every key again when the log was trimmed, or restored to an earlier state", () =>
     watched(async (watching) => {
       let from = watching.heard.length;
       await sql`update policy_generation set generation = generation + 5`.execute(installation.database);
@@ -151,7 +151,7 @@ describe("messages of a watch", () => {
       expect(message.generation).toBe(await currentGeneration(installation.database));
     }));
 
-  test("a watch without the service token gets nothing", async () => {
+  test("require the service token", async () => {
     const watching = new PolicyWatcher(installation.port, { token: "x".repeat(40) });
     expect(await watching.ended()).toBe(16);
     expect(watching.heard).toEqual([]);
@@ -159,8 +159,8 @@ describe("messages of a watch", () => {
   });
 });
 
-describe("acknowledgement", () => {
-  test("the answer to a write waits for it", () =>
+describe("the acknowledgement of a policy change by its watchers", () => {
+  test("is awaited by the answer to the write", () =>
     watched(async (watching) => {
       const [keyHash] = (await addKeys(installation.database, 1)) as [string];
       const id = await addGuardrail(installation.database);
@@ -190,7 +190,7 @@ describe("acknowledgement", () => {
       });
     }, false));
 
-  test("a missing one delays the answer by a second, is counted, and is named in the audit log", () =>
+  test("delays the answer by a second when it is missing, and is counted and named in the audit log", () =>
     watched(async () => {
       const [keyHash] = (await addKeys(installation.database, 1)) as [string];
       const id = await addGuardrail(installation.database);
@@ -216,7 +216,7 @@ describe("acknowledgement", () => {
       expect(await findShortest(1_500, delayedMs)).toBeLessThan(1_500);
     }, false));
 
-  test("the audit log names a disconnected watcher until it is back, and no ended one", async () => {
+  test("is expected from a disconnected watcher until it is back, and from no watcher that has ended", async () => {
     const unsure = async () => {
       const [keyHash] = (await addKeys(installation.database, 1)) as [string];
       const id = await addGuardrail(installation.database);
@@ -257,7 +257,7 @@ describe("acknowledgement", () => {
     back.leave();
   });
 
-  test("no write waits for a watcher that has left or can no longer acknowledge", async () => {
+  test("is not awaited from a watcher that has left or can no longer acknowledge", async () => {
     for (const depart of [
       (watching: PolicyWatcher) => watching.leave(),
       (watching: PolicyWatcher) => watching.halfClose(),
@@ -286,7 +286,7 @@ describe("acknowledgement", () => {
   });
 });
 
-describe("a process with the shared runtime", () => {
+describe("a process that watches policies", () => {
   const clients: ReturnType<typeof dial>[] = [];
   // An open client keeps the worker of the test runner alive.
   afterAll(() => {
@@ -307,7 +307,7 @@ describe("a process with the shared runtime", () => {
     return access;
   };
 
-  test("enforces an assignment when its answer arrives, each of 50 times, in both of two processes", async () => {
+  test("enforces an assignment once it is acknowledged, each of 50 times, in both of two processes", async () => {
     const keyHash = hashKey(await addKey(installation.database));
     const guardrails = [await addGuardrail(installation.database), await addGuardrail(installation.database)];
     const processes = [await openAccess("one"), await openAccess("two")];
@@ -356,7 +356,7 @@ describe("a process with the shared runtime", () => {
     await watchersGone();
   });
 
-  test("forgets a key within a second of its revocation by another process", async () => {
+  test("stops accepting a key within a second of its revocation by another process", async () => {
     const access = await openAccess("one");
     const forgottenMs = async () => {
       const keyHash = hashKey(await addKey(installation.database));
@@ -371,7 +371,7 @@ describe("a process with the shared runtime", () => {
     await watchersGone();
   });
 
-  test("an answer in flight during a key's revocation admits no request", async () => {
+  test("admits no request with an answer in flight during a key's revocation", async () => {
     const proxy = await startRpcProxy(installation.port);
     const access = await openAccess("one", proxy.port);
     const keyHash = hashKey(await addKey(installation.database));
@@ -409,7 +409,7 @@ test("a killed LISTEN connection is reopened, and missed changes are published",
     }
   }));
 
-test("a drain ends the watches, and waits for none of them", async () => {
+test("a drain of admin-svc ends the watches without waiting for them", async () => {
   const other = await openInstallation();
   const watching = new PolicyWatcher(other.port);
   await watching.hear((message) => message.all);

@@ -108,7 +108,7 @@ limits: {body_bytes: 20000, turn_ms: 4000}
       ["a call", chatAnswer({ role: "assistant", content: null, tool_calls: [toolCall] }, "tool_calls"), "completed"],
       ["a cut text", chatAnswer({ role: "assistant", content: "Hi" }, "length"), "incomplete"],
       ["a refusal", chatAnswer({ role: "assistant", refusal: "No" }), "completed"],
-    ])("%s fits the published schema", async (_, reply, status) => {
+    ])("for %s fits the published schema", async (_, reply, status) => {
       chat.script([reply]);
       const settings = { tools, temperature: 0.5, metadata: { a: "b" }, user: "u", text: { verbosity: "low" } };
       await expectResponse(await respond({ ...ask, ...settings }), status);
@@ -168,7 +168,7 @@ limits: {body_bytes: 20000, turn_ms: 4000}
     });
   });
 
-  describe("a failure", () => {
+  describe("a failure status", () => {
     test.each<[number, unknown]>([
       [400, "{"],
       [400, { ...ask, previous_response_id: "resp_1" }],
@@ -199,18 +199,18 @@ limits: {body_bytes: 20000, turn_ms: 4000}
       [503, 502],
       [504, 524],
       [529, 529],
-    ])("a provider's status %i is answered with %i", async (said, status) => {
+    ])("of a provider, %i, is answered with %i", async (said, status) => {
       chat.script([failing(said, { "retry-after": "1" })]);
       await expectFailure(await respond(ask), status);
       await expectFailure(await respond({ ...ask, stream: true }), status);
     });
 
-    test("408 is documented when the turn takes too long", async () => {
+    test("408 is documented for a turn over its time limit", async () => {
       chat.script([{ hang: true }]);
       await expectFailure(await respond(ask), 408);
     });
 
-    test("404 is documented for a path", async () => {
+    test("404 is documented for an unknown path", async () => {
       await expectFailure(await send("GET", "/nowhere"), 404);
     });
   });
@@ -219,7 +219,7 @@ limits: {body_bytes: 20000, turn_ms: 4000}
     const hashes = () => ({ key_hashes: [hashKey(installation.apiKey)] });
     const path = () => `/guardrails/${guardrail}/assignments/keys`;
 
-    test("assigns, blocks and removes", async () => {
+    test("assigns a guardrail, blocks a request and removes the assignment", async () => {
       const assigned: unknown = await (await manage("POST", path(), hashes())).json();
       expect([assigned, validate("AssignedKeys", assigned)]).toEqual([{ assigned_count: 1 }, []]);
       await expectFailure(await respond({ ...ask, input: "code red" }), 403);
@@ -320,7 +320,7 @@ limits: {body_bytes: 20000, turn_ms: 4000}
       await expectFailure(await send("GET", "/keys"), 403);
     });
 
-    test("fails", async () => {
+    test("fails with documented errors", async () => {
       await expectFailure(await manage("POST", path(), { key_hashes: [] }), 400);
       await expectFailure(await manage("PATCH", "/end-users/employee_123", {}), 400);
       await expectFailure(await send("POST", path(), hashes(), { authorization: "" }), 401);
@@ -330,7 +330,7 @@ limits: {body_bytes: 20000, turn_ms: 4000}
     });
   });
 
-  test("the catalogue matches the document", async () => {
+  test("the list of models matches the published document", async () => {
     const models: unknown = await (await send("GET", "/models")).json();
     expect(validate("ModelList", models)).toEqual([]);
     expect(models).toMatchObject({ data: expect.arrayContaining([expect.objectContaining({ id: model })]) });

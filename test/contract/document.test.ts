@@ -41,7 +41,7 @@ describe("the published document", () => {
     expect(arrays.filter((schema) => (schema as { readonly items?: unknown }).items === undefined)).toEqual([]);
   });
 
-  test("has no pattern ending in a slash: client generators would cut off the slash and its escape", () => {
+  test("has no pattern that ends in a slash: client generators would cut off the slash and its escape", () => {
     const patterns: string[] = [];
     JSON.stringify(document, (key, value: unknown) => {
       if (key === "pattern" && typeof value === "string") patterns.push(value);
@@ -145,7 +145,7 @@ describe("the published document", () => {
   });
 
   test.each(["KeyChange", "GuardrailChange", "WorkspaceChange"])(
-    "needs a field for a change by the schema %s",
+    "requires at least one field in a change by the schema %s",
     (name) => {
       expect(validate(name, {})).not.toEqual([]);
       expect(validate(name, { name: "x" })).toEqual([]);

@@ -27,9 +27,9 @@ async function expectPublished(written: Fault): Promise<void> {
   expect(validateError(answer.status, await answer.json())).toEqual([]);
 }
 
-describe("a failure as it is written", () => {
+describe("an error as it is written", () => {
   test.each(reasons.map((reason) => [FaultReason[reason], reason] as const))(
-    "%s fits the published schema",
+    "for %s fits the published schema",
     async (_, reason) => {
       await expectPublished(new Fault(reason));
       await expectPublished(new Fault(reason, "Because", { retryAfterMs: 1_500, metadata: { provider_code: "x" } }));
@@ -37,19 +37,19 @@ describe("a failure as it is written", () => {
   );
 
   test.each(["ERR_HTTP_REQUEST_TIMEOUT", "HPE_CHUNK_EXTENSIONS_OVERFLOW", "HPE_HEADER_OVERFLOW", "HPE_INVALID"])(
-    "an error of the HTTP parser is documented: %s",
+    "of the HTTP parser is documented: %s",
     async (code) => {
       await expectPublished(toClientFault(Object.assign(new Error(code), { code })));
     },
   );
 
-  test("a failure with thirty fields is documented", async () => {
+  test("with thirty invalid fields is documented", async () => {
     const problems = new Problems();
     for (let index = 0; index < 30; index++) problems.add(`input.${index}`, "must be an object");
     await expectPublished(Fault.from(thrownBy(() => problems.throwIfAny())));
   });
 
-  test("a failure with its receipt is documented", async () => {
+  test("with its receipt is documented", async () => {
     const receipt = {
       attempt: 0,
       endpoints: { available: [], total: 0 },

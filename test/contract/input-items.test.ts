@@ -16,14 +16,14 @@ const inPlace = (item: { readonly type: string }): readonly object[] => {
   return before === undefined ? [item] : [answerItems[before] as object, item];
 };
 
-test("the tables hold every kind of the contract", () => {
+test("the tables of input items hold every kind of the contract", () => {
   expect([...Object.keys(samples), "item_reference"].toSorted()).toEqual([...inputItem.kinds.keys()].toSorted());
   const sent = Object.keys(outputItems).filter((type) => !["shell_call_output", "tool_search_output"].includes(type));
   expect(Object.keys(answerItems).toSorted()).toEqual(sent.toSorted());
 });
 
 describe("an input item is accepted unchanged:", () => {
-  test.each(kinds)("%s", (_, item) => {
+  test.each(kinds)("%s in full", (_, item) => {
     expect(parseTurnRequest({ input: inPlace(item) }).input.at(-1)).toEqual(item);
   });
 
@@ -41,7 +41,7 @@ describe("an input item is accepted unchanged:", () => {
   );
 });
 
-test("a local shell is answered as Codex does: by the output of a function, and with no environment", () => {
+test("a local shell call is answered by a function output, as Codex does, and may lack the environment", () => {
   const action = { type: "exec", command: ["ls"], timeout_ms: null, working_directory: null, env: null, user: null };
   const call = { type: "local_shell_call", call_id: "c", status: "completed", action };
   const output = { type: "function_call_output", call_id: "c", output: "a.txt" };
@@ -53,7 +53,7 @@ test("a local shell is answered as Codex does: by the output of a function, and 
   ]);
 });
 
-test("null inside a replayed item is unset, too", () => {
+test("null inside a replayed item means unset, too", () => {
   const search = (action: object) => ({ type: "web_search_call", id: "w", status: "completed", action });
   const actions = [
     { type: "search", query: "q", queries: null, sources: null },
@@ -72,7 +72,7 @@ describe("an input item is refused with the field's path:", () => {
     .add("mcp_list_tools.error")
     .add("mcp_call.error");
 
-  test.each(kinds)("%s, a field of a wrong type", (type, item) => {
+  test.each(kinds)("%s with a field of a wrong type", (type, item) => {
     for (const [name, value] of Object.entries(item)) {
       if (name === "type" || open.has(`${type}.${name}`)) continue;
       const input = inPlace({ ...item, [name]: wrong(value) });
@@ -83,7 +83,7 @@ describe("an input item is refused with the field's path:", () => {
     }
   });
 
-  test.each(kinds)("%s, a field missing", (type, item) => {
+  test.each(kinds)("%s with a field missing", (type, item) => {
     const required = (inputItem.kinds.get(type) as ObjectShape).rules?.required ?? [];
     for (const name of required.filter((field) => field !== "type")) {
       const { [name]: _, ...rest } = item;
@@ -93,8 +93,8 @@ describe("an input item is refused with the field's path:", () => {
   });
 });
 
-describe("items together", () => {
-  test.each(Object.entries(outputTypeByCall))("%s needs a %s before it", (type, call) => {
+describe("input items that refer to each other", () => {
+  test.each(Object.entries(outputTypeByCall))("need a call before its output: %s needs a %s", (type, call) => {
     const output = samples[type] as { readonly [field: string]: unknown };
     const field = ["call_id", "approval_request_id", "id"].find((name) => output[name] !== undefined) as string;
     const says = `${field}: matches no earlier ${call}`;
@@ -108,17 +108,17 @@ describe("items together", () => {
     expect(listProblems({ input: [answerItems[other], output] })).toEqual([`input.1.${says}`]);
   });
 
-  test("a search of the provider has no call_id to match", () => {
+  test("include outputs of the provider's tool search, which have no call_id to match", () => {
     expect(listProblems({ input: [{ ...clientItems["tool_search_output"], call_id: null }] })).toEqual([]);
   });
 
-  test("a reference stays unchanged, and the dialects leave it out", () => {
+  test("include references to earlier items, which stay unchanged", () => {
     const item = { type: "message", id: "m", role: "assistant", content: "a" };
     const reference = { type: "item_reference", id: "m" };
     expect(parseTurnRequest({ input: [item, reference, reference] }).input).toEqual([item, reference, reference]);
   });
 
-  test.each([[{ id: "m" }], [{ type: null, id: "m" }]])("%j is a reference as well", (short) => {
+  test.each([[{ id: "m" }], [{ type: null, id: "m" }]])("include %j as a reference", (short) => {
     const item = { type: "message", id: "m", role: "assistant", content: "a" };
     const reference = { type: "item_reference", id: "m" };
     expect(parseTurnRequest({ input: [item, short] }).input).toEqual([item, reference]);
@@ -126,7 +126,7 @@ describe("items together", () => {
   });
 
   test.each([[{ id: "m", content: "a" }], [{ type: null, id: "m", role: "user" }], [{ id: 5 }], [{}]])(
-    "%j is no reference",
+    "do not include %j as a reference",
     (item) => {
       expect(listProblems({ input: [item] })[0]).toMatch(/^input\.0\.type: /);
     },
@@ -149,7 +149,7 @@ describe("items together", () => {
       ],
       1,
     ],
-  ])("a reference to %s item is an invalid prompt", (_, input, index) => {
+  ])("include no reference to %s item", (_, input, index) => {
     const caught = (): Fault => {
       try {
         parseTurnRequest({ input });
@@ -165,13 +165,13 @@ describe("items together", () => {
     );
   });
 
-  test("two configuration updates in a row are refused", () => {
+  test("may not be two configuration updates in a row", () => {
     const update = clientItems["configuration_update"];
     expect(listProblems({ input: [update, update] })).toEqual(["input.1: follows another configuration_update"]);
     expect(listProblems({ input: [update, { role: "user", content: "x" }, update] })).toEqual([]);
   });
 
-  test("tools of an item count as tools, under their own path", () => {
+  test("may carry tools, which count as tools, under their own path", () => {
     const choice = { type: "function", name: "more" };
     expect(listProblems({ input: [clientItems["additional_tools"]], tool_choice: choice })).toEqual([]);
     const tools = [{ type: "function", name: "more" }];
@@ -183,12 +183,12 @@ describe("items together", () => {
     ]);
   });
 
-  test("a phase is kept where an assistant speaks, and nowhere else", () => {
+  test("keep a phase in messages of the assistant, and nowhere else", () => {
     const items = ["assistant", "user"].map((role) => ({ type: "message", role, content: "a", phase: "commentary" }));
     expect(parseTurnRequest({ input: items }).input.map((item) => item["phase"])).toEqual(["commentary", undefined]);
   });
 
-  test.each(["a string", { type: "http_error", code: 500 }, null])("mcp_call.error %j is accepted", (error) => {
+  test.each(["a string", { type: "http_error", code: 500 }, null])("may have the mcp_call.error %j", (error) => {
     expect(listProblems({ input: [{ ...answerItems["mcp_call"], error }] })).toEqual([]);
   });
 });

@@ -108,31 +108,31 @@ const kinds: [string, Shape][] = [
   ["KeyAssignmentList", assignmentList],
 ];
 
-describe.each(kinds)("%s", (name, shape) => {
+describe.each(kinds)("the published schema %s and the program's check", (name, shape) => {
   const schema = document.components.schemas[name] as JsonSchema;
   const good = least(schema) as Json;
   const properties = Object.entries((schema["properties"] ?? {}) as Readonly<Record<string, JsonSchema>>);
   const both = (value: unknown) => [validate(name, value).length === 0, accepts(shape, value)];
 
-  test("accepts its minimal value", () => {
+  test("accept its minimal value", () => {
     expect(both(good)).toEqual([true, true]);
   });
 
-  test("requires every required field", () => {
+  test("require every required field", () => {
     for (const field of (schema["required"] ?? []) as string[]) {
       const { [field]: _, ...without } = good;
       expect([field, ...both(without)]).toEqual([field, false, false]);
     }
   });
 
-  test("refuses a wrong type in every field", () => {
+  test("refuse a wrong type in every field", () => {
     for (const [field, of] of properties) {
       const planted = wrong(of);
       if (planted !== undefined) expect([field, ...both({ ...good, [field]: planted })]).toEqual([field, false, false]);
     }
   });
 
-  test.each([null, 1, "text", [[]]])("refuses %j", (value) => {
+  test.each([null, 1, "text", [[]]])("refuse %j", (value) => {
     expect(both(value)).toEqual([false, false]);
   });
 });

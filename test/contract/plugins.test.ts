@@ -62,7 +62,7 @@ const fieldsOf = (id: string): readonly string[] => Object.keys((pluginContracts
 describe.each(Object.keys(pluginContracts))("the plugin %s", (id) => {
   const json = { id, ...settings[id] } as PluginJson;
 
-  test("comes back from its message as it was", () => {
+  test("is unchanged when its message is read back as JSON", () => {
     const [message] = pluginMessages([json]);
     expect(pluginJson(message!)).toEqual(json);
   });
@@ -72,30 +72,30 @@ describe.each(Object.keys(pluginContracts))("the plugin %s", (id) => {
     expect(lost).toEqual(notCarried[id] ?? []);
   });
 
-  test("is a message with nothing set when only its id is given", () => {
+  test("is a message without settings when only its id is given", () => {
     const [message] = pluginMessages([{ id }]);
     const value = message!.plugin.value!;
     expect(toBinary(pluginContracts[id]!.descriptor, value)).toHaveLength(0);
   });
 });
 
-test("a setting of null is unset", () => {
+test("a plugin setting of null is unset", () => {
   const [web] = pluginMessages([{ id: "web", user_location: null, max_results: null }]);
   expect(pluginJson(web!)).toEqual({ id: "web" });
 });
 
-test("a disabled plugin is left out, unless it runs by default", () => {
+test("a disabled plugin is left out of the message, unless it runs by default", () => {
   const off = Object.keys(pluginContracts).flatMap((id) => pluginMessages([{ id, enabled: false }]).map(() => id));
   expect(off).toEqual(["context-compression", "file-parser"]);
 });
 
-test("bytes outside JSON are null, and refused by the shape", () => {
+test("plugin bytes that are no JSON are read as null, and refused by the check", () => {
   const value = create(FusionPluginSchema, { toolsJson: new TextEncoder().encode("[") });
   const message = create(PluginSchema, { plugin: { case: "fusion", value } });
   expect(pluginJson(message)).toEqual({ id: "fusion", tools: null });
 });
 
-test("every case of the message Plugin is one of the plugins", () => {
+test("every case of the Plugin message is a known plugin", () => {
   const cases = PluginSchema.fields.map(({ message }) => message?.typeName);
   const described = Object.values(pluginContracts).map(({ descriptor }) => descriptor.typeName);
   expect(new Set(described)).toEqual(new Set(cases));

@@ -21,7 +21,7 @@ const wrong = (shape: Shape, value: unknown, path: string): readonly string[] =>
 
 const names = (count: number, length = 1) => Array<string>(count).fill("n".repeat(length));
 
-describe("a plugin", () => {
+describe("a plugin in a request", () => {
   const rules = (count: number, length = 1) => ({ rules: names(count, length) });
 
   test.each<[string, object, object, string]>([
@@ -108,10 +108,13 @@ describe("a plugin", () => {
     expect(listProblems({ plugins: [{ id, ...beyond }] })).toEqual([`plugins.0.${problem}`]);
   });
 
-  test.each(["\n", "\v", "\f", "\r", "\u0085", "\u2028", "\u2029"])("a rule is one line, without %j", (lineBreak) => {
-    const plugin = { id: "alignment", rules: [`a${lineBreak}b`] };
-    expect(wrong(plugins, [plugin], "plugins")).toEqual(["plugins.0.rules.0: must not contain line breaks"]);
-  });
+  test.each(["\n", "\v", "\f", "\r", "\u0085", "\u2028", "\u2029"])(
+    "alignment has rules of one line, without %j",
+    (lineBreak) => {
+      const plugin = { id: "alignment", rules: [`a${lineBreak}b`] };
+      expect(wrong(plugins, [plugin], "plugins")).toEqual(["plugins.0.rules.0: must not contain line breaks"]);
+    },
+  );
 
   test.each([
     ["alignment", rules(1), rules(1)],
@@ -123,7 +126,7 @@ describe("a plugin", () => {
   });
 });
 
-describe("preferences", () => {
+describe("the provider preferences of a request", () => {
   test.each<[object, object, string]>([
     [{ order: ["a"] }, { order: [5] }, "order.0: must be a string"],
     [{ data_collection: "deny" }, { data_collection: "no" }, "data_collection: must be one of allow, deny"],
@@ -148,7 +151,7 @@ describe("preferences", () => {
     [{ max_price: {} }, { max_price: { input: 1 } }, "max_price.input: unknown field"],
     [{ sort: {} }, { sort: { order: "price" } }, "sort.order: unknown field"],
     [{ preferred_max_latency: {} }, { preferred_max_latency: { p95: 1 } }, "preferred_max_latency.p95: unknown field"],
-  ])("%j are accepted, but not %j", (within, beyond, problem) => {
+  ])("may be %j, but not %j", (within, beyond, problem) => {
     expect(wrong(providerPreferences, within, "provider")).toEqual([]);
     const [found] = listProblems({ provider: beyond });
     if (problem.startsWith("^")) expect(found?.replace("provider.", "")).toMatch(new RegExp(problem));
@@ -156,7 +159,7 @@ describe("preferences", () => {
   });
 });
 
-describe("settings", () => {
+describe("request settings", () => {
   test.each<[object, string]>([
     [{ cache_control: { type: "eternal" } }, "cache_control.type: must be ephemeral"],
     [{ prompt_cache_options: { mode: "implicit" } }, "prompt_cache_options.mode: must be explicit"],
@@ -172,11 +175,11 @@ describe("settings", () => {
     ],
     [{ prompt: { id: "p", variables: { v: 5 } } }, "prompt.variables.v: must be a string or a part"],
     [{ prompt: { id: "p", variables: { v: { type: "input_text" } } } }, "prompt.variables.v.text: required"],
-  ])("with %j are refused", (body, problem) => {
+  ])("%j are refused", (body, problem) => {
     expect(listProblems(body)).toEqual([problem]);
   });
 
-  test("preferences become the turn's, in every spelling; null is unset", () => {
+  test("include provider preferences in every spelling; null is unset", () => {
     const preferences = (provider: object) =>
       parseTurnRequest(JSON.stringify({ model: "a/b", input: "x", provider }), {}).provider;
     expect(
@@ -214,24 +217,21 @@ describe("settings", () => {
 
   const once = { type: "step_count_is", step_count: 1 };
 
-  test.each([1, 30, 31, 0, -1])(
-    "max_tool_calls %j is ignored together with stop_server_tools_when",
-    (max_tool_calls) => {
-      expect(parseTurnRequest({ max_tool_calls, stop_server_tools_when: once })).toEqual(
-        parseTurnRequest({ stop_server_tools_when: once }),
-      );
-    },
-  );
+  test.each([1, 30, 31, 0, -1])("ignore max_tool_calls %j together with stop_server_tools_when", (max_tool_calls) => {
+    expect(parseTurnRequest({ max_tool_calls, stop_server_tools_when: once })).toEqual(
+      parseTurnRequest({ stop_server_tools_when: once }),
+    );
+  });
 
   test.each(["31", 1.5, true, []])(
-    "max_tool_calls %j of a wrong type is refused together with stop_server_tools_when as well",
+    "refuse max_tool_calls %j of a wrong type together with stop_server_tools_when as well",
     (max_tool_calls) => {
       const says = ["max_tool_calls: must be an integer or null"];
       expect(listProblems({ max_tool_calls, stop_server_tools_when: once })).toEqual(says);
     },
   );
 
-  test("become the turn's", () => {
+  test("are passed on with the turn", () => {
     const image = '{ "size":"1024x1024" }';
     const options = '{ "mode":"explicit" }';
     const body = `{"model":"a/b","input":"x","truncation":"auto","cache_control":{"type":"ephemeral"},"max_tool_calls":3,

@@ -38,7 +38,7 @@ const minimal: Readonly<Record<string, Tool>> = {
 };
 const kinds = Object.entries(minimal);
 
-test("the table holds every kind of the contract", () => {
+test("the table of tools holds every kind of the contract", () => {
   expect(Object.keys(minimal).toSorted()).toEqual([...tool.kinds.keys()].toSorted());
 });
 
@@ -66,7 +66,7 @@ describe("a tool", () => {
     }
   });
 
-  test("parts of a tool are kept byte for byte", () => {
+  test("keeps its JSON parts byte for byte", () => {
     const format = '{ "type":"grammar","syntax":"lark", "definition":"start: \\u0041" }';
     const parameters = '{"maximum":12345678901234567890}';
     const custom = `{"type":"custom","name":"c","format":${format},"async":true}`;
@@ -284,7 +284,7 @@ describe("a tool", () => {
   });
 });
 
-describe("tools together", () => {
+describe("the tools of a request", () => {
   const advisor = (name?: string) => ({ type: "service:advisor", parameters: { ...(name && { name }) } });
   const heir = { type: "service:subagent", parameters: { inherited_function_names: ["f", "g"] } };
   const deferred = { ...f, name: "g", defer_loading: true };
@@ -341,7 +341,7 @@ describe("tools together", () => {
       [{ ...minimal["namespace"], tools: [deferred] }, f],
       ["tools.0.tools.0.defer_loading: needs a tool of type service:tool_search"],
     ],
-  ])("of a request with %s give the expected problems", (_, tools, problems) => {
+  ])("with %s give the expected problems", (_, tools, problems) => {
     expect(listProblems({ tools })).toEqual(problems);
   });
 
@@ -352,12 +352,12 @@ describe("tools together", () => {
     ["required", ["tool_choice: must be auto or allowed_tools while tools are deferred"]],
     ["none", ["tool_choice: must be auto or allowed_tools while tools are deferred"]],
     [f, ["tool_choice: must be auto or allowed_tools while tools are deferred"]],
-  ])("while tools are deferred, the choice %j", (tool_choice, problems) => {
+  ])("give the expected problems for a tool choice while tools are deferred: %j", (tool_choice, problems) => {
     expect(listProblems({ tools: [f, deferred, search], tool_choice })).toEqual(problems);
   });
 });
 
-describe("a choice", () => {
+describe("a tool choice", () => {
   const all = kinds.filter(([type]) => type !== "namespace").map(([, entry]) => entry);
   const mcp = { type: "mcp", server_label: "s", name: "t" };
 
@@ -375,14 +375,14 @@ describe("a choice", () => {
   });
 
   test.each(all.filter(({ type }) => !["function", "custom", "mcp"].includes(type)).map(({ type }) => [type]))(
-    "needs a tool of type %s",
+    "is accepted with a tool of its type %s",
     (type) => {
       const choice = { type: "tool", tool: { type } };
       expect(parseTurnRequest({ tools: [minimal[type]], tool_choice: { type } }).toolChoice).toEqual(choice);
     },
   );
 
-  test("in another spelling of the kind means the given tool", () => {
+  test("in another spelling of the tool's kind means the given tool", () => {
     const tools = [{ type: "service:web_search" }];
     expect(parseTurnRequest({ tools, tool_choice: { type: "web_search_preview" } }).toolChoice).toEqual({
       type: "tool",
@@ -405,7 +405,7 @@ describe("a choice", () => {
   });
 });
 
-describe("domains", () => {
+describe("the domain list of a tool", () => {
   const refused = (pattern: string) => [
     ...listProblems({ plugins: [{ id: "web", exclude_domains: [pattern] }] }),
     ...listProblems({ tools: [{ type: "service:web_fetch", parameters: { blocked_domains: [pattern] } }] }),
@@ -422,11 +422,11 @@ describe("domains", () => {
   // None of them matches any address, so a page on a deny list would still be read.
   const wrong = ["not a domain", " a.test", "a.*", "*a.test", "a.test/*", "ftp://a.test", "*", "*.", "https://"];
 
-  test.each(right)("%j is a domain", (pattern) => {
+  test.each(right)("accepts %j as a domain", (pattern) => {
     expect(refused(pattern)).toEqual([]);
   });
 
-  test.each(wrong)("%j is no domain", (pattern) => {
+  test.each(wrong)("refuses %j as a domain", (pattern) => {
     const says = "must be a domain such as example.com, *.example.com or example.com/docs";
     expect(refused(pattern)).toEqual([
       `plugins.0.exclude_domains.0: ${says}`,
@@ -435,10 +435,10 @@ describe("domains", () => {
   });
 });
 
-describe("with another configured prefix", () => {
+describe("with a configured prefix of server tools", () => {
   const aliases = ["vendor:"];
 
-  test("kinds are neutral, the spelling stays the client's", () => {
+  test("tools have neutral kinds inside, and answers keep the client's spelling", () => {
     const tools = [
       { type: "vendor:datetime" },
       { type: "vendor:experimental__search_models" },
@@ -466,7 +466,7 @@ describe("with another configured prefix", () => {
     expect(request.input.map(({ type }) => type)).toEqual(["service:web_search", "additional_tools"]);
   });
 
-  test("unknown kinds keep their spelling", () => {
+  test("tools of unknown kinds keep their spelling", () => {
     expect(listProblems({ tools: [{ type: "vendor:spoon" }] }, { aliases })).toEqual([
       "tools.0.type: unknown type vendor:spoon",
     ]);

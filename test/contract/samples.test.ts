@@ -28,11 +28,11 @@ function check(shape: Shape, value: unknown): void {
 
 const named = (suffix: string): string[] => sampleNames().filter((name) => name.endsWith(suffix));
 
-test("all 21 samples are here", () => {
+test("all 21 samples of the contract are present", () => {
   expect(new Set(sampleNames().map((name) => name.slice(0, 2))).size).toBe(21);
 });
 
-describe("samples", () => {
+describe("the contract sample", () => {
   test.each(named(".request.json"))("%s is a valid request", (name) => {
     const request = sampleJson(name) as Readonly<Record<string, unknown>>;
     expect(validateRequest(request)).toEqual([]);

@@ -18,12 +18,12 @@ afterAll(() => rmSync(made, { recursive: true, force: true }));
 const read = (path: string): string => readFileSync(join(chart, path), "utf8");
 const { version, appVersion } = parse(read("Chart.yaml")) as { version: string; appVersion: string };
 
-test("the chart has Sluice's version", () => {
+test("the Helm chart has Sluice's version", () => {
   const { version: released } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
   expect([version, appVersion]).toEqual([released, released]);
 });
 
-test("the schema has exactly the chart's values, and the page describes each", () => {
+test("the chart's schema has exactly the chart's values, and the page describes each", () => {
   expect(openObjects()).toEqual([]);
   expect(schemaPaths()).toEqual(valuePaths());
   expect(describedValues()).toEqual(valuePaths());
@@ -75,193 +75,202 @@ const equals: readonly (readonly [title: string, overlay: () => string, args: re
   ],
 ];
 
-(helm === undefined ? describe.skip : describe)(`the chart${helm === undefined ? ` (${missingHelm})` : ""}`, () => {
-  test.each(equals)("makes the same objects as %s", async (_, overlay, args) => {
-    expect(byName(await renderWith(...args))).toEqual(byName(render(overlay())));
-  });
-
-  test("passes the linter of helm", async () => {
-    const { code, stdout } = await runProgram(helm as string, ["lint", "--strict", "--kube-version", "1.36.0", chart]);
-    expect([code, stdout]).toEqual([0, expect.stringContaining("0 chart(s) failed")]);
-  });
-
-  test("runs both jobs before each installation and upgrade, the schema first", async () => {
-    const jobs = (await renderWith()).filter(({ kind }) => kind === "Job");
-    const annotations = jobs.map(({ metadata }) => [
-      metadata.name,
-      (metadata as unknown as { annotations: object }).annotations,
-    ]);
-    const hook = (order: string) => ({
-      "helm.sh/hook": "pre-install,pre-upgrade",
-      "helm.sh/hook-weight": order,
-      "helm.sh/hook-delete-policy": "before-hook-creation",
-      "argocd.argoproj.io/hook": "PreSync",
-      "argocd.argoproj.io/hook-delete-policy": "BeforeHookCreation",
-      "argocd.argoproj.io/sync-wave": order,
+(helm === undefined ? describe.skip : describe)(
+  `the Helm chart${helm === undefined ? ` (${missingHelm})` : ""}`,
+  () => {
+    test.each(equals)("makes the same objects as %s", async (_, overlay, args) => {
+      expect(byName(await renderWith(...args))).toEqual(byName(render(overlay())));
     });
-    expect(Object.fromEntries(annotations)).toEqual({ schema: hook("0"), bootstrap: hook("1") });
-  });
 
-  test("the jobs need no object of the chart: they run before it is installed", async () => {
-    const resources = await renderWith();
-    for (const { spec } of resources.filter(({ kind }) => kind === "Job")) {
-      const pod = (spec as { template: { spec: object } }).template.spec;
-      expect(Object.keys(pod)).not.toContain("serviceAccountName");
-      expect(JSON.stringify(pod)).not.toContain("sluice-config");
-    }
-  });
+    test("passes the linter of helm", async () => {
+      const { code, stdout } = await runProgram(helm as string, [
+        "lint",
+        "--strict",
+        "--kube-version",
+        "1.36.0",
+        chart,
+      ]);
+      expect([code, stdout]).toEqual([0, expect.stringContaining("0 chart(s) failed")]);
+    });
 
-  test("monitoring uses the alerts and the dashboard unchanged, and reads the port of every service", async () => {
-    const settings = set(["podMonitor.enabled=true", "prometheusRule.enabled=true", "grafanaDashboard.enabled=true"]);
-    const resources = await renderWith(...settings);
-    const find = (name: string) =>
-      resources.find(({ kind, metadata }) => `${kind} ${metadata.name}` === name) as Resource;
-    expect(find("PrometheusRule sluice")["spec"]).toEqual(parse(read("files/alerts.yaml")));
-    expect(find("ConfigMap sluice-dashboard")["data"]).toEqual({ "sluice.json": read("files/dashboard.json") });
-    const { selector, podMetricsEndpoints } = find("PodMonitor sluice")["spec"] as {
-      selector: Selector;
-      podMetricsEndpoints: { port: string }[];
-    };
-    const monitored = workloadsOf(resources).filter(({ labels }) => matchesLabels(selector, labels));
-    expect(monitored.map(({ name }) => name).toSorted()).toEqual(["admin-svc", "gateway", "inference-svc"]);
-    expect(monitored.every((workload) => listensOn(workload, podMetricsEndpoints[0]?.port as string))).toBe(true);
-  });
+    test("runs both jobs before each installation and upgrade, the schema first", async () => {
+      const jobs = (await renderWith()).filter(({ kind }) => kind === "Job");
+      const annotations = jobs.map(({ metadata }) => [
+        metadata.name,
+        (metadata as unknown as { annotations: object }).annotations,
+      ]);
+      const hook = (order: string) => ({
+        "helm.sh/hook": "pre-install,pre-upgrade",
+        "helm.sh/hook-weight": order,
+        "helm.sh/hook-delete-policy": "before-hook-creation",
+        "argocd.argoproj.io/hook": "PreSync",
+        "argocd.argoproj.io/hook-delete-policy": "BeforeHookCreation",
+        "argocd.argoproj.io/sync-wave": order,
+      });
+      expect(Object.fromEntries(annotations)).toEqual({ schema: hook("0"), bootstrap: hook("1") });
+    });
 
-  const placed: readonly (readonly [what: string, settings: string, object: string, part: object])[] = [
-    [
-      "an image",
-      "image.registry=registry.example.com/team,image.tag=1.2.3,image.pullPolicy=Always,image.pullSecrets[0].name=registry",
-      "Job schema",
-      {
-        spec: {
-          template: {
-            spec: {
-              imagePullSecrets: [{ name: "registry" }],
-              containers: [{ image: "registry.example.com/team/sluice/admin-svc:1.2.3", imagePullPolicy: "Always" }],
+    test("has jobs that need no object of the chart, since they run before it is installed", async () => {
+      const resources = await renderWith();
+      for (const { spec } of resources.filter(({ kind }) => kind === "Job")) {
+        const pod = (spec as { template: { spec: object } }).template.spec;
+        expect(Object.keys(pod)).not.toContain("serviceAccountName");
+        expect(JSON.stringify(pod)).not.toContain("sluice-config");
+      }
+    });
+
+    test("monitors with the published alerts and dashboard, and reads the port of every service", async () => {
+      const settings = set(["podMonitor.enabled=true", "prometheusRule.enabled=true", "grafanaDashboard.enabled=true"]);
+      const resources = await renderWith(...settings);
+      const find = (name: string) =>
+        resources.find(({ kind, metadata }) => `${kind} ${metadata.name}` === name) as Resource;
+      expect(find("PrometheusRule sluice")["spec"]).toEqual(parse(read("files/alerts.yaml")));
+      expect(find("ConfigMap sluice-dashboard")["data"]).toEqual({ "sluice.json": read("files/dashboard.json") });
+      const { selector, podMetricsEndpoints } = find("PodMonitor sluice")["spec"] as {
+        selector: Selector;
+        podMetricsEndpoints: { port: string }[];
+      };
+      const monitored = workloadsOf(resources).filter(({ labels }) => matchesLabels(selector, labels));
+      expect(monitored.map(({ name }) => name).toSorted()).toEqual(["admin-svc", "gateway", "inference-svc"]);
+      expect(monitored.every((workload) => listensOn(workload, podMetricsEndpoints[0]?.port as string))).toBe(true);
+    });
+
+    const placed: readonly (readonly [what: string, settings: string, object: string, part: object])[] = [
+      [
+        "an image",
+        "image.registry=registry.example.com/team,image.tag=1.2.3,image.pullPolicy=Always,image.pullSecrets[0].name=registry",
+        "Job schema",
+        {
+          spec: {
+            template: {
+              spec: {
+                imagePullSecrets: [{ name: "registry" }],
+                containers: [{ image: "registry.example.com/team/sluice/admin-svc:1.2.3", imagePullPolicy: "Always" }],
+              },
             },
           },
         },
-      },
-    ],
-    [
-      "a configuration file",
-      "configuration.file=providers: []",
-      "ConfigMap sluice-config",
-      { data: { "sluice.yaml": "providers: []" } },
-    ],
-    [
-      "a config map of the operator",
-      "configuration.existingConfigMap=mine",
-      "Deployment gateway",
-      { spec: { template: { spec: { volumes: [{ name: "config", configMap: { name: "mine" } }] } } } },
-    ],
-    [
-      "an identity of a cloud",
-      "inferenceSvc.accountAnnotations.eks\\.amazonaws\\.com/role-arn=role",
-      "ServiceAccount inference-svc",
-      { metadata: { annotations: { "eks.amazonaws.com/role-arn": "role" } } },
-    ],
-    [
-      "a variable of the operator, after those of the chart",
-      "adminSvc.env[0].name=NODE_EXTRA_CA_CERTS,adminSvc.env[0].value=/etc/ca/ca.crt",
-      "Deployment admin-svc",
-      {
-        spec: {
-          template: {
-            spec: {
-              containers: [
-                { env: expect.arrayContaining([{ name: "NODE_EXTRA_CA_CERTS", value: "/etc/ca/ca.crt" }]) as object },
-              ],
+      ],
+      [
+        "a configuration file",
+        "configuration.file=providers: []",
+        "ConfigMap sluice-config",
+        { data: { "sluice.yaml": "providers: []" } },
+      ],
+      [
+        "a config map of the operator",
+        "configuration.existingConfigMap=mine",
+        "Deployment gateway",
+        { spec: { template: { spec: { volumes: [{ name: "config", configMap: { name: "mine" } }] } } } },
+      ],
+      [
+        "an identity of a cloud",
+        "inferenceSvc.accountAnnotations.eks\\.amazonaws\\.com/role-arn=role",
+        "ServiceAccount inference-svc",
+        { metadata: { annotations: { "eks.amazonaws.com/role-arn": "role" } } },
+      ],
+      [
+        "a variable of the operator, after those of the chart",
+        "adminSvc.env[0].name=NODE_EXTRA_CA_CERTS,adminSvc.env[0].value=/etc/ca/ca.crt",
+        "Deployment admin-svc",
+        {
+          spec: {
+            template: {
+              spec: {
+                containers: [
+                  { env: expect.arrayContaining([{ name: "NODE_EXTRA_CA_CERTS", value: "/etc/ca/ca.crt" }]) as object },
+                ],
+              },
             },
           },
         },
-      },
-    ],
-    [
-      "a scaler, by processor time where nothing else is set",
-      "gateway.autoscaling.enabled=true",
-      "HorizontalPodAutoscaler gateway",
-      {
-        spec: {
-          minReplicas: 3,
-          metrics: [
-            { type: "Resource", resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 70 } } },
-          ],
+      ],
+      [
+        "a scaler, by processor time where nothing else is set",
+        "gateway.autoscaling.enabled=true",
+        "HorizontalPodAutoscaler gateway",
+        {
+          spec: {
+            minReplicas: 3,
+            metrics: [
+              { type: "Resource", resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 70 } } },
+            ],
+          },
         },
-      },
-    ],
-    [
-      "an ingress",
-      "ingress.enabled=true,ingress.hosts[0]=sluice.example.com",
-      "Ingress gateway",
-      {
-        spec: {
-          rules: [
-            {
-              host: "sluice.example.com",
-              http: { paths: [{ backend: { service: { name: "gateway", port: { name: "http" } } } }] },
-            },
-          ],
+      ],
+      [
+        "an ingress",
+        "ingress.enabled=true,ingress.hosts[0]=sluice.example.com",
+        "Ingress gateway",
+        {
+          spec: {
+            rules: [
+              {
+                host: "sluice.example.com",
+                http: { paths: [{ backend: { service: { name: "gateway", port: { name: "http" } } } }] },
+              },
+            ],
+          },
         },
-      },
-    ],
-    [
-      "a route, which ends no stream",
-      "httpRoute.enabled=true,httpRoute.parentRefs[0].name=public",
-      "HTTPRoute gateway",
-      {
-        spec: {
-          parentRefs: [{ name: "public" }],
-          rules: [{ backendRefs: [{ name: "gateway", port: 80 }], timeouts: { request: "0s" } }],
+      ],
+      [
+        "a route, which ends no stream",
+        "httpRoute.enabled=true,httpRoute.parentRefs[0].name=public",
+        "HTTPRoute gateway",
+        {
+          spec: {
+            parentRefs: [{ name: "public" }],
+            rules: [{ backendRefs: [{ name: "gateway", port: 80 }], timeouts: { request: "0s" } }],
+          },
         },
-      },
-    ],
-    [
-      "the ports of a Redis with Sentinels",
-      "redis.enabled=true,redis.morePorts[0]=26379",
-      "NetworkPolicy redis",
-      { spec: { egress: [{ ports: [{ port: 6379 }, { port: 26379 }] }] } },
-    ],
-    [
-      "a provider inside the network",
-      "networkPolicy.inferenceEgress[0].to[0].ipBlock.cidr=10.1.2.3/32",
-      "NetworkPolicy inference-svc",
-      { spec: { egress: expect.arrayContaining([{ to: [{ ipBlock: { cidr: "10.1.2.3/32" } }] }]) as object } },
-    ],
-  ];
-  test.each(placed)("a value of the chart sets %s in the manifests", async (_, settings, object, part) => {
-    const resources = await renderWith("--set", settings);
-    expect(resources.find(({ kind, metadata }) => `${kind} ${metadata.name}` === object)).toMatchObject(part);
-  });
+      ],
+      [
+        "the ports of a Redis with Sentinels",
+        "redis.enabled=true,redis.morePorts[0]=26379",
+        "NetworkPolicy redis",
+        { spec: { egress: [{ ports: [{ port: 6379 }, { port: 26379 }] }] } },
+      ],
+      [
+        "a provider inside the network",
+        "networkPolicy.inferenceEgress[0].to[0].ipBlock.cidr=10.1.2.3/32",
+        "NetworkPolicy inference-svc",
+        { spec: { egress: expect.arrayContaining([{ to: [{ ipBlock: { cidr: "10.1.2.3/32" } }] }]) as object } },
+      ],
+    ];
+    test.each(placed)("sets %s in the manifests from a value of the chart", async (_, settings, object, part) => {
+      const resources = await renderWith("--set", settings);
+      expect(resources.find(({ kind, metadata }) => `${kind} ${metadata.name}` === object)).toMatchObject(part);
+    });
 
-  test("keeps everything in the namespace of the release", async () => {
-    const resources = await renderWith(
-      ...production,
-      ...set(options.map(([, setting]) => setting)),
-      "--namespace",
-      "ai",
-    );
-    expect(resources.filter(({ metadata }) => metadata.namespace !== "ai")).toEqual([]);
-  });
+    test("keeps everything in the namespace of the release", async () => {
+      const resources = await renderWith(
+        ...production,
+        ...set(options.map(([, setting]) => setting)),
+        "--namespace",
+        "ai",
+      );
+      expect(resources.filter(({ metadata }) => metadata.namespace !== "ai")).toEqual([]);
+    });
 
-  const refused: readonly (readonly [what: string, setting: string, message: string])[] = [
-    ["a misspelt section", "gatewy.replicas=3", "additional properties 'gatewy' not allowed"],
-    ["a misspelt value", "gateway.replica=3", "additional properties 'replica' not allowed"],
-    ["a misspelt value further down", "inferenceSvc.spool.persistant=true", "'persistant' not allowed"],
-    ["a field of a variable that there is not", "gateway.env[0].name=A,gateway.env[0].vale=b", "'vale' not allowed"],
-    ["a wrong type", "gateway.replicas=many", "got string, want integer"],
-    ["an identity that there is not", "serviceIdentity=mtls", "value must be one of"],
-    ["an endpoint without a scheme", "tracing.endpoint=collector:4318", "does not match pattern"],
-    ["an ingress without a host", "ingress.enabled=true", "ingress.hosts is empty"],
-    ["a route without a gateway", "httpRoute.enabled=true", "httpRoute.parentRefs is empty"],
-    [
-      "a scaler without a target",
-      "gateway.autoscaling.enabled=true,gateway.autoscaling.cpuPercent=0",
-      "autoscaling of gateway is enabled without a target",
-    ],
-  ];
-  test.each(refused)("refuses %s", async (_, setting, message) => {
-    const { code, stderr } = await runTemplate(helm as string, ["--set", setting]);
-    expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
-  });
-});
+    const refused: readonly (readonly [what: string, setting: string, message: string])[] = [
+      ["a misspelt section", "gatewy.replicas=3", "additional properties 'gatewy' not allowed"],
+      ["a misspelt value", "gateway.replica=3", "additional properties 'replica' not allowed"],
+      ["a misspelt value further down", "inferenceSvc.spool.persistant=true", "'persistant' not allowed"],
+      ["a field of a variable that there is not", "gateway.env[0].name=A,gateway.env[0].vale=b", "'vale' not allowed"],
+      ["a wrong type", "gateway.replicas=many", "got string, want integer"],
+      ["an identity that there is not", "serviceIdentity=mtls", "value must be one of"],
+      ["an endpoint without a scheme", "tracing.endpoint=collector:4318", "does not match pattern"],
+      ["an ingress without a host", "ingress.enabled=true", "ingress.hosts is empty"],
+      ["a route without a gateway", "httpRoute.enabled=true", "httpRoute.parentRefs is empty"],
+      [
+        "a scaler without a target",
+        "gateway.autoscaling.enabled=true,gateway.autoscaling.cpuPercent=0",
+        "autoscaling of gateway is enabled without a target",
+      ],
+    ];
+    test.each(refused)("refuses to render with %s", async (_, setting, message) => {
+      const { code, stderr } = await runTemplate(helm as string, ["--set", setting]);
+      expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
+    });
+  },
+);

@@ -41,7 +41,7 @@ const substituted = (value: string): string =>
 const exposed = (target: string): string[] =>
   historyOf(stages, target).flatMap(({ keyword, value }) => (keyword === "EXPOSE" ? value.split(" ") : []));
 
-test("the file has the three services of the Dockerfile, Postgres and Redis", () => {
+test("the Compose file has the three services of the Dockerfile, Postgres and Redis", () => {
   expect(Object.keys(services).toSorted()).toEqual([...targets, "postgres", "redis", "spool"].toSorted());
   for (const [target, { build, image }] of ours) {
     expect([build, image]).toEqual([
@@ -51,7 +51,7 @@ test("the file has the three services of the Dockerfile, Postgres and Redis", ()
   }
 });
 
-describe.each(ours)("%s", (target, { environment = {}, ports = [], depends_on: needed = {} }) => {
+describe.each(ours)("the Compose service %s", (target, { environment = {}, ports = [], depends_on: needed = {} }) => {
   const fields = Object.entries(shapes[target].shape) as [string, z.ZodType][];
   const passedOn = Object.keys(environment).filter((name) => environment[name] === null);
 
@@ -90,7 +90,7 @@ describe.each(ours)("%s", (target, { environment = {}, ports = [], depends_on: n
   });
 });
 
-test("secrets have no default", () => {
+test("secrets of the Compose file have no default", () => {
   const secret = all.flatMap(([, { environment = {} }]) =>
     Object.entries(environment).filter(([name]) => /PASSWORD|TOKEN|SECRET|KEY|DATABASE_URL/.test(name)),
   );
@@ -101,7 +101,7 @@ test("secrets have no default", () => {
   for (const [, name = ""] of file.matchAll(/\$\{(\w+):\?/g)) expect(page).toContain(`${name}=$(openssl rand`);
 });
 
-test("mounted paths exist", () => {
+test("paths mounted by the Compose file exist", () => {
   const sources = all.flatMap(([, { volumes: mounted = [] }]) =>
     mounted.map((text) => substituted(text).split(":")[0] ?? ""),
   );

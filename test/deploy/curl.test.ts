@@ -14,7 +14,7 @@ async function expectAnswer(installation: Installation): Promise<void> {
   expect(answer.stdout.trimEnd().endsWith("data: [DONE]")).toBe(true);
 }
 
-test("the first start prints its keys, the second their file, and the curl line of both streams an answer to its end", async () => {
+test("a first start prints its keys, a second start names their file, and both curl commands work as printed", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "sluice-test-curl-"));
   const keysFile = join(dataDir, "keys.json");
   let installation = await startInstallation({ embeddedPostgres: true, dataDir });

@@ -85,7 +85,7 @@ test("backups made at the same time are complete, and leave no other files", asy
   }
 });
 
-test("two backups to the same file give one file, and the other fails", async () => {
+test("of two concurrent backups to the same file, one writes the file and the other fails", async () => {
   const file = newFile();
   const results = await Promise.allSettled([backUpDatabase(dataDir, file), backUpDatabase(dataDir, file)]);
   expect(results.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
@@ -95,7 +95,7 @@ test("two backups to the same file give one file, and the other fails", async ()
   expect(readdirSync(join(file, ".."))).toEqual(["sluice.backup"]);
 });
 
-test("a backup writes through no link that waits at its names", async () => {
+test("a backup does not write through symbolic links at its file names", async () => {
   const file = newFile();
   const victim = join(folder, "victim");
   writeFileSync(victim, "mine", { mode: 0o644 });
@@ -111,7 +111,7 @@ test("a backup writes through no link that waits at its names", async () => {
   expect(existsSync(join(folder, "nowhere"))).toBe(false);
 });
 
-test("a Postgres without Sluice is neither copied nor replaced", async () => {
+test("a backup or restore is refused while Postgres runs without Sluice", async () => {
   const file = newFile();
   await backUpDatabase(dataDir, file);
   const { pid } = await start(dataDir);
@@ -122,7 +122,7 @@ test("a Postgres without Sluice is neither copied nor replaced", async () => {
   await expect(restoreDatabase(dataDir, file)).rejects.toThrow(refusal);
 });
 
-test("a process id of a crashed Postgres that another program has hinders no backup and no restore", async () => {
+test("a crashed Postgres whose process id another program has does not prevent a backup or restore", async () => {
   program = spawn(process.execPath, ["-e", "setInterval(() => undefined, 60_000)"], { stdio: "ignore" });
   await once(program, "spawn");
   writeFileSync(join(cluster(), "postmaster.pid"), `${program.pid}\n${cluster()}\n`);
@@ -133,7 +133,7 @@ test("a process id of a crashed Postgres that another program has hinders no bac
 });
 
 test.each(["password", "cluster/global/pg_control", "cluster/pg_wal", "cluster/postgresql.conf"])(
-  "a backup without %s is refused before anything is replaced",
+  "a restore of a backup without %s is refused before anything is replaced",
   async (part) => {
     const whole = newFile();
     await backUpDatabase(dataDir, whole);
@@ -152,7 +152,7 @@ test.each(["password", "cluster/global/pg_control", "cluster/pg_wal", "cluster/p
   },
 );
 
-test("what a killed backup left is removed by the next one", async () => {
+test("the files of a killed backup are removed by the next backup", async () => {
   const ended = spawn(process.execPath, ["-e", ""], { stdio: "ignore" });
   await once(ended, "exit");
   const left = join(dataDir, `postgres/backup.new-${ended.pid}-abcdef`);

@@ -37,7 +37,7 @@ async function wrong(variables: NodeJS.ProcessEnv = {}): Promise<readonly Findin
 
 const failure = (subject: string, text: string) => ({ subject, state: "failed", text: expect.stringContaining(text) });
 
-test("doctor finds nothing wrong with a machine that Sluice can start on", async () => {
+test("doctor reports no problem on a machine where Sluice can start", async () => {
   const findings = await examine(environment);
   expect(findings.map(({ subject, state }) => `${state} ${subject}`)).toEqual(
     ["Node", "configuration", "credentials", "data folder", "Postgres", "ports", "services"].map(
@@ -47,7 +47,7 @@ test("doctor finds nothing wrong with a machine that Sluice can start on", async
   expect(toLines(findings).at(-1)).toBe("Nothing failed.");
 });
 
-describe("finds", () => {
+describe("doctor reports", () => {
   test("a wrong or misspelled variable", async () => {
     expect(await wrong({ SLUICE_PORT: "http" })).toMatchObject([failure("environment", "SLUICE_PORT: must be a port")]);
     const [misspelled] = await wrong({ SLUICE_PROT: "1" });
@@ -72,12 +72,12 @@ describe("finds", () => {
     ]);
   });
 
-  test("a data folder that is none", async () => {
+  test("a data folder that is not one", async () => {
     writeFileSync(dataDir, "");
     expect(await wrong()).toMatchObject([failure("data folder", "is not a folder")]);
   });
 
-  test("a database that does not answer, without its password", async () => {
+  test("a database that does not answer, without showing its password", async () => {
     const found = await wrong({ DATABASE_URL: "postgres://sluice:very-secret@127.0.0.1:9/orders" });
     expect(found).toMatchObject([failure("Postgres", "127.0.0.1:9/orders does not answer")]);
     expect(JSON.stringify(found)).not.toContain("very-secret");
@@ -93,7 +93,7 @@ describe("finds", () => {
   });
 });
 
-test("doctor asks the services of a running Sluice, and finds one that does not answer", async () => {
+test("doctor queries the services of a running Sluice, and reports a service that does not answer", async () => {
   const installation = await startInstallation({ config: good });
   try {
     const its = { SLUICE_DATA_DIR: installation.dataDir, DATABASE_URL: installation.databaseUrl };

@@ -57,11 +57,11 @@ async function expectServed(text: string): Promise<void> {
   expect(text).toContain(`  configuration   ${join(dataDir, "sluice.yaml")}\n`);
 }
 
-describe("without a model", () => {
+describe("a first start without a model", () => {
   const config = `providers: [{id: far, dialect: chat, base_url: "http://127.0.0.1:9/v1", api_keys: ["\${FAR_KEY}"]}]
 models: [{id: far/m, endpoints: [{provider: far}]}]`;
 
-  test("the start warns of refused requests, names the remedy, and shows no curl line", async () => {
+  test("warns of refused requests, names the remedy, and shows no curl command", async () => {
     const started = await start({ config });
     const text = started.output();
     expect(text).toContain("No model is configured yet, so every request for a response is refused with 404.");
@@ -72,14 +72,14 @@ models: [{id: far/m, endpoints: [{provider: far}]}]`;
   });
 });
 
-describe("with the key of a provider", () => {
+describe("a first start with the key of a provider", () => {
   let upstream: Upstream;
   beforeEach(async () => {
     upstream = await startUpstream([chatStream("Hello")]);
   });
   afterEach(() => upstream.stop());
 
-  test("the curl line uses its cheapest model, and works", async () => {
+  test("shows a curl command with the provider's cheapest model that works", async () => {
     const config = `providers: [{id: openai, vendor: openai, dialect: chat, base_url: "${upstream.url}/v1", api_keys: ["\${OPENAI_API_KEY}"], known_models: true}]`;
     const text = (await start({ config, environment: { OPENAI_API_KEY: "k" } })).output();
     expect(text).toContain('"model":"openai/gpt-5-nano"');
@@ -91,7 +91,7 @@ describe("with the key of a provider", () => {
   });
 });
 
-describe("the model of the curl line", () => {
+describe("the model in the curl command of the start", () => {
   const seed = readSeed(join(root, "inference-svc/models/catalog/seed.json"));
   const models = loadConfig(join(root, "deploy/local/sluice.yaml"), {}, seed).file.models;
   const [echo] = models as [ConfigFile["models"][number]];
@@ -108,12 +108,12 @@ describe("the model of the curl line", () => {
     [["a/unpriced", "a/dear:3"], "a/dear"],
     [["a/unpriced"], "a/unpriced"],
     [[], undefined],
-  ])("of %j is %s", (ids, chosen) => {
+  ])("is, among %j, %s", (ids, chosen) => {
     const list = ids.map((text) => text.split(":")).map(([id = "", price]) => model(id, price));
     expect(findCheapestModel(list)).toBe(chosen);
   });
 
-  test("answers in text", () => {
+  test("is a model that answers in text", () => {
     expect(findCheapestModel([model("a/pictures", "0.1", ["image"]), model("a/words", "2")])).toBe("a/words");
     expect(findCheapestModel(models)).toBe("sluice/echo");
   });
@@ -130,7 +130,7 @@ const answers = (port: number, host: string): Promise<boolean> =>
 // Other systems have only 127.0.0.1 by default.
 const onLinux = process.platform === "linux" ? describe : describe.skip;
 
-onLinux("the addresses of ports", () => {
+onLinux("the addresses that ports listen on", () => {
   /** Another address of this machine: only a port open to all addresses answers on it. */
   const other = "127.0.0.2";
 
@@ -140,7 +140,7 @@ onLinux("the addresses of ports", () => {
     return found.flat();
   }
 
-  test("are open only to programs on this machine", async () => {
+  test("are only those of this machine", async () => {
     const started = await start({ embeddedPostgres: true });
     expect(await open(started, "127.0.0.1")).toEqual(Object.keys(started.ports));
     expect(await open(started, other)).toEqual([]);
@@ -149,7 +149,7 @@ onLinux("the addresses of ports", () => {
     );
   });
 
-  test("are all open only to the gateway when the configuration file sets `host`", async () => {
+  test("are all addresses only for the gateway when the configuration file sets `host`", async () => {
     const config =
       "host: 0.0.0.0\nproviders: [{id: e, dialect: echo}]\nmodels: [{id: sluice/echo, endpoints: [{provider: e}]}]";
     const started = await start({ config });
@@ -183,7 +183,7 @@ onLinux("the addresses of ports", () => {
   });
 });
 
-test("addresses with colons stand in brackets in the base URL", () => {
+test("an IPv6 address stands in brackets in the base URL", () => {
   const credential = { value: "k", origin: "new" } as const;
   const text = banner({
     ports: portsOf(readSettings({})),
@@ -200,10 +200,10 @@ test("addresses with colons stand in brackets in the base URL", () => {
   expect(text).toContain("listens on      ::1, for programs on this machine");
 });
 
-describe("a new data folder with a database already in use", () => {
+describe("a start with a new data folder and a database already in use", () => {
   const said = "A new secret was created in";
 
-  test("makes the start warn once of the new secret and its consequences", async () => {
+  test("warns once of the new secret and its consequences", async () => {
     const database = await createDatabase();
     const second = mkdtempSync(join(tmpdir(), "sluice-test-first-"));
     try {

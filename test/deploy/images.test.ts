@@ -26,18 +26,18 @@ else {
   describe("images in empty folders", () => inFolders(folder));
 }
 
-test("the services have the same flags of Node as under npm start", () => {
+test("services in images have the same flags of Node as under npm start", () => {
   for (const target of targets) {
     expect(imageOf(target).command).toEqual(["node", ...nodeFlags, `${target}/bundle/main.js`]);
   }
 });
 
-test("the images of services consist only of copies owned by root: their runtime user owns nothing", () => {
+test("images of services have only files owned by root, so their runtime user owns none", () => {
   const run = targets.flatMap((target) => historyOf(stages, target).filter(({ keyword }) => keyword === "RUN"));
   expect(run).toEqual([]);
 });
 
-test("the image for a first look runs npm start's supervisor, with all its services", () => {
+test("the image of a complete installation runs the supervisor of npm start, with all services", () => {
   const { command, environment } = imageOf("first-look");
   expect(command).toEqual(["node", ...nodeFlags, "deploy/local/bundle/main.js"]);
   expect(() => readSettings(environment)).not.toThrow();
@@ -62,7 +62,7 @@ test("the Dockerfile copies no path excluded by .dockerignore", () => {
   expect(missing).toEqual([]);
 });
 
-test("the Dockerfile runs only programs that the test image has in place of Node's image", () => {
+test("the Dockerfile runs only programs available in the base image used in tests", () => {
   const runs = stages.flatMap(({ instructions }) => instructions).filter(({ keyword }) => keyword === "RUN");
   const programs = runs.flatMap(({ value }) => value.split(/&&|\|\||;(?!$)/).map((part) => part.trim().split(" ")[0]));
   const known = [...nodePrograms.map((path) => path.split("/").at(-1)), "node", "npm", "npx"];

@@ -38,7 +38,7 @@ test.each([
   ["deploy/local/bundle/one-process.js", false],
   ["gateway/dist/main.js", false],
   ["another/program.js", true],
-])("the process %s, left by a killed supervisor, lives on: %p", async (program, livesOn) => {
+])("the installation record of a killed supervisor counts the process %s as alive: %p", async (program, livesOn) => {
   const pid = await leave(program);
   writeFileSync(join(folder, "house.json"), JSON.stringify({ pids: { gateway: pid } }));
   const record = await RecordKeeper.claim(folder, portsOf(readSettings({})), { gateway: "::1", internal: "127.0.0.1" });

@@ -60,7 +60,7 @@ const samePorts = ({ ports }: Installation): Record<string, string> => ({
 const childrenOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").map(Number);
 
-describe("the operator's keys", () => {
+describe("keys set by the operator", () => {
   test("work and are neither printed nor stored", async () => {
     const environment = {
       SLUICE_BOOTSTRAP_MANAGEMENT_KEY: mintKey(KeyKind.MANAGEMENT),
@@ -72,7 +72,7 @@ describe("the operator's keys", () => {
     expect(existsSync(join(dataDir, "keys.json"))).toBe(false);
   });
 
-  test("of the wrong kind are reported and nothing starts", async () => {
+  test("are reported when they are of the wrong kind, and no service starts", async () => {
     const environment = { ...bareEnvironment(), SLUICE_BOOTSTRAP_API_KEY: mintKey(KeyKind.MANAGEMENT) };
     const { code, stderr } = await runProgram(process.execPath, [supervisor], { environment });
     expect(code).toBe(1);
@@ -80,8 +80,8 @@ describe("the operator's keys", () => {
   });
 });
 
-describe("where it cannot start", () => {
-  test("an occupied port is reported with its variable before anything starts", async () => {
+describe("a start that fails", () => {
+  test("reports an occupied port with its variable before any service starts", async () => {
     const other = createServer();
     const port = await freePort();
     await new Promise<void>((resolve) => other.listen(port, "127.0.0.1", resolve));
@@ -96,14 +96,14 @@ describe("where it cannot start", () => {
     expect(existsSync(join(dataDir, "house.json"))).toBe(false);
   });
 
-  test("two variables with the same port are reported", async () => {
+  test("reports two variables with the same port", async () => {
     const port = String(await freePort());
     await expect(start({ environment: { SLUICE_PORT: port, SLUICE_ADMIN_PORT: port } })).rejects.toThrow(
       `SLUICE_PORT and SLUICE_ADMIN_PORT name the same port ${port}: set all but one of them to another one`,
     );
   });
 
-  test("a service that cannot start ends the installation, and its last lines are shown", async () => {
+  test("ends the installation when a service cannot start, and shows the service's last lines", async () => {
     await expect(start({ embeddedPostgres: false, environment: { SLUICE_LOG_LEVEL: "loud" } })).rejects.toThrow(
       /ended: exit code 1[^]*SLUICE_LOG_LEVEL/,
     );
@@ -113,13 +113,13 @@ describe("where it cannot start", () => {
   test.each([
     ["SLUICE_DRAIN_LIMIT_MS", "-1"],
     ["REDIS_URL", "http://127.0.0.1"],
-  ])("an error with %s is reported without a stack", async (variable, value) => {
+  ])("reports an error with %s without a stack trace", async (variable, value) => {
     const started = start({ embeddedPostgres: false, environment: { [variable]: value } });
     await expect(started).rejects.toThrow(variable);
     await expect(started).rejects.not.toThrow(/^ *at |\bproblems: /m);
   });
 
-  test("an unusable data folder is reported with a remedy", async () => {
+  test("reports an unusable data folder with a remedy", async () => {
     const file = join(dataDir, "file");
     writeFileSync(file, "");
     await expect(start({ dataDir: file })).rejects.toThrow(
@@ -127,21 +127,21 @@ describe("where it cannot start", () => {
     );
   });
 
-  test("a data folder that cannot be made ends the start", async () => {
+  test("ends when its data folder cannot be made", async () => {
     await expect(start({ dataDir: "/proc/sluice" })).rejects.toThrow(
       "The data folder /proc/sluice cannot be used (ENOENT",
     );
   });
 
-  test("a mistake in the configuration is reported with its path", async () => {
+  test("reports a mistake in the configuration with its path", async () => {
     await expect(start({ config: "models: [{id: a/b, endpoints: [{provider: nobody}]}]" })).rejects.toThrow(
       "models.0.endpoints.0.provider: no provider is called nobody",
     );
   });
 });
 
-describe("a later start", () => {
-  test("loads the services while the database of an earlier start starts", async () => {
+describe("a start with the data of an earlier one", () => {
+  test("loads the services while the database starts", async () => {
     // The record names processes in the order of their starts; the database counts once it takes connections.
     const order = (started: Installation) =>
       Object.keys(started.pids()).filter((name) => name === "postgres" || name === "admin-svc");
@@ -153,7 +153,7 @@ describe("a later start", () => {
     expect(statuses).toEqual(Array.from({ length: 10 }, () => 200));
   });
 
-  test("whose database cannot start says why, and leaves no process", async () => {
+  test("reports why the database cannot start, and leaves no process", async () => {
     const first = await start();
     const { supervisor: pid } = first.pids();
     await stop();
@@ -164,8 +164,8 @@ describe("a later start", () => {
   });
 });
 
-describe("when something dies", () => {
-  test("each process is restarted, and the installation serves", async () => {
+describe("after the death of", () => {
+  test("any process, the supervisor restarts it and the installation serves", async () => {
     const started = await start({ inferenceReplicas: 1 });
     for (const name of ["gateway", "inference-svc", "admin-svc", "postgres"]) {
       const pid = started.pids()[name] as number;
@@ -178,7 +178,7 @@ describe("when something dies", () => {
     }
   });
 
-  test("after the supervisor was killed no process remains, and the next start finds the data and the ports", async () => {
+  test("the supervisor, no process remains, and the next start finds the data and the ports", async () => {
     const first = await start();
     await first.admin("keys", "create", "--name", "kept");
     const environment = samePorts(first);
@@ -191,8 +191,8 @@ describe("when something dies", () => {
   });
 });
 
-describe("the end", () => {
-  test("a second installation in the same folder is refused, and SIGTERM to the first leaves no process and no record", async () => {
+describe("a second installation", () => {
+  test("in the same folder is refused, and SIGTERM to the first leaves no process and no record", async () => {
     const started = await start({ inferenceReplicas: 2 });
     await expect(startInstallation({ embeddedPostgres: true, dataDir })).rejects.toThrow(
       `Sluice already runs here: process ${started.pids()["supervisor"]}`,
@@ -213,8 +213,8 @@ describe("the end", () => {
 
 const asRoot = isRoot ? describe : describe.skip;
 
-asRoot("as root", () => {
-  test("the database starts without user namespaces, and again with them", async () => {
+asRoot("a start as root", () => {
+  test("runs the database with and without user namespaces", async () => {
     const path = mkdtempSync(join(tmpdir(), "sluice-test-path-"));
     writeFileSync(join(path, "unshare"), "#!/bin/sh\nexit 1\n");
     chmodSync(join(path, "unshare"), 0o755);

@@ -43,11 +43,11 @@ const overlays: readonly (readonly [title: string, overlay: string])[] = [
   ["mutual-tls with redis and tracing", overlayOf("overlays/mutual-tls", ["redis", "tracing"])],
 ];
 
-test("every component is rendered", () => {
+test("every Kubernetes component is rendered", () => {
   expect(readdirSync(join(manifests, "components")).toSorted()).toEqual(all.toSorted());
 });
 
-test.each(overlays)("the manifest %s has no problem", (_, overlay) => {
+test.each(overlays)("the Kubernetes manifest %s has no problem", (_, overlay) => {
   const resources = render(overlay);
   expect(problemsOf(resources)).toEqual([]);
   const names = resources.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
@@ -55,7 +55,7 @@ test.each(overlays)("the manifest %s has no problem", (_, overlay) => {
   expect(resources.filter(({ metadata }) => metadata.namespace !== "sluice")).toEqual([]);
 });
 
-test("the cluster's configuration file is valid", () => {
+test("the configuration file in the Kubernetes manifests is valid", () => {
   const seed = readSeed(pathToFileURL(join(root, "inference-svc/models/catalog/seed.json")));
   const { file, leftOut } = loadConfig(join(manifests, "base/sluice.yaml"), {}, seed);
   expect(file.models.map(({ id }) => id)).toContain("sluice/echo");
@@ -85,7 +85,7 @@ const kubectl = await runProgram("kubectl", ["version", "--client"]).then(
   expect(sorted(render(overlay))).toEqual(sorted(theirs));
 });
 
-describe("a planted mistake is found:", () => {
+describe("the check of manifests finds a planted mistake:", () => {
   const container = "/spec/template/spec/containers/0";
   /** Variable n of the container, by its place in the manifest. */
   const variable = (n: number) => `${container}/env/${n}`;

@@ -52,7 +52,7 @@ async function openStream(): Promise<Response> {
   return response;
 }
 
-test("simultaneous signals count as one and let requests finish; a later one to npm itself reaches Sluice and ends them", async () => {
+test("simultaneous signals count as one and let requests finish; a later signal to npm ends them", async () => {
   const response = await openStream();
   const pid = installation.pids()["supervisor"] as number;
   process.kill(pid, "SIGINT");

@@ -19,7 +19,7 @@ const operator = (args: readonly string[], environment: NodeJS.ProcessEnv): Prom
     environment: { ...bareEnvironment(), HOME: folder, SLUICE_CONFIG: config, ...environment },
   });
 
-describe("check-config", () => {
+describe("check-config with cloud identities", () => {
   beforeAll(() =>
     writeFileSync(
       config,
@@ -52,7 +52,7 @@ models:
       expect(stdout.split("\n")).toContain(line);
   });
 
-  test("names missing parts of them", async () => {
+  test("names settings that an identity lacks", async () => {
     const { code, stdout } = await operator(["check-config", "--json"], {
       AWS_WEB_IDENTITY_TOKEN_FILE: tokenFile,
       AZURE_CLIENT_SECRET: "very-secret-word",
@@ -73,7 +73,7 @@ models:
   });
 });
 
-describe("test-provider", () => {
+describe("test-provider with a cloud identity", () => {
   const upstreams: Upstream[] = [];
   let entra: Upstream;
   let provider: Upstream;
@@ -127,7 +127,7 @@ describe("test-provider", () => {
     });
   });
 
-  test("names the reason for missing credentials, and shows none", async () => {
+  test("names the reason for missing credentials, and shows no secret", async () => {
     const refusal = {
       error: "invalid_client",
       error_description: "AADSTS70021: No matching federated identity record",

@@ -10,7 +10,7 @@ import { type Reply, type Upstream, chatAnswer, startUpstream } from "../support
 // A provider key without a known form, unrecognisable to secret patterns.
 const key = "very-secret-word";
 
-describe("the operator's checks", () => {
+describe("the operator's commands", () => {
   const folder = mkdtempSync(join(tmpdir(), "sluice-test-operator-"));
   const config = join(folder, "sluice.yaml");
   const seen: FinishedProcess[] = [];
@@ -56,7 +56,7 @@ ${models}
     );
 
   describe("check-config", () => {
-    test("shows the served models, and the left-out parts", async () => {
+    test("shows the served models, and the parts of the file that are left out", async () => {
       configured("", "  - {id: acme/free, context_length: 4096, endpoints: [{provider: built-in}]}");
       const { code, stdout, stderr } = await operator(["check-config"]);
       expect([code, stderr]).toEqual([0, ""]);
@@ -68,7 +68,7 @@ ${models}
       expect(stdout).toMatch(/^Endpoints without a price: 1\./m);
     });
 
-    test("prints the same as JSON, including known but unlisted models", async () => {
+    test("prints the same as JSON, including known models that are not listed", async () => {
       configured();
       const { code, stdout } = await operator(["check-config", config, "--json"], { OPENAI_API_KEY: key });
       const checked = JSON.parse(stdout) as { providers: { id: string; models: number }[]; models: { id: string }[] };
@@ -107,7 +107,7 @@ ${models}
       expect([scripted.code, ok, problems.length]).toEqual([1, false, 4]);
     });
 
-    test("checks left-out parts, too: the variable may be set tomorrow", async () => {
+    test("also checks parts that are left out for a missing variable", async () => {
       const missing = `providers: [{id: x, dialect: chat, api_keys: ["\${UNSET}"]}, {id: y, dialect: telnet}]`;
       writeFileSync(config, missing);
       const { code, stdout } = await operator(["check-config"]);
@@ -120,14 +120,14 @@ ${models}
       ]);
     });
 
-    test("explains wrong aliases in a sentence, without a stack", async () => {
+    test("explains wrong aliases in a sentence, without a stack trace", async () => {
       writeFileSync(config, "a: &a [x]\nb: &b [*a]\nproviders: *c\n");
       const { code, stdout, stderr } = await operator(["check-config"]);
       const problem = "(root): the alias *c has no anchor &c before it";
       expect([code, stdout, stderr]).toEqual([1, `${config}: a problem\n  ${problem}\n`, ""]);
     });
 
-    test("shows the external detectors and their entity types for guardrails, and no invalid one", async () => {
+    test("shows the external detectors and their entity types for guardrails, and no invalid detector", async () => {
       const names = `{id: names, dialect: presidio, base_url: "http://127.0.0.1:5002/x", categories: {person-name: [PERSON]}}`;
       configured();
       appendFileSync(config, `detectors: [${names}]\n`);
@@ -198,7 +198,7 @@ ${models}
       ["acme/large", { model: "acme/large", upstream_model: "large-2" }],
       ["large-2", { model: "acme/large", upstream_model: "large-2" }],
       ["unlisted-3", { model: "unlisted-3", upstream_model: "unlisted-3" }],
-    ])("sends a request to the model %s", async (model, expected) => {
+    ])("sends its request to the model %s", async (model, expected) => {
       configured();
       upstream.script([chatAnswer({ role: "assistant", content: "Ye" }, "length")]);
       const { code, answer } = await tried(["acme", "--model", model]);
@@ -227,7 +227,7 @@ ${models}
       ["a failure", failing(500), { kind: "refused", status: 500, message: /^provider answered 500/ }],
       ["silence", { hang: true }, { kind: "timeout", message: /^127\.0\.0\.1:\d+: no .* in time$/ }],
       ["a page", { chunks: [{ bytes: "<html></html>" }] }, { kind: "answer", message: /cannot be read/ }],
-    ])("reports the error: %s", async (_, reply, cause) => {
+    ])("reports the provider's failure: %s", async (_, reply, cause) => {
       configured(reply.hang === true ? ", timeouts: {headers_ms: 300}" : "");
       upstream.script([reply]);
       const { code, answer } = await tried();
@@ -242,7 +242,7 @@ ${models}
       ["nobody listens", "http://127.0.0.1:9/v1", "connection", /ECONNREFUSED/],
       ["a host without address", "http://no-such-host.invalid/v1", "dns", /no-such-host\.invalid has no address/],
       ["no TLS there", "TLS", "tls", /TLS failed/],
-    ])("reports the error: %s", async (_, url, kind, message) => {
+    ])("reports the connection's failure: %s", async (_, url, kind, message) => {
       const address = url === "TLS" ? upstream.url.replace("http:", "https:") : url;
       writeFileSync(config, `providers: [{id: acme, dialect: chat, base_url: "${address}", api_keys: [${key}]}]`);
       const { code, answer } = await tried(["acme", "--model", "m"]);
@@ -254,7 +254,7 @@ ${models}
       [["built-in"], 1, "built-in serves no model here; name one of its own with --model\n"],
       [["acne"], 1, "no provider is called acne; one of acme, built-in\n"],
       [[], 2, "missing argument: ID\nusage: test-provider ID [--model MODEL] [--json]\n"],
-    ])("cannot try %j", async (args, code, stderr) => {
+    ])("refuses the arguments %j", async (args, code, stderr) => {
       configured();
       expect(await operator(["test-provider", ...args])).toMatchObject({ code, stderr, stdout: "" });
     });
@@ -272,7 +272,7 @@ ${models}
     expect(finished).toMatchObject({ code: 0, stdout: expect.stringContaining(": good\n"), stderr: "" });
   });
 
-  test("are commands of the one command line, and run without an installation", async () => {
+  test("belong to the one command line, and run without an installation", async () => {
     configured();
     const admin = (...args: string[]) =>
       runProgram(process.execPath, [join(root, "deploy/local/admin.mjs"), ...args], {

@@ -90,7 +90,7 @@ const title = missing === undefined ? "the installed package" : `the installed p
       environment: { ...environment, ...variables },
     });
 
-  test("the package has every file of the image for a first look, and the licences of what it has", async () => {
+  test("the npm package has the files of the image of a complete installation, and the licences of its parts", async () => {
     const copies = historyOf(stages, "first-look").filter(({ value }) => /^--from=(?:build|pdfjs) /.test(value));
     const copied = copies.flatMap(({ value }) => value.split(/\s+/).slice(1, -1));
     expect(copied.length).toBeGreaterThan(5);
@@ -109,13 +109,13 @@ const title = missing === undefined ? "the installed package" : `the installed p
     ]);
   });
 
-  test("the package takes at most 250 MB once it is installed", async () => {
+  test("the npm package takes at most 250 MB once it is installed", async () => {
     const { stdout } = await runProgram("du", ["-s", "-B1", work]);
     console.log(`installed package: ${(Number.parseInt(stdout) / 1e6).toFixed(0)} MB`);
     expect(Number.parseInt(stdout)).toBeLessThan(maxInstalledBytes);
   });
 
-  test("the package reads a PDF with the part of pdfjs that it includes", async () => {
+  test("the npm package reads a PDF with the part of pdfjs that it includes", async () => {
     const reader = fork(inPackage("inference-svc/bundle/reader.js"), {
       env: {},
       serialization: "advanced",
@@ -131,7 +131,7 @@ const title = missing === undefined ? "the installed package" : `the installed p
     expect(JSON.stringify(messages)).toContain("In the package.");
   });
 
-  test("a command that needs a running Sluice says how to start it", async () => {
+  test("a command that needs a running Sluice names the command that starts it", async () => {
     expect(await sluice(["keys", "list"])).toEqual({
       code: 1,
       stdout: "",
@@ -152,7 +152,7 @@ const title = missing === undefined ? "the installed package" : `the installed p
     expect(stdout).toContain(`port ${taken} is in use: set SLUICE_PORT to another one`);
   });
 
-  describe("started with npx", () => {
+  describe("Sluice started with npx", () => {
     let installation: Installation;
     beforeAll(async () => {
       installation = await startInstallation({

@@ -30,11 +30,11 @@ const sources = ["proto/config", "proto/lib", "gateway", "inference-svc", "admin
   .map(sourcesOf)
   .join("\n");
 
-test("the pages are found", () => {
+test("the documentation pages are found", () => {
   expect(pages).toEqual(expect.arrayContaining(["README.md", "docs/plugins/web.md"]));
 });
 
-describe.each(pages)("%s", (page) => {
+describe.each(pages)("the documentation page %s", (page) => {
   test("links only to existing targets", () => {
     const links = [...readPage(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)];
     const broken = links.filter(([, path = "", anchor]) => {
@@ -81,7 +81,7 @@ test("every message in the troubleshooting tables exists in the code", () => {
   expect(messages.filter((message) => !sources.includes(message))).toEqual([]);
 });
 
-test("every warning and every error of a log is in the troubleshooting tables", () => {
+test("every warning and error of the log is in the troubleshooting tables", () => {
   const logged = [...sources.matchAll(/\blog\.(?:warn|error)\(\s*(?:\{[^;]*?\},\s*)?"([^"]+)"/g)].map(
     ([, text = ""]) => text,
   );
@@ -89,7 +89,7 @@ test("every warning and every error of a log is in the troubleshooting tables", 
   expect(logged.filter((text) => !trouble.includes(`\`${text}\``))).toEqual([]);
 });
 
-test("every unspecific error message of an answer is in the troubleshooting tables, with its status", () => {
+test("the default message of every failure is in the troubleshooting tables, with its status", () => {
   const reasons = Object.values(FaultReason).filter(
     (reason) => typeof reason === "number" && reason !== FaultReason.UNSPECIFIED,
   );

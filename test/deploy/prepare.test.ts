@@ -21,8 +21,8 @@ import { bareEnvironment, eventually, root, runProgram } from "../support/proces
 
 const prepare = () => runProgram(process.execPath, [join(root, "deploy/local/prepare.mjs")]);
 
-describe("prepare", () => {
-  test("does and prints nothing in a prepared checkout, also several at once", async () => {
+describe("npm run prepare", () => {
+  test("does and prints nothing in a prepared checkout, even when it runs several times at once", async () => {
     const all = await Promise.all([prepare(), prepare(), prepare()]);
     for (const { code, stdout, stderr } of all) {
       expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
@@ -89,7 +89,7 @@ describe("a start of a prepared checkout", () => {
     expect([...new Set(await usedByStart())].toSorted()).toEqual(read.map((path) => join(root, path)));
   });
 
-  test("looks at everything again after a change of a source, once", async () => {
+  test("checks everything again, once, after a change of a source", async () => {
     await usedByStart();
     const source = join(root, "deploy/local/sluice.schema.json");
     const built = join(root, "proto/dist/config/config-file.js");
@@ -99,13 +99,13 @@ describe("a start of a prepared checkout", () => {
   });
 });
 
-test("a stack trace of a bundled service names the source", async () => {
+test("a stack trace of a bundled service names the source file", async () => {
   const failing = `import(${JSON.stringify(join(root, "gateway/bundle/service.js"))}).then(({ openService }) => openService())`;
   const { stderr } = await runProgram(process.execPath, ["--enable-source-maps", "--eval", failing]);
   expect(stderr).toMatch(/^TypeError: .*\n +at \S+ \(\S*\/gateway\/service\.ts:\d+:\d+\)$/m);
 });
 
-test("Ctrl-C ends the installer as well, so the next start finds the folder free", async () => {
+test("Ctrl-C ends the installer as well, so that the next start can use the folder", async () => {
   const checkout = mkdtempSync(join(tmpdir(), "sluice-test-checkout-"));
   const pidFile = join(checkout, "npm.pid");
   try {
@@ -167,7 +167,7 @@ describe("npm run admin", () => {
     );
   });
 
-  test("prints nothing when its reader closes the pipe", async () => {
+  test("prints nothing when the reader of its output closes the pipe", async () => {
     const database = await createDatabase();
     const cli = join(root, "admin-svc/bundle/cli.js");
     try {

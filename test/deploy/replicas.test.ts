@@ -15,7 +15,7 @@ test.each([
   [1, 1, 1, "gateway and inference-svc have a process each: SLUICE_INFERENCE_REPLICAS is 1"],
   [2, 1, 2, "a gateway and 2 inference processes: SLUICE_INFERENCE_REPLICAS is 2"],
 ])(
-  "SLUICE_INFERENCE_REPLICAS=%s on %i processors decides the number of processes",
+  "SLUICE_INFERENCE_REPLICAS=%s on %i processors decides the number of inference processes",
   (wanted, processors, count, account) => {
     const chosen = chooseReplicas(wanted, processors, true);
     expect([chosen.count, chosen.account.split(";")[0]]).toEqual([count, account]);
@@ -23,7 +23,7 @@ test.each([
 );
 
 test.each([{}, { SLUICE_INFERENCE_REPLICAS: "" }])(
-  "the number of processes with %j follows the processors available to this process",
+  "the number of inference processes with %j follows the processors available to this process",
   (given) => {
     expect(readSettings(given).replicas).toEqual(chooseReplicas(undefined, availableParallelism(), true));
   },
@@ -79,7 +79,7 @@ async function canPin(): Promise<boolean> {
     await eventually(async () => String(await statusesOf(started).catch(() => [])) === "200,200,200");
   });
 
-  test("gives each its own process when the operator configures it", async () => {
+  test("gives gateway and inference-svc a process each when the operator configures it", async () => {
     const started = await start("1", 1);
     expect(started.output()).toContain(
       "\ngateway and inference-svc have a process each: SLUICE_INFERENCE_REPLICAS is 1\n",

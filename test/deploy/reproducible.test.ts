@@ -56,7 +56,7 @@ function copySources(): string {
   return target;
 }
 
-test("a build in another folder has the same bytes", async () => {
+test("a build in another folder gives the same bytes", async () => {
   copy = copySources();
   for (const path of ["node_modules", "gateway/node_modules", "inference-svc/node_modules"]) copyPackages(path);
   for (const [program, ...args] of steps) {

@@ -161,7 +161,7 @@ async function sumsOf(table: string, where = "true", values: readonly unknown[] 
   return { calls: Number(row?.["calls"]), usd: toDecimal(parsePico(row?.["usd"] ?? "0")) };
 }
 
-test("a restore of an earlier backup and a replay give the sums of the provider's journal", async () => {
+test("after a restore of an earlier backup and a replay, the sums equal the provider's journal", async () => {
   await start();
   const [one, two] = [await createKey("key-one"), await createKey("key-two")];
   await serve([one, two], 15);
@@ -221,14 +221,14 @@ test("a restore of an earlier backup and a replay give the sums of the provider'
   expect(await sumsOf("workspace_days")).toEqual(journalOf());
 }, 400_000);
 
-test("a backup overwrites no file, and a restore waits for the end of Sluice", async () => {
+test("a backup overwrites no file, and a restore is refused while Sluice runs", async () => {
   const run = (...args: string[]) => runProgram(process.execPath, [program, ...args], { environment: environment() });
   const archive = join(dataDir, "sluice.backup");
   expect(await run("backup", archive)).toMatchObject({ code: 1, stderr: expect.stringContaining("exists already") });
   expect(await run("restore", archive)).toMatchObject({ code: 1, stderr: expect.stringContaining("stop it first") });
 });
 
-test("backups made at the same time while Sluice serves are complete", async () => {
+test("concurrent backups made while Sluice serves are complete", async () => {
   const names = ["one", "two", "three"];
   const archives = names.map((name) => join(dataDir, `${name}.backup`));
   await Promise.all(archives.map((archive) => admin("backup", archive)));

@@ -19,7 +19,7 @@ const startWith = (info: object, more: NodeJS.ProcessEnv = {}) => {
   return { runs, started: Adapter.start({ ...environment, PATH, SANDBOX_IMAGE: "image", ...more }) };
 };
 
-describe("with a stand-in for podman", () => {
+describe("the sandbox adapter with a stand-in for podman", () => {
   let adapter: Adapter;
   let made: string;
 
@@ -32,7 +32,7 @@ describe("with a stand-in for podman", () => {
 
   const say = (text: string) => `process.stdout.write(${JSON.stringify(text)})`;
 
-  test("programs run one after another, in a container with every limit", async () => {
+  test("runs the programs of a call one after another, in a container with every limit", async () => {
     const { status, output } = await adapter.run({ commands: [say("one"), 'console.error("two"); process.exit(3)'] });
     expect([status, output]).toEqual([
       200,
@@ -65,21 +65,21 @@ describe("with a stand-in for podman", () => {
     expect((await adapter.run({ commands: [say("one")], ...fields })).status).toBe(status);
   });
 
-  test.each(["Bearer wrong", ""])("a call with the key %j runs nothing", async (authorization) => {
+  test.each(["Bearer wrong", ""])("runs nothing for a call with the key %j", async (authorization) => {
     expect((await adapter.run({ commands: [say("one")] }, { authorization })).status).toBe(401);
   });
 
-  test.each([131_072, 4 * 1024 * 1024])("a program of %d bytes is too long", async (length) => {
+  test.each([131_072, 4 * 1024 * 1024])("refuses a program of %d bytes as too long", async (length) => {
     expect((await adapter.run({ commands: ["x".repeat(length)] })).status).toBe(413);
   });
 
-  test("a program over its time is ended, and later programs of the call do not run", async () => {
+  test("ends a program at its time limit, and skips later programs of the call", async () => {
     const slow = `${say("begun")}; setInterval(() => {}, 1000)`;
     const { output } = await adapter.run({ commands: [slow, say("never")], timeout_ms: 5_000 });
     expect(output).toEqual([{ stdout: "begun", stderr: "", truncated: false, outcome: { type: "timeout" } }]);
   });
 
-  test("output is cut at its limit, over all programs", async () => {
+  test("cuts output at its limit, summed over all programs of a call", async () => {
     const commands = [
       say("x".repeat(9_000)),
       say("y".repeat(9_000)),
@@ -94,12 +94,12 @@ describe("with a stand-in for podman", () => {
     expect(output[2]?.outcome).toEqual({ type: "exit", exit_code: 137 });
   });
 
-  test("invalid UTF-8 becomes U+FFFD", async () => {
+  test("replaces invalid UTF-8 in output by U+FFFD", async () => {
     const { output } = await adapter.run({ commands: ["process.stdout.write(Buffer.from([65, 255, 66]))"] });
     expect(output[0]?.stdout).toBe("A\ufffdB");
   });
 
-  test("a caller's disconnect ends the run", async () => {
+  test("ends a run when its caller disconnects", async () => {
     const file = join(mkdtempSync(join(tmpdir(), "sluice-test-run-")), "pid");
     const slow = `require("fs").writeFileSync(${JSON.stringify(file)}, String(process.pid)); setInterval(() => {}, 1000)`;
     const abort = new AbortController();
@@ -113,7 +113,7 @@ describe("with a stand-in for podman", () => {
     await eventually(() => !isAlive(pid), 30_000);
   });
 
-  test("runs of a container wait for each other, and another tenant's runs do not share it", async () => {
+  test("runs the calls of one container one after another, without waiting for another tenant's container", async () => {
     const before = readFileSync(made, "utf8").split("\n").length;
     const now = "console.log(process.hrtime.bigint().toString())";
     const held = holdPrograms();
@@ -130,7 +130,7 @@ describe("with a stand-in for podman", () => {
     expect(readFileSync(made, "utf8").split("\n").length - before).toBe(2);
   });
 
-  test("a tenant has at most five containers: an idle one gives way, and when all are in use the answer is 429", async () => {
+  test("replaces the idlest of a tenant's five containers, and answers 429 when all are in use", async () => {
     const held = holdPrograms();
     const of = { tenant: "c".repeat(64) };
     const busy = Array.from({ length: 5 }, (_, n) =>
@@ -143,7 +143,7 @@ describe("with a stand-in for podman", () => {
     expect((await adapter.run({ ...of, container_id: "b9", commands: [say("one")] })).status).toBe(200);
   });
 
-  test("a container unused for its lifetime is made anew", async () => {
+  test("makes a container anew when it was unused for its lifetime", async () => {
     const count = () => readFileSync(made, "utf8").split("\n").length;
     const once = () => adapter.run({ container_id: "sleepy", sleep_after_seconds: 1, commands: [say("one")] });
     await once();
@@ -181,7 +181,7 @@ const isAlive = (pid: number): boolean => {
 test.each([
   [{ ...good, security: { rootless: false } }, /podman runs as root/],
   [{ ...good, cgroupControllers: ["memory"] }, /containers would have no limits of cpu, pids/],
-])("the adapter does not start with less safe containers: %#", async (info, says) => {
+])("the sandbox adapter does not start with less safe containers: case %#", async (info, says) => {
   await expect(startWith(info).started).rejects.toThrow(says);
 });
 
@@ -199,52 +199,55 @@ async function whyNot(): Promise<string | undefined> {
 }
 
 const reason = await whyNot();
-(reason === undefined ? describe : describe.skip)(`in real containers (${reason ?? "podman"})`, () => {
-  let adapter: Adapter;
-  beforeAll(async () => {
-    adapter = await Adapter.start({ SANDBOX_IMAGE: image });
-  });
-  afterAll(() => adapter?.stop());
-
-  const printed = async (command: string, more: object = {}) =>
-    (await adapter.run({ commands: [command], ...more })).output[0];
-
-  test("files stay, processes do not", async () => {
-    await printed("echo kept > file; setsid sleep 999 >/dev/null 2>&1 &");
-    expect(await printed("cat file; cat /proc/[0-9]*/cmdline | tr '\\0' ' '")).toMatchObject({
-      stdout: expect.stringMatching(/^kept\n(?!.*sleep 999)/s),
+(reason === undefined ? describe : describe.skip)(
+  `the sandbox adapter with real containers (${reason ?? "podman"})`,
+  () => {
+    let adapter: Adapter;
+    beforeAll(async () => {
+      adapter = await Adapter.start({ SANDBOX_IMAGE: image });
     });
-  });
+    afterAll(() => adapter?.stop());
 
-  test("there is no network, no capability, and nothing to write but two folders", async () => {
-    const status = await printed("id -u; grep -E 'CapEff|NoNewPrivs' /proc/self/status; touch /x; ls /sys/class/net");
-    expect(status?.stdout).toMatch(/^65534\nCapEff:\s+0+\nNoNewPrivs:\s+1\nlo\n$/);
-    expect(status?.stderr).toMatch(/Read-only file system/);
-  });
+    const printed = async (command: string, more: object = {}) =>
+      (await adapter.run({ commands: [command], ...more })).output[0];
 
-  test("Python runs, and memory, files and processes have limits", async () => {
-    expect(await printed("print(6 * 7)", { language: "python" })).toMatchObject({ stdout: "42\n" });
-    const hungry = await printed("x = bytearray(3 * 1024 ** 3)", { language: "python" });
-    expect(hungry?.outcome).not.toEqual({ type: "exit", exit_code: 0 });
-    expect((await printed("head -c 2000000000 /dev/zero > big"))?.stderr).toMatch(/No space left/);
-    const forks = "import os\nfor _ in range(500):\n  if os.fork() == 0: os.read(os.pipe()[0], 1)";
-    expect((await printed(forks, { language: "python", container_id: "forks" }))?.stderr).toMatch(/BlockingIOError/);
-    expect(await printed("echo still here", { container_id: "forks" })).toMatchObject({ stdout: "still here\n" });
-  });
+    test("keeps the files of a container, and ends its processes", async () => {
+      await printed("echo kept > file; setsid sleep 999 >/dev/null 2>&1 &");
+      expect(await printed("cat file; cat /proc/[0-9]*/cmdline | tr '\\0' ' '")).toMatchObject({
+        stdout: expect.stringMatching(/^kept\n(?!.*sleep 999)/s),
+      });
+    });
 
-  test("another tenant sees none of the files", async () => {
-    await printed("echo secret > file");
-    expect(await printed("cat file", { tenant: "b".repeat(64) })).toMatchObject({ stdout: "" });
-  });
+    test("gives a program no network, no capability, and only two writable folders", async () => {
+      const status = await printed("id -u; grep -E 'CapEff|NoNewPrivs' /proc/self/status; touch /x; ls /sys/class/net");
+      expect(status?.stdout).toMatch(/^65534\nCapEff:\s+0+\nNoNewPrivs:\s+1\nlo\n$/);
+      expect(status?.stderr).toMatch(/Read-only file system/);
+    });
 
-  test("a caller's disconnect ends the program", async () => {
-    const abort = new AbortController();
-    const ticking = "while :; do date +%s%N > tick; sleep 0.02; done";
-    const running = adapter.run({ container_id: "tick", commands: [ticking] }, { signal: abort.signal });
-    setTimeout(() => abort.abort(), 2_000);
-    await expect(running).rejects.toThrow();
-    const leftAt = Date.now();
-    const last = Number((await printed("cat tick", { container_id: "tick" }))?.stdout) / 1e6;
-    expect(last - leftAt).toBeLessThan(2_000);
-  });
-});
+    test("runs Python, and limits memory, files and processes", async () => {
+      expect(await printed("print(6 * 7)", { language: "python" })).toMatchObject({ stdout: "42\n" });
+      const hungry = await printed("x = bytearray(3 * 1024 ** 3)", { language: "python" });
+      expect(hungry?.outcome).not.toEqual({ type: "exit", exit_code: 0 });
+      expect((await printed("head -c 2000000000 /dev/zero > big"))?.stderr).toMatch(/No space left/);
+      const forks = "import os\nfor _ in range(500):\n  if os.fork() == 0: os.read(os.pipe()[0], 1)";
+      expect((await printed(forks, { language: "python", container_id: "forks" }))?.stderr).toMatch(/BlockingIOError/);
+      expect(await printed("echo still here", { container_id: "forks" })).toMatchObject({ stdout: "still here\n" });
+    });
+
+    test("keeps the files of a tenant from every other tenant", async () => {
+      await printed("echo secret > file");
+      expect(await printed("cat file", { tenant: "b".repeat(64) })).toMatchObject({ stdout: "" });
+    });
+
+    test("ends a program when its caller disconnects", async () => {
+      const abort = new AbortController();
+      const ticking = "while :; do date +%s%N > tick; sleep 0.02; done";
+      const running = adapter.run({ container_id: "tick", commands: [ticking] }, { signal: abort.signal });
+      setTimeout(() => abort.abort(), 2_000);
+      await expect(running).rejects.toThrow();
+      const leftAt = Date.now();
+      const last = Number((await printed("cat tick", { container_id: "tick" }))?.stdout) / 1e6;
+      expect(last - leftAt).toBeLessThan(2_000);
+    });
+  },
+);

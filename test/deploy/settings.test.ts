@@ -36,7 +36,7 @@ test.each([
   [{ REDIS_URL: "redis+sentinel://user:%zz@127.0.0.1:26379/main" }, `REDIS_URL: ${redisAddressRule}`],
   [{ REDIS_URL: "redis+cluster://127.0.0.1:6379,/" }, `REDIS_URL: ${redisAddressRule}`],
   [{ REDIS_URL: "redis+cluster://127.0.0.1:6379/1" }, `REDIS_URL: ${redisAddressRule}`],
-])("a gateway refuses to start with %j", (variables, message) => {
+])("a gateway refuses to start with the setting %j", (variables, message) => {
   expect(() => readEnvironment(gateway, { ...complete, ...variables })).toThrow(`environment:\n  ${message}`);
 });
 
@@ -45,13 +45,13 @@ test.each([
   ["SLUICE_PROT", "SLUICE_PORT"],
   ["SLUICE_DRAIN_LIMIT", "SLUICE_DRAIN_LIMIT_MS"],
   ["SLUICE_INFERENCE_REPLICA", "SLUICE_INFERENCE_REPLICAS"],
-])("the variable %s is reported, with the likely intended name", (name, meant) => {
+])("the unknown variable %s is reported, with the likely intended name", (name, meant) => {
   expect(findMisspelledVariables({ [name]: "1", PATH: "/bin" }, settingNames)).toEqual([
     `${name} is not a variable of Sluice; did you mean ${meant}?`,
   ]);
 });
 
-test("users' own variables, and all variables read by a service, are not reported", () => {
+test("users' own variables, and all variables read by a service, are not reported as unknown", () => {
   const read = [gateway, inference, admin].flatMap(({ shape }) => Object.keys(shape));
   const names = [...read, ...settingNames, "SLUICE_KEY", "SLUICE_URL", "SLUICE_MANAGEMENT_KEY", "SLUICE_ACME_API_KEY"];
   expect(findMisspelledVariables(Object.fromEntries(names.map((name) => [name, "1"])), settingNames)).toEqual([]);

@@ -53,7 +53,7 @@ const areStored = async (asked: Installation, ids: readonly string[]): Promise<b
 const bytesOf = (folder: string): number =>
   readdirSync(folder).reduce((bytes, name) => bytes + statSync(join(folder, name)).size, 0);
 
-test("records left by two inference processes are delivered by gateway and inference-svc in one process, and its own by an inference process", async () => {
+test("a change between two inference processes and one shared process delivers the records left in every spool", async () => {
   const before = await start(2);
   // Both processes know the key now, so they serve while admin-svc does not answer.
   const stored = await askMany(before);

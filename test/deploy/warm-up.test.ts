@@ -42,7 +42,7 @@ describe("an installation after its warm-up", () => {
     expect(unexpected).toEqual([]);
   });
 
-  test("has counted nothing", async () => {
+  test("has counted no request in its metrics", async () => {
     const counted = samplesOf(await scrape(installation)).filter(
       ({ name, value }) =>
         value > 0 && /^sluice_(http_requests|turns|turn_seconds|attempts|tokens|cost|ledger|open)/.test(name),
@@ -50,7 +50,7 @@ describe("an installation after its warm-up", () => {
     expect(counted).toEqual([]);
   });
 
-  test("has neither usage nor files of it", async () => {
+  test("has neither usage nor files from the warm-up", async () => {
     const answer = await fetch(`${installation.baseUrl}/activity`, {
       headers: { authorization: `Bearer ${installation.managementKey}` },
     });
@@ -63,12 +63,12 @@ describe("a warm-up", () => {
   const warned: LogFields[] = [];
   const log = { warn: (fields: LogFields | string) => void warned.push(fields as LogFields) };
 
-  test("logs its failure, and the start goes on", async () => {
+  test("logs its failure, and the start continues", async () => {
     await warmBeforeReady(1, log, () => Promise.reject(new Error("no port")));
     expect(warned).toEqual([{ err: new Error("no port") }]);
   });
 
-  test("opens its service twice, within the time of both", async () => {
+  test("opens its service twice, with half of its time for each", async () => {
     const limits: number[] = [];
     await warmBeforeReady(60_000, log, async (limitMs) => void limits.push(limitMs));
     expect(limits).toEqual([30_000, 30_000]);
@@ -88,7 +88,7 @@ describe("a warm-up", () => {
     expect(warned).toHaveLength(1);
   });
 
-  test("delays nothing for long when it does not end", async () => {
+  test("that does not end delays the start only for its time limit", async () => {
     const startedAt = performance.now();
     await warmBeforeReady(1, log, () => new Promise(() => {}));
     expect(performance.now() - startedAt).toBeLessThan(10_000);
@@ -96,7 +96,7 @@ describe("a warm-up", () => {
   });
 });
 
-describe("a turn of a warm-up", () => {
+describe("a turn of the warm-up", () => {
   let peer: Peer;
   let client: SessionClient;
   afterEach(async () => {

@@ -7,7 +7,7 @@ const json = "Content-Type: application/json";
 const bomb = "[".repeat(1_000_000);
 const valid = '{"model":"sluice/echo","input":"x"}';
 
-describe("bad input gets the documented status and error object, and the service keeps running", () => {
+describe("bad input gets the documented status and error object, and the service keeps running:", () => {
   let installation: Installation;
   let pids: Readonly<Record<string, number>>;
 
@@ -81,9 +81,9 @@ describe("bad input gets the documented status and error object, and the service
     ["no input", '{"model":"sluice/echo"}', 400],
     ["no model", '{"input":"x"}', 400],
   ];
-  test.each(bodies)("body: %s", async (_, body, status) => expectFault(await respond(body), status));
+  test.each(bodies)("in a body: %s", async (_, body, status) => expectFault(await respond(body), status));
 
-  test("__proto__ is data or refused, never a prototype", async () => {
+  test("__proto__ in a body is data or refused, and changes no prototype", async () => {
     expectFault(await respond('{"model":"sluice/echo","input":"x","metadata":{"__proto__":"polluted"}}'), 400);
     const tool =
       '{"type":"function","name":"f","parameters":{"type":"object","properties":{"__proto__":{"type":"string"}}}}';
@@ -98,9 +98,9 @@ describe("bad input gets the documented status and error object, and the service
     ["another charset", ["Content-Type: application/json; charset=utf-16"]],
     ["two", [json, "Content-Type: text/plain"]],
     ["compressed", [json, "Content-Encoding: gzip"]],
-  ])("content type: %s", async (_, headers) => expectFault(await respond(valid, headers), 400));
+  ])("in the content type: %s", async (_, headers) => expectFault(await respond(valid, headers), 400));
 
-  test("a body over the limit is refused by its length, before it is read", async () => {
+  test("a body over the limit is refused by its declared length, before it is read", async () => {
     const head = [
       "POST /api/v1/responses HTTP/1.1",
       "Host: sluice",
@@ -111,7 +111,7 @@ describe("bad input gets the documented status and error object, and the service
     expectFault(await sendRaw(installation.ports.gateway, oversize), 413);
   });
 
-  test("a chunked body over the limit is refused when it passes it", async () => {
+  test("a chunked body over the limit is refused once it passes the limit", async () => {
     const head = [
       "POST /api/v1/responses HTTP/1.1",
       "Host: sluice",
@@ -134,12 +134,12 @@ describe("bad input gets the documented status and error object, and the service
     ["a well-formed stranger", () => ["Authorization: Bearer sk-sl-0"], 401, /./],
     ["doubled", (key) => [`Authorization: Bearer ${key}`, `Authorization: Bearer ${key}`], 400, /./],
   ];
-  test.each(authorizations)("authorization: %s", async (_, headers, status, text) => {
+  test.each(authorizations)("in the authorization: %s", async (_, headers, status, text) => {
     const answer = await send("POST", "/api/v1/responses", [...headers(installation.apiKey), json], valid);
     expectFault(answer, status, text);
   });
 
-  test("a hash of a key is not a key", async () => {
+  test("the hash of a key is refused as a key", async () => {
     const answer = await send("POST", "/api/v1/responses", [`Authorization: Bearer ${"a".repeat(64)}`, json], valid);
     expectFault(answer, 401);
   });
@@ -175,7 +175,7 @@ describe("bad input gets the documented status and error object, and the service
     [encodeURIComponent("𝒳".repeat(512)), 404],
     [encodeURIComponent("𝒳".repeat(513)), 400],
   ];
-  test.each(paths)("end user path: %s", async (path, status) => {
+  test.each(paths)("in the path of an end user: %s", async (path, status) => {
     const headers = [`Authorization: Bearer ${installation.managementKey}`, json];
     expectFault(await send("PATCH", `/api/v1/end-users/${path}`, headers, '{"is_active":true}'), status);
   });
@@ -190,7 +190,7 @@ describe("bad input gets the documented status and error object, and the service
     ["an unknown field", '{"key_hashes":["a"],"more":1}', 400],
     ["500 for a guardrail that does not exist", keys(Array.from({ length: 500 }, (_, n) => `k${n}`)), 404],
   ];
-  test.each(bulks)("key hashes: %s", async (_, body, status) => {
+  test.each(bulks)("in key hashes: %s", async (_, body, status) => {
     const path = "/api/v1/guardrails/550e8400-e29b-41d4-a716-446655440000/assignments/keys";
     const management = [`Authorization: Bearer ${installation.managementKey}`, json];
     expectFault(await send("POST", path, management, body), status);
@@ -203,7 +203,7 @@ describe("bad input gets the documented status and error object, and the service
     ["POST", "/api/v1//embeddings", "/api/v1/embeddings"],
     ["POST", "/api/v1/responses/", "/api/v1/responses"],
     ["GET", "/v1/models", "/api/v1/models"],
-  ])("%s %s names the operation's path", async (method, path, meant) => {
+  ])("a request to %s %s gets the operation's right path", async (method, path, meant) => {
     const answer = await send(method, path, [`Authorization: Bearer ${installation.apiKey}`, json], valid);
     expectFault(answer, 404, new RegExp(`^Resource not found: ${method} ${path}; it is at ${meant}$`));
   });
@@ -223,7 +223,7 @@ describe("bad input gets the documented status and error object, and the service
   });
 
   test.each(["{}", '{"is_active":"true"}', '{"is_active":null}', '{"is_active":true,"x":1}'])(
-    "end user body: %s",
+    "in the body of an end user: %s",
     async (body) => {
       const headers = [`Authorization: Bearer ${installation.managementKey}`, json];
       expectFault(await send("PATCH", "/api/v1/end-users/bob", headers, body), 400);

@@ -28,7 +28,7 @@ const overrides = [
   },
 ];
 
-describe("the lists", () => {
+describe("the lists of models and providers", () => {
   let upstream: Upstream;
   let failing: Upstream;
   let installation: Installation;
@@ -94,7 +94,7 @@ models:
   const models = (query = "") => read<Listed>(`/models${query}`, "ModelList");
   const ids = async (query: string) => (await models(query)).data.map(({ id }) => id);
 
-  test("a model has its name, abilities and prices", async () => {
+  test("show each model with its name, abilities and prices", async () => {
     const { data, ...rest } = await models();
     const page = { has_more: false, first_id: "acme/large", last_id: data.at(-1)?.id };
     expect(rest).toEqual({ object: "list", ...page, total_count: 4, links: { next: null } });
@@ -173,11 +173,11 @@ models:
     ["?sort=context-high-to-low", ["acme/large", "maker/team/odd", "bare", "acme/small"]],
     ["?sort=newest", ["acme/large", "bare", "acme/small", "maker/team/odd"]],
     ["?category=programming", ["acme/large", "acme/small", "maker/team/odd", "bare"]],
-  ])("models%s has the filtered models in their order", async (query, expected) => {
+  ])("show, for models%s, the filtered models in their order", async (query, expected) => {
     expect(await ids(query)).toEqual(expected);
   });
 
-  test("pages follow one another by their links", async () => {
+  test("link each page to the next", async () => {
     const seen: string[] = [];
     const sizes: number[] = [];
     for (let path: string | null = "/models?sort=newest&limit=3"; path !== null; ) {
@@ -194,7 +194,7 @@ models:
     expect(await ids("?offset=9")).toEqual([]);
   });
 
-  test("a malformed parameter is named, with all others", async () => {
+  test("name every malformed parameter at once", async () => {
     const answer = await get("/models?context=many&limit=0&sort=best&zdr=yes&offset=1.5");
     const { error } = (await answer.json()) as { error: { message: string; metadata: unknown } };
     expect([answer.status, error.message]).toEqual([400, "context: must be an integer (and 4 more)"]);
@@ -203,7 +203,7 @@ models:
     }
   });
 
-  test("a model lists its endpoints", async () => {
+  test("show the endpoints of a model", async () => {
     const { data } = await read<{ data: { endpoints: unknown[] } }>("/models/acme/large/endpoints", "EndpointList");
     expect(data).toMatchObject({ id: "acme/large", name: "Acme Large", description: "Writes." });
     expect(data.endpoints).toHaveLength(3);
@@ -255,7 +255,7 @@ models:
     ]);
   });
 
-  test("every model leads to its endpoints, with any slug", async () => {
+  test("link every model to its endpoints, also with any slug", async () => {
     for (const { id, links } of (await models()).data) {
       const { details } = links as { details: string };
       const { data } = await read<{ data: { id: string } }>(details.replace("/api/v1", ""), "EndpointList");
@@ -265,7 +265,7 @@ models:
     expect(data.id).toBe("acme/large");
   });
 
-  test("every model can be read by itself, with its slash encoded or not, as it is in the list", async () => {
+  test("show every model by itself, with its slash encoded or not, as in the list", async () => {
     for (const model of (await models()).data) {
       const [author, ...rest] = model.id.split("/");
       const slug = rest.length === 0 ? "" : `/${encodeURIComponent(rest.join("/"))}`;
@@ -276,7 +276,7 @@ models:
     expect(await read("/models/acme/large:nitro", "Model")).toMatchObject({ id: "acme/large" });
   });
 
-  test("models are counted by the same filters, on any page", async () => {
+  test("count models with the same filters, on any page", async () => {
     const count = async (query: string) => (await read<{ data: unknown }>(`/models/count${query}`, "ModelCount")).data;
     expect(await count("")).toEqual({ count: 4 });
     expect(await count("?providers=acme&limit=1&offset=9&sort=any")).toEqual({ count: 2 });
@@ -296,13 +296,13 @@ models:
     ["/models/acme/none/endpoints", 404, "Model not found: acme/none"],
     ["/models/acme/large/small/endpoints", 404, "Resource not found: GET /api/v1/models/acme/large/small/endpoints"],
     ["/models/acme/%zz/endpoints", 400, "slug: malformed percent-encoding"],
-  ])("have the status for %s: %d", async (path, status, message) => {
+  ])("answer %s with the status %d", async (path, status, message) => {
     const answer = await get(path);
     const { error } = (await answer.json()) as { error: { message: string } };
     expect([answer.status, error.message]).toEqual([status, message]);
   });
 
-  test("providers have their names and data policies, and observed latency and uptime", async () => {
+  test("show providers with their names and data policies, and observed latency and uptime", async () => {
     type Providers = { data: { slug: string; status: string | null }[] };
     const before = await read<Providers>("/providers", "ProviderList");
     expect(before.data.map(({ slug, status }) => [slug, status])).toEqual([
@@ -356,14 +356,14 @@ models:
     expect(p99).toBeGreaterThanOrEqual(p50);
   });
 
-  test("no list holds a key, an address or an upstream's name of a model", async () => {
+  test("show no key, address or provider's own name of a model", async () => {
     for (const path of ["/models", "/models/acme/large/endpoints", "/providers"]) {
       const text = await (await get(path)).text();
       expect(text).not.toMatch(/upstream-secret|127\.0\.0\.1|\/bolt\/v1/);
     }
   });
 
-  test("no list is readable without a key", async () => {
+  test("need a key", async () => {
     for (const path of ["/models", "/models/acme/large/endpoints", "/providers"]) {
       expect((await fetch(`${installation.baseUrl}${path}`)).status).toBe(401);
     }

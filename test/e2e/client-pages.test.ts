@@ -73,7 +73,7 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => installation?.stop());
 
-test("the pages have blocks in all languages", () => {
+test("the pages of clients have blocks of code in all languages", () => {
   expect(new Set(blocks.map(({ language }) => language))).toEqual(new Set(languages));
 });
 

@@ -77,7 +77,7 @@ const whole = (body: object): Reply => ({ chunks: [{ json: body }] });
 const tools = [{ type: "function", name: "get_weather", parameters: { type: "object" } }];
 
 test.each([true, false])(
-  "a call with reasoning reaches the client, and its result the provider (stream: %s)",
+  "a Converse call with reasoning reaches the client, and its result the provider (stream: %s)",
   async (stream) => {
     const thought = { text: "The user wants the weather “now”.", signature: "EqQBCgIY" };
     const input = { town: "Zürich" };
@@ -128,7 +128,7 @@ test.each([true, false])(
   },
 );
 
-test.each([true, false])("throttling and refusals keep their meaning (stream: %s)", async (stream) => {
+test.each([true, false])("throttling and refusals of Bedrock keep their meaning (stream: %s)", async (stream) => {
   const error = (status: number, type: string, message: string): Reply => ({
     status,
     headers: { "x-amzn-errortype": `${type}:http://internal.amazon.com/coral/com.amazon.bedrock/` },
@@ -169,12 +169,12 @@ async function afterWords(...frames: readonly Uint8Array[]): Promise<string> {
   return text;
 }
 
-test("an exception after text ends the stream with its error", async () => {
+test("an exception after text ends the stream of Bedrock with its error", async () => {
   const { events } = parseSse(await afterWords(exceptionFrame("modelStreamErrorException", "Why")));
   expect(events.at(-1)?.type).toBe("response.failed");
 });
 
-test("a damaged frame is never taken for words", async () => {
+test("a damaged frame of Bedrock fails the stream, and its text is not delivered", async () => {
   const damaged = Buffer.from(converseDelta(0, { text: "lo" }));
   damaged.write("XX", damaged.indexOf("lo"));
   const { events } = parseSse(await afterWords(damaged, ...endEvents("end_turn")));
@@ -182,7 +182,7 @@ test("a damaged frame is never taken for words", async () => {
   expect(events.flatMap((event) => ("delta" in event ? [event.delta] : []))).toEqual(["Hel"]);
 });
 
-test("no log holds a credential", async () => {
+test("no log holds a credential of Bedrock", async () => {
   const folder = join(installation.dataDir, "logs");
   const read = () => readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
   await installation.logged("inference-svc", "AccessDeniedException");

@@ -173,8 +173,8 @@ test.each([
   ]);
 });
 
-describe("a guardrail", () => {
-  test("blocking the request is reported, with the error of a real request", async () => {
+describe("a guardrail in a dry run", () => {
+  test("is reported when it would block, with the error of a real request", async () => {
     const receipt = await receiptOf(
       await dryRun({ input: "a code red", debug: { echo_upstream_body: true } }, guarded),
     );
@@ -202,7 +202,7 @@ describe("a guardrail", () => {
     expect(receipt).not.toHaveProperty("upstream_body");
   });
 
-  test("without a match is reported as well", async () => {
+  test("is reported without a match as well", async () => {
     expect(await receiptOf(await dryRun({}, guarded))).toMatchObject({
       blocked: false,
       guardrails: [{ guardrail_id: guardrail, decision: "allowed" }],
@@ -210,7 +210,7 @@ describe("a guardrail", () => {
   });
 });
 
-test("the body for the provider is shown only on request", async () => {
+test("a dry run shows the body for the provider only on request", async () => {
   const parameters = '{"type":"object","maximum":12345678901234567890}';
   const body = `{"model":"acme/large","input":"Hi","provider":{"order":["acme"]},"tools":[{"type":"function","name":"f","parameters":${parameters}}],"debug":{"echo_upstream_body":true}}`;
   const answer = await fetch(`${installation.baseUrl}/responses/dry-run`, {
@@ -226,14 +226,14 @@ test("the body for the provider is shown only on request", async () => {
   expect(await receiptOf(await dryRun({}))).not.toHaveProperty("upstream_body");
 });
 
-describe("fails as the request would", () => {
+describe("a dry run fails as the request would", () => {
   test.each<[string, object, number]>([
     ["a wrong field", { temperature: 3 }, 400],
     ["an unknown model", { model: "nobody/nothing" }, 404],
     ["a wrong item", { input: [{ type: "unheard_of" }] }, 400],
     ["nobody who may serve", { provider: { only: ["nobody"] } }, 404],
     ["a body above the limit", { input: "y".repeat(6_000) }, 413],
-  ])("%s", async (_, wrong, status) => {
+  ])("for %s", async (_, wrong, status) => {
     const body = { model: "acme/large", input: "Hi", ...wrong };
     const [dry, wet] = await Promise.all([post("/responses/dry-run", body), post("/responses", body)]);
     const [said, meant] = [(await dry.json()) as { error: object }, (await wet.json()) as { error: object }];
@@ -282,7 +282,7 @@ describe("a dry run over gRPC", () => {
   });
 });
 
-test("a dry run leaves no record: the only record is the following turn's", async () => {
+test("a dry run leaves no record, unlike the turn after it", async () => {
   const sendRequest = { model: "sluice/echo", input: "Hi", session_id: "recorded" };
   await receiptOf(await dryRun(sendRequest));
   const turn = await post("/responses", sendRequest);
@@ -301,7 +301,7 @@ test("a dry run leaves no record: the only record is the following turn's", asyn
   }
 });
 
-test("a dry run is no turn: neither counted nor logged as a turn", async () => {
+test("a dry run is neither counted nor logged as a turn", async () => {
   const turns = async () => {
     const metrics = await (await fetch(`http://127.0.0.1:${installation.ports.inference_health}/metrics`)).text();
     return metrics.split("\n").filter((line) => line.startsWith("sluice_turns_total{"));

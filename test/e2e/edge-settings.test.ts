@@ -38,7 +38,7 @@ trusted_proxies: [127.0.0.1]
       body: JSON.stringify({ model: "acme/large-2", input: "Hi", ...body }),
     });
 
-  test("the main port reports liveness and readiness", async () => {
+  test("reports liveness and readiness on the main port", async () => {
     const { origin } = new URL(installation.baseUrl);
     const answers = await Promise.all(["/livez", "/readyz"].map((path) => fetch(origin + path)));
     expect(await Promise.all(answers.map(async (answer) => [answer.status, await answer.text()]))).toEqual([
@@ -47,7 +47,7 @@ trusted_proxies: [127.0.0.1]
     ]);
   });
 
-  test("clients behind a trusted proxy are limited by their own address", async () => {
+  test("counts clients behind a trusted proxy by their own address", async () => {
     const body = JSON.stringify({ management_key: mintKey(KeyKind.MANAGEMENT) });
     const signIn = async (client: string) => {
       const address = new URL("/console/api/session", installation.baseUrl);
@@ -59,14 +59,14 @@ trusted_proxies: [127.0.0.1]
     expect(await signIn("198.51.100.8")).toBe(401);
   });
 
-  test("21: unset samplers are shown as their defaults", async () => {
+  test("shows unset samplers as their defaults, as in sample 21", async () => {
     const usage = { prompt_tokens: 4, completion_tokens: 2, total_tokens: 6 };
     upstream.script([chatAnswer({ role: "assistant", content: "Filled." }, "stop", { usage })]);
     const response = await post({});
     expect(maskVolatile(await response.json())).toEqual(maskVolatile(sampleJson(filled)));
   });
 
-  test("given settings are shown as given, and function tools have every member", async () => {
+  test("shows given settings unchanged, and function tools with every member", async () => {
     const parameters = { type: "object", properties: {} };
     const tools = [
       { type: "function", name: "get_weather", parameters },
@@ -80,7 +80,7 @@ trusted_proxies: [127.0.0.1]
     });
   });
 
-  describe("service_metadata has a second name", () => {
+  describe("shows service_metadata under a second name", () => {
     const asked = { "x-service-metadata": "enabled" };
 
     test("in an answer", async () => {
@@ -116,7 +116,7 @@ trusted_proxies: [127.0.0.1]
       [{ "x-vendor-metadata": "disabled", "x-vendor-experimental-metadata": "enabled" }, false],
       [{ "x-service-metadata": "disabled", "x-vendor-metadata": "enabled" }, false],
       [{ "x-other-metadata": "enabled" }, false],
-    ])("in headers, too: %j", async (headers, wanted) => {
+    ])("in headers: %j", async (headers, wanted) => {
       upstream.script([chatAnswer({ role: "assistant", content: "Hi" })]);
       const answer = (await (await post({}, headers)).json()) as object;
       expect(["vendor_metadata" in answer, "service_metadata" in answer]).toEqual([wanted, wanted]);
@@ -129,7 +129,7 @@ trusted_proxies: [127.0.0.1]
     });
   });
 
-  describe("pages of an allowed origin", () => {
+  describe("lets pages of an allowed origin", () => {
     const preflight = (path: string, origin: string) =>
       fetch(`${installation.baseUrl}${path}`, {
         method: "OPTIONS",
@@ -184,7 +184,7 @@ trusted_proxies: [127.0.0.1]
       await Promise.all(answers.map((answer) => answer.text()));
     });
 
-    test("pages of other origins get no CORS headers", async () => {
+    test("sends pages of other origins no CORS headers", async () => {
       for (const origin of ["https://evil.example.org", "http://app.example.org", "null"]) {
         const asked = await preflight("/responses", origin);
         expect([asked.status, asked.headers.get("access-control-allow-origin")]).toEqual([401, null]);

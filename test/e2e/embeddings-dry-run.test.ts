@@ -110,7 +110,7 @@ test.each<[string, object, number, string]>([
   expect(dryError?.error.message).toContain(message);
 });
 
-test("a dry run of embeddings serves gRPC clients with a key, and refuses them without", async () => {
+test("a dry run of embeddings over gRPC works with a key, and is refused without", async () => {
   const client = dial(`127.0.0.1:${installation.ports.inference}`);
   const request = { model: "near/two", inputJson: Buffer.from('"Hi"') };
   const dry = (fields: Readonly<Record<string, string>>) => {

@@ -95,7 +95,7 @@ async function answerTo(body: object): Promise<Answer> {
 const errorOf = async (response: Response) => ((await response.json()) as { error: Record<string, unknown> }).error;
 const lastBody = () => upstream.requests.at(-1)?.json;
 
-describe("an embedding request at a provider", () => {
+describe("an embedding request", () => {
   test("has the form of Gemini", async () => {
     upstream.script([json({ embeddings: [{ values: [0.1, 0.2] }, { values: [0.3, 0.4] }] })]);
     const input = ["a b", "c d"];
@@ -151,7 +151,7 @@ describe("an embedding request at a provider", () => {
     expect(new Set(sent.map(({ json: { inputText } }) => inputText))).toEqual(new Set(input));
   });
 
-  test("Titan on Bedrock, when one of the calls fails", async () => {
+  test("for Titan on Bedrock fails if one of its calls fails, and the successful calls are paid for", async () => {
     upstream.script([
       json({ embedding: [0.5], inputTextTokenCount: 2 }),
       { status: 400, chunks: [{ json: { message: "no" } }] },
@@ -171,12 +171,12 @@ describe("an embedding request at a provider", () => {
     expect(lastBody()).toEqual({ texts: ["Hi"], input_type: "search_query", embedding_types: ["float"] });
   });
 
-  test("other models on Bedrock is not known: 400", async () => {
+  test("for another model on Bedrock than Titan and Cohere is 400", async () => {
     const response = await embed({ model: "amazon/other", input: "Hi" });
     expect(await errorOf(response)).toMatchObject({ code: 400, message: expect.stringContaining("Titan and Cohere") });
   });
 
-  test("most providers has no token ids: 400", async () => {
+  test("with token ids is 400 at most providers", async () => {
     for (const model of ["google/embed", "cohere/embed", "amazon/titan"]) {
       const response = await embed({ model, input: [1, 2, 3] });
       expect(await errorOf(response)).toMatchObject({ code: 400, metadata: { param: "input" } });
@@ -227,7 +227,7 @@ describe("a failing endpoint of an embedding model", () => {
     expect(response.headers.get("x-sluice-warning")).toContain("unknown field models");
   });
 
-  test("serves a model by an alias, too", async () => {
+  test("is replaced for a model named by an alias, too", async () => {
     second.script([vectors([8])]);
     const answer = await answerTo({ model: "text-embedding-ada-002", input: "Hi", provider: { only: ["second"] } });
     expect(answer).toMatchObject({ model: "near/two", data: [{ embedding: [8] }] });
@@ -240,7 +240,7 @@ describe("a failing endpoint of an embedding model", () => {
   });
 });
 
-test("embeddings over gRPC work with an API key or as a service for a key", async () => {
+test("embeddings over gRPC work with an API key, or for a key by its hash with the service token", async () => {
   const client = dial(`127.0.0.1:${installation.ports.inference}`);
   try {
     upstream.script([vectors([0.5])]);
@@ -285,7 +285,7 @@ async function usageOf(key: string): Promise<number> {
   return ((await response.json()) as { data: { usage: number } }).data.usage;
 }
 
-describe("a key with", () => {
+describe("an embedding request of a key with", () => {
   const guarded = async (...options: readonly string[]): Promise<string> => {
     const key = await newKey();
     const { stdout } = await installation.admin("guardrails", "create", "--name", "g", "--json", ...options);
@@ -299,7 +299,7 @@ describe("a key with", () => {
     return key;
   };
 
-  test("a blocking guardrail is refused with 403 for any of the texts, and nothing is sent", async () => {
+  test("a blocking guardrail is refused with 403 for any of the texts, and no text is sent", async () => {
     const key = await guarded("--block", "secret");
     const before = upstream.requests.length;
     const response = await embed({ model: "near/one", input: ["fine", "a secret"] }, { key });
@@ -317,7 +317,7 @@ describe("a key with", () => {
     expect(redacted).not.toContain("secret");
   });
 
-  test("a guardrail is refused token ids, because it cannot read them", async () => {
+  test("a guardrail is refused with token ids, which no guardrail can read", async () => {
     const key = await guarded("--block", "secret");
     const response = await embed({ model: "near/one", input: [1, 2] }, { key });
     expect(await errorOf(response)).toMatchObject({
@@ -326,7 +326,7 @@ describe("a key with", () => {
     });
   });
 
-  test("a budget is refused a request that could exceed it, and can spend the rest", async () => {
+  test("a budget is refused if it could exceed the budget, which can be spent to its end", async () => {
     // 18 bytes are at most 26 tokens with their marks, each 0.001 USD.
     const key = await newKey("--limit", "0.03");
     upstream.script([vectors([1])]);
@@ -344,7 +344,7 @@ describe("a key with", () => {
     expect((await database.query(sum, [hashKey(key)])).rows).toEqual([{ cost: "0.006000000000" }]);
   });
 
-  test("limits: a request counts with its tokens", async () => {
+  test("a limit of tokens counts with its tokens", async () => {
     const key = await newKey("--tokens-per-minute", "1000");
     const usage = { prompt_tokens: 900, total_tokens: 900 };
     upstream.script([json({ data: [{ index: 0, embedding: [1] }], usage })]);

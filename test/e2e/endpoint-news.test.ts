@@ -95,7 +95,7 @@ async function ejectAtFirst(provider: string, before: () => void = () => {}): Pr
   throw new Error("the second process heard nothing");
 }
 
-test("another process tries an ejected endpoint once, and ejects it with the first failure", async () => {
+test("after news of an ejected endpoint, another process tries it once and ejects it at the first failure", async () => {
   const model = await ejectAtFirst("failing");
   const before = failing.requests.length;
   for (let n = 0; n < 4; n++) await sendRequest(1, model);
@@ -103,7 +103,7 @@ test("another process tries an ejected endpoint once, and ejects it with the fir
   expect([await stateOf(1, model), await told(1)]).toEqual([2, 1]);
 });
 
-test("a process still served by the endpoint keeps it, and does not report it", async () => {
+test("a process for which an endpoint works keeps it after another process has ejected it", async () => {
   const toldBefore = await told(1);
   const model = await ejectAtFirst("moody", () => {
     moody.script([...Array.from({ length: failuresInRow }, () => broken), chatStream("moody")]);

@@ -73,7 +73,7 @@ const dripped = (...chunks: readonly object[]): Reply => {
 const tools = [{ type: "function", name: "get_weather", parameters: { type: "object" } }];
 
 test.each([true, false])(
-  "signed calls reach the client, and their signatures go back with the results (stream: %s)",
+  "signed calls of Gemini reach the client, and their signatures go back with the results (stream: %s)",
   async (stream) => {
     upstream.script(
       stream
@@ -116,7 +116,7 @@ test.each([true, false])(
   },
 );
 
-test.each([true, false])("an exhausted quota has a retry hint (stream: %s)", async (stream) => {
+test.each([true, false])("an exhausted quota of Gemini has a retry hint (stream: %s)", async (stream) => {
   const details = [{ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.07s" }];
   const error = { code: 429, message: "You exceeded your current quota.", status: "RESOURCE_EXHAUSTED", details };
   upstream.script([{ status: 429, chunks: [{ json: { error } }] }]);
@@ -127,7 +127,7 @@ test.each([true, false])("an exhausted quota has a retry hint (stream: %s)", asy
   expect([response.status, seconds > 25, seconds <= 35]).toEqual([429, true, true]);
 });
 
-test("a stream broken off after text fails, without a retry", async () => {
+test("a Gemini stream broken off after text fails, without a retry", async () => {
   upstream.script([{ chunks: [{ sse: [chunk([{ text: "Hel" }])] }], cut: true }]);
   const before = upstream.requests.length;
   const events = parseSse(await (await post({ stream: true, input: "Hi" })).text()).events;

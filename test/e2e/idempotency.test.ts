@@ -102,7 +102,7 @@ async function taken(): Promise<void> {
   }
 }
 
-describe("hundreds at once", () => {
+describe("hundreds of requests with one idempotency key at once", () => {
   test.each([false, true])(
     "with stream %s are one call of the provider, one record, and one answer",
     async (stream) => {
@@ -145,8 +145,8 @@ describe("hundreds at once", () => {
   }
 });
 
-describe("a later request", () => {
-  test("gets everything from the beginning", async () => {
+describe("a later request with the idempotency key of an earlier one", () => {
+  test("gets the answer from its beginning", async () => {
     const goOn = paused();
     const idempotencyKey = randomUUID();
     const first = await sendRequest({ stream: true }, { idempotencyKey });
@@ -162,7 +162,7 @@ describe("a later request", () => {
     expect(stream.events.at(-1)?.type).toBe("response.completed");
   });
 
-  test("starts a new turn after the end: nothing is kept of an ended turn", async () => {
+  test("starts a new turn after the earlier one has ended", async () => {
     const before = upstream.requests.length;
     const idempotencyKey = randomUUID();
     const [one, two] = [await sendRequest({}, { idempotencyKey }), await sendRequest({}, { idempotencyKey })];
@@ -170,7 +170,7 @@ describe("a later request", () => {
     await eventually(async () => (await figure("sluice_idempotency_log_bytes")) === 0);
   });
 
-  test("with another body gets 422, with another API key or without an Idempotency-Key a separate turn", async () => {
+  test("gets 422 with another body, and a separate turn with another API key or without an idempotency key", async () => {
     const goOn = paused();
     const idempotencyKey = randomUUID();
     const first = await sendRequest({ stream: true }, { idempotencyKey });
@@ -192,7 +192,7 @@ describe("a later request", () => {
     await readUntil(reader, "[DONE]");
   });
 
-  test("does not join a turn from before a guardrail was assigned to its key", async () => {
+  test("does not join a turn that began before a guardrail was assigned to its key", async () => {
     const goOn = paused();
     const [{ key, hash }, idempotencyKey] = [await newKey(), randomUUID()];
     const first = await sendRequest({ stream: true }, { idempotencyKey, key });
@@ -210,7 +210,7 @@ describe("a later request", () => {
     expect(await joined.text()).toContain("two");
   });
 
-  test("gets the first one's refusal", async () => {
+  test("gets the refusal of the earlier one", async () => {
     const idempotencyKey = randomUUID();
     let refuse = () => {};
     const after = new Promise<void>((resolve) => {
@@ -231,8 +231,8 @@ describe("a later request", () => {
   });
 });
 
-describe("a leaving client", () => {
-  test("takes nothing from the others; with the last one gone the provider call stops at once", async () => {
+describe("a client that leaves a shared turn", () => {
+  test("does not end the turn for the others; when the last one leaves, the provider call stops at once", async () => {
     paused();
     const idempotencyKey = randomUUID();
     const leaving = [new AbortController(), new AbortController()] as const;
@@ -259,7 +259,7 @@ describe("a leaving client", () => {
     await eventually(async () => (await figure("sluice_idempotency_log_bytes")) === 0);
   });
 
-  test("before sending its body does not affect the others", async () => {
+  test("before it has sent its body does not affect the others", async () => {
     const idempotencyKey = randomUUID();
     const body = JSON.stringify({ model: "acme/large-2", input: "Hi" });
     const head = rawRequest(
@@ -308,7 +308,7 @@ function long(words = 400): () => void {
   return finish;
 }
 
-test("a client not reading slows down no other, holds little memory, and is cut", async () => {
+test("a client that stops reading a shared turn slows no other, holds little memory, and is disconnected", async () => {
   const finish = long();
   const before = upstream.requests.length;
   const idempotencyKey = randomUUID();
@@ -333,7 +333,7 @@ test("a client not reading slows down no other, holds little memory, and is cut"
   await eventually(async () => (await figure("sluice_idempotency_log_bytes")) === 0);
 });
 
-test("the provider pauses while all clients pause, until a client reads on", async () => {
+test("the provider of a shared turn pauses while all clients pause, until a client reads on", async () => {
   // More than the maximum of a receive buffer of Linux, 33 MB.
   const words = 600;
   const finish = long(words);
@@ -353,7 +353,7 @@ test("the provider pauses while all clients pause, until a client reads on", asy
   expect(parseSse(first ?? "").events.at(-1)?.type).toBe("response.completed");
 });
 
-describe("the header", () => {
+describe("the Idempotency-Key header", () => {
   const status = async (idempotencyKey: string) => (await sendRequest({}, { idempotencyKey })).status;
 
   test("has 1 to 255 visible characters", async () => {
@@ -380,7 +380,7 @@ describe("the header", () => {
   });
 });
 
-test("a joining request counts as a request, and opens no turn", async () => {
+test("a request that joins a shared turn counts as a request, and opens no turn", async () => {
   const { key } = await newKey({ requests_per_minute: 3, concurrent_requests: 1 });
   const goOn = paused();
   const idempotencyKey = randomUUID();

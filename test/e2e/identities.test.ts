@@ -67,7 +67,7 @@ const post = () =>
     body: JSON.stringify({ model: "anthropic/sonnet", input: "Hi" }),
   });
 
-test("a token service's refusal is a failure of the provider, with its reason only in the log", async () => {
+test("a cloud token service's refusal is a failure of the provider, with its reason only in the log", async () => {
   sts.script([denial]);
   const response = await post();
   const body = await response.text();
@@ -80,7 +80,7 @@ test("a token service's refusal is a failure of the provider, with its reason on
   expect(installation.logs("inference-svc")).toContain("no credentials: Not authorized with [redacted]");
 });
 
-test("once it answers, requests are signed with the role, and one call was enough for all of them", async () => {
+test("requests to the provider are signed with one token for all of them once the token service answers", async () => {
   sts.script([role(new Date(Date.now() + 3_600_000))]);
   // After a refusal there is no call for some seconds.
   await eventually(async () => (await post()).status === 200);
@@ -94,7 +94,7 @@ test("once it answers, requests are signed with the role, and one call was enoug
   });
 });
 
-test("no log holds a credential", async () => {
+test("no log holds a credential of a cloud identity", async () => {
   await installation.allLogged();
   const logs = join(installation.dataDir, "logs");
   const texts = readdirSync(logs).map((name) => readFileSync(join(logs, name), "utf8"));

@@ -52,7 +52,7 @@ async function ask(key: string, model: string) {
   return { status: response.status, body: await response.text() };
 }
 
-test("a new key of an imported team asks the imported models that it may, by their names in LiteLLM", async () => {
+test("a new key of a team imported from LiteLLM may call the team's models by their old names", async () => {
   const teams = join(folder, "teams.json");
   const keys = join(folder, "keys.json");
   writeFileSync(teams, JSON.stringify([{ team_id: "t-1", team_alias: "research", max_budget: 5 }]));

@@ -97,7 +97,7 @@ test.each(paths)("a silent stream of %s has comments, and no event without a fie
   expect(events.filter((event) => !/^(data|event):/m.test(event))).toEqual([]);
 });
 
-describe.each(paths)("the decoders of JavaScript at %s", (path) => {
+describe.each(paths)("the stream decoders of JavaScript at %s", (path) => {
   const controller = new AbortController();
   const response = () => new Response(read(path));
 
@@ -107,7 +107,7 @@ describe.each(paths)("the decoders of JavaScript at %s", (path) => {
     ...(path === "/messages"
       ? [["@anthropic-ai/sdk", () => MessagesStream.fromSSEResponse(response(), controller)] as const]
       : []),
-  ] as const)("%s reads every event", async (_, open) => {
+  ] as const)("in %s read every event", async (_, open) => {
     let count = 0;
     for await (const event of open()) count += event === undefined ? 0 : 1;
     // The stream of Anthropic's client leaves out its pings.
@@ -115,7 +115,7 @@ describe.each(paths)("the decoders of JavaScript at %s", (path) => {
     expect([countEvents(path), countEvents(path) - pings]).toContain(count);
   });
 
-  test("the AI SDK's eventsource-parser reads every event", async () => {
+  test("in eventsource-parser of the AI SDK read every event", async () => {
     const parsed = (response().body as ReadableStream<Uint8Array<ArrayBuffer>>)
       .pipeThrough(new TextDecoderStream())
       .pipeThrough(new EventSourceParserStream());
@@ -143,14 +143,14 @@ async function findMissing(): Promise<string | undefined> {
 const missing = await findMissing();
 
 (missing === undefined ? describe : describe.skip)(
-  `the decoders of Go${missing === undefined ? "" : ` (${missing})`}`,
+  `the stream decoders of Go${missing === undefined ? "" : ` (${missing})`}`,
   () => {
     const folder = mkdtempSync(join(tmpdir(), "sluice-go-decoders-"));
     beforeAll(() => cpSync(goSources, folder, { recursive: true }));
     afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
     // A module can have only a single 3.x: `newest.mod` is the same program with the newest version.
-    test.each(["go.mod", "newest.mod"])("decoders of the versions in %s read every event", async (modules) => {
+    test.each(["go.mod", "newest.mod"])("of the versions in %s read every event", async (modules) => {
       const program = join(folder, `read-${modules}`);
       const built = await runProgram("go", ["build", `-modfile=${modules}`, "-o", program, "."], { cwd: folder });
       expect([built.code, built.stderr]).toEqual([0, ""]);

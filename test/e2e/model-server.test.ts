@@ -86,10 +86,10 @@ ${dialects.map((dialect) => `  - {id: own/${dialect}, context_length: 32768, end
     [dialect, "streamed", true] as const,
   ]);
 
-  describe.each(forms)("%s, %s", (dialect, _, isStream) => {
+  describe.each(forms)("a local model server: %s, %s", (dialect, _, isStream) => {
     const model = `own/${dialect}`;
 
-    test("text has the server's words and usage, and ends at the limit of tokens", async () => {
+    test("sends text with the server's words and usage, and stops at the token limit", async () => {
       const answer = await sendRequest(isStream, { model, input: "Hello", max_output_tokens: 8 });
       expect(textOf(answer).trim()).toBe("Hi! Hi!");
       // The server's own Responses door says "completed" at the limit, too.
@@ -98,7 +98,7 @@ ${dialects.map((dialect) => `  - {id: own/${dialect}, context_length: 32768, end
       expect(answer.usage.input_tokens).toBeGreaterThan(10);
     });
 
-    test("a tool is called with arguments of its schema, and the next turn takes the result", async () => {
+    test("calls a tool with arguments of its schema, and takes the result in the next turn", async () => {
       const tools = { tools: [weather], tool_choice: "required", parallel_tool_calls: false };
       const first = await sendRequest(isStream, { model, input: "Weather?", max_output_tokens: 400, ...tools });
       const calls = first.output.filter(({ type }) => type === "function_call");
@@ -111,19 +111,25 @@ ${dialects.map((dialect) => `  - {id: own/${dialect}, context_length: 32768, end
     });
   });
 
-  test.each([false, true])("chat: an answer keeps to its schema (stream %s)", async (isStream) => {
-    const format = { type: "json_schema", name: "place", strict: true, schema: town };
-    const answer = await sendRequest(isStream, { model: "own/chat", input: "Where?", text: { format } });
-    expect(["Oslo", "Rome"]).toContain(JSON.parse(textOf(answer)).town);
-  });
+  test.each([false, true])(
+    "a local model server keeps to the schema of a chat answer (stream %s)",
+    async (isStream) => {
+      const format = { type: "json_schema", name: "place", strict: true, schema: town };
+      const answer = await sendRequest(isStream, { model: "own/chat", input: "Where?", text: { format } });
+      expect(["Oslo", "Rome"]).toContain(JSON.parse(textOf(answer)).town);
+    },
+  );
 
-  test.each([false, true])("log probabilities come for each token (stream %s)", async (isStream) => {
-    const include = ["message.output_text.logprobs"];
-    const answer = await sendRequest(isStream, { model: "own/chat", input: "Hello", max_output_tokens: 4, include });
-    expect(answer.output.flatMap(({ content = [] }) => content.flatMap(({ logprobs = [] }) => logprobs))).toHaveLength(
-      4,
-    );
-  });
+  test.each([false, true])(
+    "a local model server sends log probabilities for each token (stream %s)",
+    async (isStream) => {
+      const include = ["message.output_text.logprobs"];
+      const answer = await sendRequest(isStream, { model: "own/chat", input: "Hello", max_output_tokens: 4, include });
+      expect(
+        answer.output.flatMap(({ content = [] }) => content.flatMap(({ logprobs = [] }) => logprobs)),
+      ).toHaveLength(4);
+    },
+  );
 
   test.each(dialects)(
     "a prompt beyond the context of %s is refused with 400 context_length_exceeded",
@@ -141,18 +147,21 @@ ${dialects.map((dialect) => `  - {id: own/${dialect}, context_length: 32768, end
   );
 
   // This server goes on with a whole answer whose client has left, also without Sluice between them.
-  test.each(dialects)("a generation by %s stops when the client of a stream leaves", async (dialect) => {
-    const leaving = new AbortController();
-    const body = { model: `own/${dialect}`, input: "Hello", max_output_tokens: 30_000, stream: true };
-    const answered = post("/responses", body, leaving.signal).then((response) => response.text());
-    const left = expect(answered).rejects.toThrow();
-    await eventually(async () => (await chat.busy()) === 1);
-    leaving.abort();
-    await left;
-    await eventually(async () => (await chat.busy()) === 0, noticedMs);
-  });
+  test.each(dialects)(
+    "a local model server's generation by %s stops when the client of a stream leaves",
+    async (dialect) => {
+      const leaving = new AbortController();
+      const body = { model: `own/${dialect}`, input: "Hello", max_output_tokens: 30_000, stream: true };
+      const answered = post("/responses", body, leaving.signal).then((response) => response.text());
+      const left = expect(answered).rejects.toThrow();
+      await eventually(async () => (await chat.busy()) === 1);
+      leaving.abort();
+      await left;
+      await eventually(async () => (await chat.busy()) === 0, noticedMs);
+    },
+  );
 
-  test("embeddings are vectors of which alike sentences are near", async () => {
+  test("a local model server's embeddings are near each other for similar sentences", async () => {
     const input = ["A kitten sleeps on the sofa.", "A young cat naps on the couch.", "The invoice is due on Friday."];
     const response = await post("/embeddings", { model: "own/embed", input });
     const { data, usage } = (await response.json()) as {
@@ -167,7 +176,7 @@ ${dialects.map((dialect) => `  - {id: own/${dialect}, context_length: 32768, end
     expect(usage.prompt_tokens).toBeGreaterThan(15);
   });
 
-  test("dimensions that the server does not take are an error that names them", async () => {
+  test("dimensions that a local model server does not take are refused by name", async () => {
     const response = await post("/embeddings", { model: "own/embed", input: "Hello", dimensions: 8 });
     expect(response.status).toBeGreaterThanOrEqual(400);
     expect(await response.text()).toContain("dimensions");

@@ -102,7 +102,7 @@ describe("the metrics page", () => {
   });
 });
 
-describe("the dashboard and the alert rules", () => {
+describe("the dashboards and alert rules of Grafana and Prometheus", () => {
   const used = [
     ...new Set(expressions.flatMap((expression) => expression.match(/\b(?:sluice|nodejs|process)_\w+/g) ?? [])),
   ];
@@ -112,7 +112,7 @@ describe("the dashboard and the alert rules", () => {
     expect(panels.filter(({ targets }) => targets).length).toBeGreaterThan(20);
   });
 
-  test.each(used)("%s exists", (name) => {
+  test.each(used)("exist: %s", (name) => {
     const base = name.replace(/_bucket$/, "");
     expect(metricNames(text).has(base) || documented.get(base)?.always === false).toBe(true);
   });
@@ -129,7 +129,7 @@ describe("the dashboard and the alert rules", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("every rule has a severity, a summary and a description", () => {
+  test("have a severity, a summary and a description for every rule", () => {
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
     for (const { alert, labels, annotations } of rules) {
       expect(alert).toMatch(/^Sluice[A-Z]\w+$/);

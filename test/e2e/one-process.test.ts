@@ -44,7 +44,7 @@ const post = (installation: Installation, body: object, init: RequestInit = {}) 
     body: JSON.stringify({ model: "acme/large", input: "Hi", ...body }),
   });
 
-test("the process has the ports, probes and metrics of both", async () => {
+test("the joined process of gateway and inference-svc has the ports, probes and metrics of both", async () => {
   const { gateway_health, inference_health, inference } = together.ports;
   for (const [port, room] of [
     [gateway_health, "gateway"],
@@ -88,18 +88,18 @@ async function answerOf(installation: Installation, body: object): Promise<unkno
   return [response.status, response.headers.get("content-type"), text];
 }
 
-describe.each(Object.entries(said))("for a client, %s of a provider", (_, [whole, streamed]) => {
+describe.each(Object.entries(said))("the answer of one process to %s of a provider", (_, [whole, streamed]) => {
   test.each([
     ["whole", whole, false],
     ["streamed", streamed, true],
-  ] as const)("is the same in one process and in two, %s", async (_name, reply, stream) => {
+  ] as const)("is the same as of two processes, %s", async (_name, reply, stream) => {
     upstream.script([reply]);
     const body = { stream, tools: [{ type: "function", name: "f", parameters: { type: "object" } }] };
     expect(await answerOf(together, body)).toEqual(await answerOf(apart, body));
   });
 });
 
-test("a leaving client stops its call, and a slow reader delays only itself", async () => {
+test("a client that leaves one-process mode stops its call, and a slow reader delays only itself", async () => {
   upstream.script([{ chunks: [{ sse: [chatChunk({ content: "begun" })] }], hang: true }]);
   const leave = async () => {
     const leaving = new AbortController();
@@ -151,7 +151,7 @@ async function rowsOf(table: "all_turns" | "all_calls", ids: readonly string[]):
   return rows.map((row) => row.generation_id as string).toSorted();
 }
 
-test("a killed process loses no turn with a delivered end, and doubles none", async () => {
+test("a killed process in one-process mode loses no turn with a delivered end, and doubles none", async () => {
   upstream.script([chatAnswer({ role: "assistant", content: "Fine." })]);
   const ids: string[] = [];
   const sendRequest = async () => {
@@ -169,7 +169,7 @@ test("a killed process loses no turn with a delivered end, and doubles none", as
   }
 });
 
-test("SIGTERM lets a stream finish, and its record is in Postgres when the process has ended", async () => {
+test("SIGTERM in one-process mode lets a stream finish, and its record is in Postgres at the end", async () => {
   const endsBefore = goodEnds();
   let finish = () => {};
   const after = new Promise<void>((resolve) => (finish = resolve));
@@ -188,7 +188,7 @@ test("SIGTERM lets a stream finish, and its record is in Postgres when the proce
   await untilReady();
 });
 
-test("a stream longer than the drain ends with response.failed, and the process ends in order", async () => {
+test("a stream longer than the drain of one process ends with response.failed, and the process ends in order", async () => {
   const endsBefore = goodEnds();
   upstream.script([{ chunks: [{ sse: [chatChunk({ content: "begun" })] }], hang: true }]);
   const response = await post(together, { stream: true });

@@ -120,7 +120,7 @@ const restrictsAll = ({ command }: { readonly command: string }): boolean => com
 const commands = pageCommands();
 const inOrder = [...commands.filter((each) => !restrictsAll(each)), ...commands.filter(restrictsAll)];
 
-test.each(inOrder)("the command of $place works: $command", async ({ place, command }) => {
+test.each(inOrder)("the documented command of $place works: $command", async ({ place, command }) => {
   const environment = { ...bareEnvironment(), ...variables, SLUICE_DATA_DIR: installation.dataDir };
   const { code, stdout, stderr } = await runProgram("/bin/sh", ["-c", here(command)], { environment, cwd: folder });
   expect({ code, stderr: code === 0 ? "" : stderr }).toEqual({ code: 0, stderr: "" });
@@ -131,7 +131,7 @@ test.each(inOrder)("the command of $place works: $command", async ({ place, comm
   else expect(error).toMatch(refusal[0]);
 });
 
-test("servers of one's own get the requests of their pages, with the fields that pass", () => {
+test("commands for self-hosted servers send their requests, with the fields that pass", () => {
   const byModel = new Map(ownServer.requests.map(({ json, headers }) => [json["model"], { json, headers }]));
   expect(byModel.get("qwen3:8b")?.headers.authorization).toBeUndefined();
   expect(byModel.get("Qwen/Qwen3-8B")).toMatchObject({
@@ -140,7 +140,7 @@ test("servers of one's own get the requests of their pages, with the fields that
   });
 });
 
-test("commands of every kind run", () => {
+test("documented commands of every kind are run by the tests", () => {
   const startsWith = (word: string) => commands.filter(({ command }) => command.startsWith(word));
   expect(startsWith("curl ").length).toBeGreaterThan(20);
   expect(startsWith("npm ").length).toBeGreaterThan(15);

@@ -98,7 +98,7 @@ describe.each([
 ] as const)("a request in %s", (_, installation) => {
   describe.each(Object.entries(doors))("%s", (door, sendRequest) => {
     test.each(parameterList.filter(({ messages: field }) => door !== "/messages" || field))(
-      "$name reaches a server with support for it",
+      "with $name reaches a server with support for it",
       async (row) => {
         for (const isRich of [false, true]) {
           const { path, body } = sendRequest(row, "own/model", {}, isRich);
@@ -109,14 +109,14 @@ describe.each([
       },
     );
 
-    test("fields on the provider's pass list are sent as written, without a warning", async () => {
+    test("with fields on the provider's pass list is sent as written, without a warning", async () => {
       const { path, body } = sendRequest(parameterList[0] as Parameter, "own/model", passed, false);
       const outcome = await post(installation(), path, body);
       expect(outcome.sent).toMatchObject(passed);
       expect([outcome.warning, outcome.params.unknown_fields]).toEqual([null, undefined]);
     });
 
-    test("fields on no pass list are left out, with a warning and an entry in the receipt", async () => {
+    test("without fields on any pass list warns, with an entry in the receipt", async () => {
       const { path, body } = sendRequest(parameterList[0] as Parameter, "vendor/model", passed, false);
       const outcome = await post(installation(), path, body);
       for (const name of Object.keys(passed)) {
@@ -126,7 +126,7 @@ describe.each([
       }
     });
 
-    test("a field written by Sluice is not replaced", async () => {
+    test("keeps fields that Sluice itself writes", async () => {
       const foreign = door === "/responses" ? { messages: [] } : {};
       const { path, body } = sendRequest(
         parameterList[0] as Parameter,
@@ -139,7 +139,7 @@ describe.each([
   });
 
   test.each(parameterList)(
-    "RunTurn: $name reaches a server with support for it",
+    "RunTurn sends $name to a server with support for it",
     async ({ field, form, name, ...row }) => {
       const client = dial(`127.0.0.1:${installation().ports.inference}`);
       try {
@@ -156,7 +156,7 @@ describe.each([
     },
   );
 
-  test("RunTurn: extra fields on the pass list reach the provider", async () => {
+  test("RunTurn sends extra fields on the pass list to the provider", async () => {
     const client = dial(`127.0.0.1:${installation().ports.inference}`);
     const received = upstream.nextRequest();
     const extraJson = Buffer.from(JSON.stringify({ ...passed, messages: [] }));
@@ -165,7 +165,7 @@ describe.each([
     expect((await received).json).toMatchObject({ ...passed, messages });
   });
 
-  test("a parameter unknown to the vendor is in not_sent", async () => {
+  test("reports a parameter that the vendor does not know in not_sent", async () => {
     for (const name of ["top_k", ...rare] as const) {
       const outcome = await post(installation(), "responses", {
         model: "vendor/model",
@@ -177,7 +177,7 @@ describe.each([
     }
   });
 
-  test("a pass list counts together with supported_parameters", async () => {
+  test("applies a pass list together with supported_parameters", async () => {
     for (const name of rare) {
       const body = { model: "own/declared", input: "Hi", [name]: parameterValues[name] };
       expect((await post(installation(), "responses", body)).sent).toMatchObject({ [name]: parameterValues[name] });
@@ -185,7 +185,7 @@ describe.each([
   });
 });
 
-test("a dry run shows passed fields in the body, not as unknown", async () => {
+test("a dry run shows fields on the pass list in the body, not as unknown", async () => {
   const response = await fetch(`${together.baseUrl}/responses/dry-run`, {
     method: "POST",
     headers: { authorization: `Bearer ${together.apiKey}`, "content-type": "application/json" },

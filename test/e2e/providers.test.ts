@@ -91,7 +91,7 @@ async function query(text: string): Promise<readonly Record<string, unknown>[]> 
   }
 }
 
-test("a provider serves in every process when its creation is answered, and no longer when its deletion is", async () => {
+test("a stored provider serves in every process once its creation is answered, until its deletion is", async () => {
   expect(statuses(await ask("acme/large-2"))).toEqual([404]);
   acme.script([chatAnswer({ content: "Hello" })]);
   const made = await send("POST", "/providers", entry("acme"));
@@ -109,7 +109,7 @@ test("a provider serves in every process when its creation is answered, and no l
   expect(await find("acme")).toBeUndefined();
 });
 
-test("a key is shown by its end, and stored encrypted", async () => {
+test("a provider's stored key is shown by its end only, and stored encrypted", async () => {
   await send("POST", "/providers", entry("sealed"));
   expect(await find("sealed")).toMatchObject({ api_key_ends: ["x7Qd"] });
   const [row] = await query("select * from stored_providers where id = 'sealed'");
@@ -122,7 +122,7 @@ test("a key is shown by its end, and stored encrypted", async () => {
   await send("DELETE", "/providers/sealed");
 });
 
-test("a change keeps the keys, and other keys are in force at once", async () => {
+test("a change of a stored provider keeps its keys, and new keys are in force at once", async () => {
   await send("POST", "/providers", entry("changing"));
   const renamed = await send("PATCH", "/providers/changing", { name: "Acme", models: ["large-3"] });
   expect(renamed.body.data).toMatchObject({ settings: { name: "Acme", models: ["large-3"] }, api_key_ends: ["x7Qd"] });
@@ -151,7 +151,7 @@ test("a change keeps the keys, and other keys are in force at once", async () =>
   expect((await send("PATCH", "/providers/changing", { name: "Gone" })).status).toBe(404);
 });
 
-describe("stored keys", () => {
+describe("keys of a stored provider", () => {
   test("are not sent to another address, vendor or format, unless they are entered again", async () => {
     await send("POST", "/providers", entry("bound"));
     const elsewhere = { base_url: `${other.url}/v1` };
@@ -180,7 +180,7 @@ describe("stored keys", () => {
   });
 });
 
-test("a change that the processes cannot read is answered as it is stored, named in the audit log, and in force later", async () => {
+test("a provider change that a process cannot read is answered as stored, audited, and in force later", async () => {
   await query(`insert into stored_providers (id, settings, sealed_keys, key_ends, created_at)
     values ('broken', '{}', '', '{}', 'infinity')`);
   const pending = { source: "database", problem: expect.stringMatching(/not yet in force/), models: 0 };
@@ -201,7 +201,7 @@ test("a change that the processes cannot read is answered as it is stored, named
   await send("DELETE", "/providers/waiting");
 });
 
-describe("a provider is checked like one of the file", () => {
+describe("a stored provider", () => {
   test.each([
     ["an unknown field", { colour: "red" }, /colour/],
     ["an unknown format", { dialect: "morse" }, /^dialect: must be one of/],
@@ -221,14 +221,14 @@ describe("a provider is checked like one of the file", () => {
     ["an identity of the machine", { aws: {} }, /aws/],
     ["a package", { dialect: "ai-sdk:@acme/none" }, /only for providers of the configuration file/],
     ["a password in the address", { base_url: "http://me:word@acme.example/v1" }, /base_url: without user/],
-  ])("%s is refused", async (_, settings, message) => {
+  ])("is refused with %s, like one of the file", async (_, settings, message) => {
     const { status, body } = await send("POST", "/providers", entry("wrong", settings));
     expect(status).toBe(400);
     expect(body.error?.message).toMatch(message);
     expect(await find("wrong")).toBeUndefined();
   });
 
-  test("a vendor of the catalogue stands for its address, its format and its models", async () => {
+  test("with a vendor of the catalogue needs no address, format or models", async () => {
     const made = await send("POST", "/providers", {
       id: "own",
       vendor: "anthropic",
@@ -240,7 +240,7 @@ describe("a provider is checked like one of the file", () => {
     await send("DELETE", "/providers/own");
   });
 
-  test("nothing in it stands for a variable or a file of the process", async () => {
+  test("cannot name a variable or a file of the process", async () => {
     const path = join(installation.dataDir, "secrets.json");
     acme.script([chatAnswer({ content: "Hello" })]);
     await send("POST", "/providers", entry("literal", { api_keys: [`\${file:${path}}`] }));
@@ -249,15 +249,15 @@ describe("a provider is checked like one of the file", () => {
     await send("DELETE", "/providers/literal");
   });
 
-  test("an id of another provider in the database is refused", async () => {
+  test("is refused by its id when the database has a provider with this id", async () => {
     await send("POST", "/providers", entry("twice"));
     expect((await send("POST", "/providers", entry("twice"))).status).toBe(409);
     await send("DELETE", "/providers/twice");
   });
 });
 
-describe("the configuration file", () => {
-  test("wins where it names the same provider, and the list says so", async () => {
+describe("a provider of the configuration file", () => {
+  test("takes precedence over a stored one with the same id, and the list reports it", async () => {
     const { status } = await send("POST", "/providers", entry("filed"));
     expect(status).toBe(400);
     const file = await find("filed", "file");
@@ -270,7 +270,7 @@ describe("the configuration file", () => {
     expect(JSON.stringify(file)).not.toContain("sk-of-the-file");
   });
 
-  test("leaves its place to the database while its variables are not set", async () => {
+  test("is replaced by the stored one while its variables are not set", async () => {
     acme.script([chatAnswer({ content: "Hello" })]);
     await send("POST", "/providers", entry("absent"));
     expect(await find("absent", "file")).toMatchObject({ problem: "ABSENT_KEY is not set" });
@@ -278,14 +278,14 @@ describe("the configuration file", () => {
     await send("DELETE", "/providers/absent");
   });
 
-  test("is listed with the reason of a provider that cannot serve without its package", async () => {
+  test("is listed with the reason when it cannot serve without its package", async () => {
     expect(await find("odd", "file")).toMatchObject({
       problem: expect.stringMatching(/not installed/),
       settings: { dialect: "ai-sdk:@acme/none" },
     });
   });
 
-  test("takes a provider over from the database when it changes", async () => {
+  test("takes over from a stored one when the file changes", async () => {
     await send("POST", "/providers", entry("moving"));
     const path = join(installation.dataDir, "sluice.yaml");
     const before = readFileSync(path, "utf8");
@@ -307,7 +307,7 @@ test("only management keys of the account see and change how providers are confi
   }
 });
 
-test("providers are created over gRPC and tested like those of the file", async () => {
+test("providers created over gRPC are tested like those of the configuration file", async () => {
   const client = dial(`127.0.0.1:${installation.ports.inference}`);
   const metadata = new Metadata();
   metadata.set("authorization", `Bearer ${installation.managementKey}`);
@@ -329,7 +329,7 @@ test("providers are created over gRPC and tested like those of the file", async 
   await send("DELETE", "/providers/rpc");
 });
 
-describe("the command line", () => {
+describe("the providers command", () => {
   async function admin(isRemote: boolean, ...args: string[]) {
     const { baseUrl: url, managementKey: key, databaseUrl } = installation;
     let text = "";
@@ -359,7 +359,7 @@ describe("the command line", () => {
     expect((await admin(true, "delete", "typed")).text).toBe("typed deleted\n");
   });
 
-  test("lists and deletes on the database, in force in every process", async () => {
+  test("lists and deletes providers in the database, in force in every process", async () => {
     await send("POST", "/providers", entry("direct"));
     expect((await admin(false, "list")).text).toMatch(/^direct +database/m);
     expect(await admin(false, "create", "direct")).toMatchObject({

@@ -225,7 +225,7 @@ describe("the receipt of a failed turn", () => {
     expectFailed([first, second], status),
   );
 
-  test("by the configured time limit: the first attempt is given up in time for the second", async () => {
+  test("lists a first attempt given up in time for the second when the turn reaches its time limit", async () => {
     for (const upstream of [acme, borealis]) upstream.script([{ hang: true }]);
     expect(await failed(await respond({}), 408)).toEqual(
       receipt({
@@ -283,7 +283,7 @@ describe("a receipt over gRPC", () => {
 });
 
 // Last: afterwards no provider would be called for half a minute.
-test("a turn limited at every provider has each refusal in its receipt", () => expectFailed([429, 429], 429));
+test("a turn limited by rate at every provider has each refusal in its receipt", () => expectFailed([429, 429], 429));
 
 test("a repeatedly failing endpoint is called last, and listed as ejected", async () => {
   cumulus.script([failing(500)]);
@@ -298,7 +298,7 @@ test("a repeatedly failing endpoint is called last, and listed as ejected", asyn
   expect(await asked()).toEqual([endpoint("Borealis", true, slug), ejected]);
 });
 
-test("a rate-limited endpoint is listed as resting, in a dry run as well", async () => {
+test("a rate-limited endpoint is listed as paused, in a dry run as well", async () => {
   cumulus.script([failing(429)]);
   const model = "dione/large";
   const asking = { model, provider: { order: ["cumulus", "borealis"] } };

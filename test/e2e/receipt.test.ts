@@ -58,7 +58,7 @@ const post = (body: unknown, headers: Record<string, string> = {}) =>
 
 const bodyOf = (upstream: Upstream) => ({ echo_upstream_body: upstream.requests.at(-1)?.json });
 
-test("12: the sent body comes before everything else", async () => {
+test("the receipt has the sent body before everything else, as in sample 12", async () => {
   acme.script([hello]);
   const answer = parseSse(await (await post(sampleJson("12-debug-stream.request.json"))).text());
   const [debug, ...others] = answer.events;
@@ -71,7 +71,7 @@ test("12: the sent body comes before everything else", async () => {
   expect(maskVolatile(others)).toEqual(maskVolatile(rest));
 });
 
-test("each tried provider has a body, before the response is created", async () => {
+test("the receipt has a body for each tried provider, before the response is created", async () => {
   const sendRequest = { ...(sampleJson("12-debug-stream.request.json") as object), temperature: 1, top_p: 0.5 };
   const answer = parseSse(await (await post(sendRequest)).text());
   expect(answer.events.slice(0, 3)).toMatchObject([
@@ -84,7 +84,7 @@ test("each tried provider has a body, before the response is created", async () 
   expect(bodyOf(borealis).echo_upstream_body).not.toHaveProperty("top_p");
 });
 
-test("14: the receipt of an answer by the second provider has the form of the sample", async () => {
+test("the receipt of an answer by the second provider has the form of sample 14", async () => {
   const usage = { prompt_tokens: 8, completion_tokens: 2, total_tokens: 10 };
   borealis.script([chatAnswer({ role: "assistant", content: "Done." }, "stop", { usage })]);
   const answer = (await (
@@ -201,7 +201,7 @@ test("unknown fields are named by a dry run and by a refusal", async () => {
   expect(refusal.headers.get("x-sluice-warning")).toBe(warning);
 });
 
-test("a request has at most 16 names repeated, each of at most 64 characters, and none when all are known", async () => {
+test("a receipt repeats at most 16 unknown names, each of at most 64 characters", async () => {
   const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`${index}${"x".repeat(100)}`, index]));
   acme.script([hello]);
   const answer = await post({ model: "acme/large-2", input: "Hi", ...many }, enabled);

@@ -162,7 +162,7 @@ async function end(leave: () => void): Promise<void> {
 }
 
 test.each(cases)(
-  "a stream $name keeps no memory for its request once it has begun",
+  "a stream $name keeps no memory for its request once the stream has begun",
   async (asked) => {
     await end(await open(asked, "a"));
     const before = await takeReadings(installation.pids(), folder);

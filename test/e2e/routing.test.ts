@@ -60,11 +60,11 @@ test.each<[object, string]>([
   [{ only: ["acme/default"] }, "acme"],
   [{ ignore: ["acme"] }, "borealis"],
   [{ zdr: true }, "borealis"],
-])("a request for %j is sent to %s", async (provider, expected) => {
+])("a request with the models %j is sent to %s", async (provider, expected) => {
   expect(await answeredBy({ provider })).toBe(expected);
 });
 
-test("sessions share the load, and each stays, named in the body or in a header", async () => {
+test("sessions named in a body or a header share the load, and each keeps its endpoint", async () => {
   const sessions = Array.from({ length: 12 }, (_, index) => `session-${index}`);
   const first = [];
   for (const session_id of sessions) first.push(await answeredBy({ session_id }));
@@ -75,7 +75,7 @@ test("sessions share the load, and each stays, named in the body or in a header"
 });
 
 describe("a request without candidates", () => {
-  test("is 404 with counted reasons, in the published form", async () => {
+  test("is 404 with the counted reasons, in the published form", async () => {
     const answer = await post({ provider: { only: ["acme", "nobody"], max_price: { completion: "3.99" } } });
     const body = (await answer.json()) as { error: object; service_metadata: object };
     expect([answer.status, body.error]).toEqual([
@@ -100,7 +100,7 @@ describe("a request without candidates", () => {
   });
 });
 
-test("the receipt lists endpoints in the order of this request, and a variant is no other model", async () => {
+test("the receipt lists endpoints in the order of the request, and a variant of a slug is the same model", async () => {
   const answer = await post({ model: "acme/large-2:floor", stream: false, provider: { order: ["borealis"] } });
   // The scripted answer is a stream: both endpoints are tried, and both are named.
   const body = (await answer.json()) as { service_metadata: object };
@@ -111,18 +111,18 @@ test("the receipt lists endpoints in the order of this request, and a variant is
   });
 });
 
-describe("other names of models", () => {
+describe("aliases of models", () => {
   test.each([
     ["claude-opus-5-5", undefined],
     ["large-2", undefined],
     ["large-2-20260101:nitro", undefined],
     ["acme/large-2-latest", ["claude-haiku-4-5"]],
-  ])("a request for %s and a request for %j are served by their model", async (model, models) => {
+  ])("serve a request for %s and a request for %j by their model", async (model, models) => {
     const answer = await post({ model, models, input: "Hi", stream: false });
     expect([answer.status, ((await answer.json()) as { model: string }).model]).toEqual([200, "acme/large-2"]);
   });
 
-  test("a name of no model is refused with the nearest one", async () => {
+  test("include none for an unknown name, which is refused with the nearest name", async () => {
     const answer = await post({ model: "large-3", input: "Hi" });
     expect(answer.status).toBe(404);
     expect(((await answer.json()) as { error: { message: string } }).error.message).toBe(
@@ -131,7 +131,7 @@ describe("other names of models", () => {
   });
 });
 
-test("an alias of a workspace is only for its keys", async () => {
+test("an alias of a workspace works only for its keys", async () => {
   await installation.admin("workspaces", "create", "--name", "others");
   const made = await installation.admin("keys", "create", "--workspace", "others", "--name", "theirs", "--json");
   const { key } = JSON.parse(made.stdout) as { key: string };

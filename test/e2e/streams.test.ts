@@ -78,14 +78,17 @@ limits: {streams_per_key: 200, status_gate_ms: 300, keep_alive_ms: 1000, turn_ms
     return tookMs;
   }
 
-  test.each([true, false])("a leaving client stops its provider call within 100 ms (stream: %s)", async (stream) => {
-    upstream.script([open]);
-    // The next comment on the stream, which would also detect the leaving client, is a second away.
-    expect(await findShortest(100, () => cancelOnce(stream))).toBeLessThan(100);
-  });
+  test.each([true, false])(
+    "stop the provider call within 100 ms when the client leaves (stream: %s)",
+    async (stream) => {
+      upstream.script([open]);
+      // The next comment on the stream, which would also detect the leaving client, is a second away.
+      expect(await findShortest(100, () => cancelOnce(stream))).toBeLessThan(100);
+    },
+  );
 
   // Node closes an HTTP/2 connection after 1,000 resets in a burst; the long form of this is in the benchmark.
-  test("1,500 cancels, fifty at a time, kill none of the hundred others", async () => {
+  test("survive 1,500 cancels of other streams, fifty at a time", async () => {
     let finish = () => {};
     const finished = new Promise<void>((resolve) => {
       finish = resolve;
@@ -106,7 +109,7 @@ limits: {streams_per_key: 200, status_gate_ms: 300, keep_alive_ms: 1000, turn_ms
     await untilQuiet();
   }, 900_000);
 
-  test("slow readers hold up only their providers", async () => {
+  test("delay only their own provider when the client reads slowly", async () => {
     const words = "word ".repeat(2_000);
     upstream.script([{ chunks: [{ sse: [begun] }, { sse: [chatChunk({ content: words })], repeat: 10_000 }] }]);
     const before = upstream.bytesWritten;
@@ -123,7 +126,7 @@ limits: {streams_per_key: 200, status_gate_ms: 300, keep_alive_ms: 1000, turn_ms
     await untilQuiet();
   });
 
-  test("silence is broken by comments, before the first event and between events", async () => {
+  test("send comments in silences, before the first event and between events", async () => {
     let speak = () => {};
     const spoken = new Promise<void>((resolve) => {
       speak = resolve;
@@ -146,7 +149,7 @@ limits: {streams_per_key: 200, status_gate_ms: 300, keep_alive_ms: 1000, turn_ms
     expect(parseSse(text).events.map((event) => event.sequence_number)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
-  test("a key has a limit of open turns, and gets its place back when one ends", async () => {
+  test("are limited for a key, which may open another when one ends", async () => {
     upstream.script([open]);
     const sockets = await openSockets(200);
     const refused = await post(true);
@@ -164,7 +167,7 @@ limits: {streams_per_key: 200, status_gate_ms: 300, keep_alive_ms: 1000, turn_ms
     await served.text();
   });
 
-  test("a turn without a stream beyond the time limit is 408", async () => {
+  test("end with 408 beyond the time limit when the turn has no stream", async () => {
     upstream.script([{ hang: true }]);
     const response = await post(false);
     expect([response.status, response.headers.get("x-should-retry")]).toEqual([408, "false"]);

@@ -52,7 +52,7 @@ async function tryProvider(id: string, body: object = {}, key = accountKey) {
   return { status: response.status, retryAfter: response.headers.get("retry-after"), ...answer };
 }
 
-test("a test calls the cheapest model once, and reports the result", async () => {
+test("the test of a provider calls the cheapest model once, and reports the result", async () => {
   acme.script([chatAnswer({ content: "Yes." })]);
   const before = acme.requests.length;
   const { status, data } = await tryProvider("acme");
@@ -101,7 +101,7 @@ test("only one test of a provider runs at a time", async () => {
   expect((await first).data).toMatchObject({ ok: true });
 });
 
-test("a test is allowed only to management keys of the account", async () => {
+test("the test of a provider is allowed only to management keys of the account", async () => {
   expect(await tryProvider("acme", {}, await makeManager(installation))).toMatchObject({
     status: 403,
     error: { message: expect.stringContaining("`keys create --management --account` makes one") },
@@ -109,7 +109,7 @@ test("a test is allowed only to management keys of the account", async () => {
   expect((await tryProvider("acme", {}, installation.apiKey)).status).toBe(403);
 });
 
-test("left-out providers are reported with the reason to management keys, from the present configuration file", async () => {
+test("providers that the configuration file leaves out are reported with the reason to management keys", async () => {
   const list = async (key = installation.managementKey) => {
     const response = await fetch(`${installation.baseUrl}/providers/left-out`, {
       headers: { authorization: `Bearer ${key}` },
@@ -134,11 +134,11 @@ test.each<[string, object, number, string]>([
   ["nobody", {}, 404, "Provider not found, or left out of the configuration"],
   ["acme", { model: "" }, 400, "model: "],
   ["acme", { models: [] }, 400, "models: unknown field"],
-])("a test of %s with %j is refused", async (id, body, status, message) => {
+])("the test of the provider %s with %j is refused", async (id, body, status, message) => {
   expect(await tryProvider(id, body)).toMatchObject({ status, error: { message: expect.stringContaining(message) } });
 });
 
-test("gRPC answers alike, and needs the same key", async () => {
+test("the test of a provider over gRPC gives the same answer, and needs the same key", async () => {
   const client = dial(`127.0.0.1:${installation.ports.inference}`);
   const run = (key: string) => {
     const metadata = new Metadata();

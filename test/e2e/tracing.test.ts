@@ -109,8 +109,8 @@ async function traced(trace: { traceId: string; spanId: string }, form: Tree): P
   return spans;
 }
 
-describe("a request", () => {
-  test.each([false, true])("is one trace, over two calls, stream: %s", async (stream) => {
+describe("the trace of a request", () => {
+  test.each([false, true])("spans both calls of the turn, stream: %s", async (stream) => {
     if (stream) second.script([chatStream("Hel", "lo")]);
     const trace = newTrace();
     const response = await sendRequest({ traceparent: trace.traceparent, tracestate: "vendor=1,other=2" }, { stream });
@@ -157,7 +157,7 @@ describe("a request", () => {
     expect(spans.every(({ startMs, endMs }) => startMs <= endMs)).toBe(true);
   });
 
-  test.each([false, true])("has its failure in the failing spans, stream: %s", async (stream) => {
+  test.each([false, true])("has the failure in the failing spans, stream: %s", async (stream) => {
     second.script([{ status: 500, chunks: [{ json: { error: { message: "broken" } } }] }]);
     const trace = newTrace();
     const response = await sendRequest({ traceparent: trace.traceparent }, { stream });
@@ -175,7 +175,7 @@ describe("a request", () => {
     );
   });
 
-  test("broken off after its first words fails in the turn and in its call", async () => {
+  test("broken off after its first words shows the failure in the turn and in its call", async () => {
     second.script([{ chunks: [{ sse: [chatChunk({ content: "Hel" })] }], cut: true }]);
     const trace = newTrace();
     const response = await sendRequest({ traceparent: trace.traceparent }, { stream: true });
@@ -189,7 +189,7 @@ describe("a request", () => {
     expect(named(spans, "chat large-2").failed).toBe(true);
   });
 
-  test("of a leaving client has an end, and is no failure", async () => {
+  test("whose client leaves has an end, and no failure", async () => {
     second.script([{ chunks: [{ sse: [chatChunk({ content: "Hel" })] }], hang: true }]);
     const trace = newTrace();
     const abort = new AbortController();
@@ -205,7 +205,7 @@ describe("a request", () => {
     });
   });
 
-  test("refused for an unknown model is no failure either", async () => {
+  test("refused for an unknown model has no failure either", async () => {
     const trace = newTrace();
     expect((await sendRequest({ traceparent: trace.traceparent }, { model: "no/such" })).status).toBe(404);
     const spans = await traced(trace, request());
@@ -213,14 +213,14 @@ describe("a request", () => {
     expect(named(spans, "turn").attributes).toMatchObject({ "sluice.outcome": "not_found" });
   });
 
-  test("refused without a valid key ends at the edge", async () => {
+  test("refused without a valid key ends in the gateway", async () => {
     const trace = newTrace();
     await sendRequest({ traceparent: trace.traceparent, authorization: "Bearer wrong" }, {});
     const spans = await traced(trace, ["gateway: POST unknown"]);
     expect(spans[0]?.attributes).toMatchObject({ "http.response.status_code": 401 });
   });
 
-  test("has its guardrail's decision, without the text", async () => {
+  test("has the guardrail's decision, without the text", async () => {
     const made = await installation.admin("guardrails", "create", "--name", "g", "--block", "hush-[0-9]+", "--json");
     const { id } = JSON.parse(made.stdout) as { id: string };
     const guarded = await installation.admin("keys", "create", "--name", "guarded", "--json");
@@ -236,7 +236,7 @@ describe("a request", () => {
     ]);
   });
 
-  test("over gRPC begins with its turn", async () => {
+  test("over gRPC begins with the turn", async () => {
     const trace = newTrace();
     const client = dial(`127.0.0.1:${installation.ports.inference}`);
     const { traceparent } = trace;
@@ -253,7 +253,7 @@ describe("a request", () => {
     });
   });
 
-  test("is found again in the log", async () => {
+  test("can be found by the trace id in the log", async () => {
     const trace = newTrace();
     await (await sendRequest({ traceparent: trace.traceparent }, {})).text();
     for (const service of ["gateway", "inference-svc"]) {
@@ -262,8 +262,8 @@ describe("a request", () => {
   });
 });
 
-describe("a request of the administration", () => {
-  test("is traced down to its statements", async () => {
+describe("the trace of an administration request", () => {
+  test("reaches down to the database statements", async () => {
     const trace = newTrace();
     const path = "/end-users/alice%40example.com";
     const response = await fetch(`${installation.baseUrl}${path}`, {
@@ -291,13 +291,13 @@ describe("a request of the administration", () => {
     expect(JSON.stringify(spans)).not.toContain("alice");
   });
 
-  test("among the services themselves begins no traces", () => {
+  test("between the services themselves is not begun", () => {
     const roots = collector.spans.filter(({ parentSpanId }) => parentSpanId === "");
     expect(roots.filter(({ service }) => service !== "gateway")).toEqual([]);
   });
 });
 
-describe("the headers", () => {
+describe("tracing headers of a client", () => {
   const traceOf = async (response: Response): Promise<CollectedSpan> => {
     const id = response.headers.get("x-request-id");
     const find = () =>
@@ -329,7 +329,7 @@ describe("the headers", () => {
     expect(sent.filter((name) => /trace|baggage|b3/.test(name))).toEqual([]);
   });
 
-  test("are sent to a provider with the option, with a separate span for each call", async () => {
+  test("are sent to a provider with this option, with a separate span for each call", async () => {
     const trace = newTrace();
     const busy = { status: 503, chunks: [{ json: { error: { message: "busy" } } }] };
     second.script([busy, chatAnswer({ role: "assistant", content: "Hello" })]);
@@ -345,7 +345,7 @@ describe("the headers", () => {
     expect(second.requests.at(-1)?.headers["baggage"]).toBeUndefined();
   });
 
-  test("are sent through a package as well", async () => {
+  test("are also sent through an AI SDK package", async () => {
     const trace = newTrace();
     await (await sendRequest({ traceparent: trace.traceparent }, { model: "package/model", provider: {} })).text();
     const spans = await traced(trace, request(reservation, call("package-model")));

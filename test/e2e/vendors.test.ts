@@ -103,16 +103,16 @@ const fields: Readonly<Record<string, readonly (readonly [request: object, isKep
   ],
 };
 
-describe.each(rows)("$dialect at $settings", ({ id, dialect, isVendor }) => {
+describe.each(rows)("for $dialect at $settings", ({ id, dialect, isVendor }) => {
   test.each(fields[dialect]!.map(([request, isKept]) => ({ request, isKept })))(
-    `$request is sent as the vendor ${isVendor ? "takes it" : "would not take it"}`,
+    `$request is ${isVendor ? "sent in the vendor's form" : "not sent in another vendor's form"}`,
     async ({ request, isKept }) => {
       expect(isKept(await send(id, request))).toBe(isVendor);
     },
   );
 });
 
-test("stream_options can be turned off, and fixed fields added in place of the client's", async () => {
+test("stream_options can be disabled, and configured fields replace those of the client", async () => {
   const { body } = await send("switched", { stream: true, seed: 5 });
   expect(body).toMatchObject({ stream: true, n: 1, seed: 7, deep: { a: [true] } });
   expect(body).not.toHaveProperty("stream_options");

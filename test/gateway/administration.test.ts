@@ -149,7 +149,7 @@ const patch = (segment: string, body = '{"is_active":false}') => send(`PATCH /ap
 const errorOf = (answer: { body: string }) =>
   (JSON.parse(answer.body) as { error: { code: number; message: string; metadata?: { param?: string } } }).error;
 
-describe("bulk assignment", () => {
+describe("the bulk assignment of a guardrail", () => {
   test("calls admin-svc in the caller's name, and returns its count", async () => {
     const answer = await assign({ key_hashes: ["a", keyHash] });
     expect([answer.status, answer.body]).toEqual([200, '{"assigned_count":2}']);
@@ -185,20 +185,20 @@ describe("bulk assignment", () => {
     ["", "body: must not be empty"],
     ["[]", "body: must be a JSON object"],
     [`{"key_hashes":["${"a".repeat(262_144)}"]}`, "Request payload too large: at most 262144 bytes"],
-  ])("%.60j is 400", async (body, message) => {
+  ])("is 400 for the body %.60j", async (body, message) => {
     const answer = await assign(body);
     expect([answer.status, errorOf(answer).code]).toEqual([400, 400]);
     expect(errorOf(answer).message).toBe(message);
     expect(asked).toBeUndefined();
   });
 
-  test("of 500 keys is possible", async () => {
+  test("may have 500 keys", async () => {
     const answer = await assign({ key_hashes: Array<string>(500).fill(keyHash) });
     expect(answer.body).toBe('{"assigned_count":500}');
   });
 
   test.each(["..%2fkeys", "%2e%2e%2fx", "a".repeat(10_000), guardrail.toUpperCase(), "not-a-uuid"])(
-    "of guardrail %.40s is 404",
+    "is 404 for the guardrail %.40s",
     async (id) => {
       const answer = await assign({ key_hashes: ["a"] }, `/api/v1/guardrails/${id}/assignments/keys`);
       expect([answer.status, errorOf(answer).message]).toEqual([404, "Guardrail not found"]);
@@ -207,7 +207,7 @@ describe("bulk assignment", () => {
   );
 });
 
-describe("an end user", () => {
+describe("an end user over HTTP", () => {
   test("is answered with its times, to the microsecond", async () => {
     const answer = await patch("employee_123");
     expect([answer.status, JSON.parse(answer.body)]).toEqual([
@@ -238,19 +238,19 @@ describe("an end user", () => {
     ["a?user=other", "a"],
     ["...", "..."],
     ["%F0%9F%98%80".repeat(512), "😀".repeat(512)],
-  ])("%.30s is decoded once", async (segment, user) => {
+  ])("named %.30s in the path is decoded once", async (segment, user) => {
     expect((await patch(segment)).status).toBe(200);
     expect(asked?.request).toMatchObject({ user });
   });
 
-  test.each([".", "..", "%2e", "%2E%2E", ".%2e"])("%s cannot be addressed", async (segment) => {
+  test.each([".", "..", "%2e", "%2E%2E", ".%2e"])("named %s cannot be addressed in the path", async (segment) => {
     const answer = await patch(segment);
     expect(answer.status).toBe(404);
     expect(errorOf(answer).message).toMatch(/list/);
     expect(asked).toBeUndefined();
   });
 
-  test.each(["a/b", "", "a/", "a//b", "/a"])("path %j is 404", async (segment) => {
+  test.each(["a/b", "", "a/", "a//b", "/a"])("is 404 at the path %j", async (segment) => {
     expect((await patch(segment)).status).toBe(404);
     expect(asked).toBeUndefined();
   });
@@ -258,14 +258,14 @@ describe("an end user", () => {
   const malformed = ["a%00b", "%C0%AF", "%ED%A0%80", "%", "%zz", "a%2", "%u0041"];
   const surrounded = ["%20a", "a%20", "%C2%A0a", "%EF%BB%BFa"];
   const long = ["%F0%9F%98%80".repeat(513), "a".repeat(513), "a".repeat(8_192)];
-  test.each([...malformed, ...surrounded, ...long])("%.30s is 400", async (segment) => {
+  test.each([...malformed, ...surrounded, ...long])("is 400 at the path %.30s", async (segment) => {
     const answer = await patch(segment);
     expect(answer.status).toBe(400);
     expect(errorOf(answer).metadata?.param).toBe("user");
     expect(asked).toBeUndefined();
   });
 
-  test("raw bytes without percent-encoding are 400", async () => {
+  test("is 400 with raw bytes instead of percent-encoding", async () => {
     expect((await patch("é")).status).toBe(400);
   });
 
@@ -276,7 +276,7 @@ describe("an end user", () => {
     ['{"is_active":true,"user":"x"}', "user: unknown field"],
     ['{"is_active":true,"is_active":false}', 'body: duplicate key "is_active" at byte 18'],
     [`{"is_active":true${" ".repeat(4_096)}}`, "Request payload too large: at most 4096 bytes"],
-  ])("body %.40s is 400", async (body, message) => {
+  ])("is 400 with the body %.40s", async (body, message) => {
     const answer = await patch("a", body);
     expect([answer.status, errorOf(answer).message]).toEqual([400, message]);
     expect(asked).toBeUndefined();
@@ -291,7 +291,7 @@ describe("failures of admin-svc", () => {
     [FaultReason.INTERNAL, 500, "false", "Internal Server Error"],
     [FaultReason.UNAVAILABLE, 500, "true", "Internal Server Error"],
     [FaultReason.DEADLINE_EXCEEDED, 500, "true", "Internal Server Error"],
-  ])("reason %i is %i", async (reason, status, retry, message) => {
+  ])("with reason %i have the status %i", async (reason, status, retry, message) => {
     failure = new Fault(reason, "Gone");
     for (const answer of [await assign({ key_hashes: ["a"] }), await patch("a")]) {
       expect([answer.status, errorOf(answer).code, errorOf(answer).message]).toEqual([status, status, message]);
@@ -301,7 +301,7 @@ describe("failures of admin-svc", () => {
   });
 });
 
-describe("without admin-svc", () => {
+describe("the gateway without admin-svc", () => {
   let broken: Http2Server;
   let dead: Client;
   let deadEdge: Server;
@@ -323,7 +323,7 @@ describe("without admin-svc", () => {
     broken.close();
   });
 
-  test("assignment is 500, and may be retried", async () => {
+  test("answers an assignment with 500, which may be retried", async () => {
     const body = '{"key_hashes":["a"]}';
     const answer = await exchange(
       (deadEdge.address() as AddressInfo).port,

@@ -12,7 +12,7 @@ import { freePort } from "../support/runner/free-ports.ts";
 const mebibyte = 1_048_576;
 const body = Buffer.alloc(2 * mebibyte, "x");
 
-test("content takes 64 MiB at most; content without room, or left at the end, is dropped and counted", async () => {
+test("captured content takes at most 64 MiB, and is dropped and counted without room or at shutdown", async () => {
   const registry = new Registry();
   const admin = dial(`127.0.0.1:${await freePort()}`);
   const captures = new Captures({

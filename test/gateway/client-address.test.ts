@@ -30,11 +30,11 @@ test.each<[string, string, string | readonly string[] | undefined, string]>([
   ["of a sender on a socket for both versions, its IPv4 address", "::ffff:203.0.113.5", undefined, "203.0.113.5"],
   ["within IPv6, the IPv4 address", "10.0.0.1", "::ffff:c633:6407", "198.51.100.7"],
   ["behind a proxy that is configured within IPv6, the entry", "198.18.0.1", "198.51.100.7", "198.51.100.7"],
-])("the address of a client is found: %s", (_case, sender, forwarded, expected) => {
+])("the address of a client is determined: %s", (_case, sender, forwarded, expected) => {
   expect(clientAddress(sender, forwarded, proxies)).toBe(expected);
 });
 
-test("a long header is read at its end", () => {
+test("a long X-Forwarded-For header is read at its end", () => {
   const made = Array.from({ length: 10_000 }, () => "10.1.1.1").join(", ");
   expect(clientAddress("10.0.0.1", `198.51.100.7, ${made}`, proxies)).toBe("10.1.1.1");
 });
@@ -43,7 +43,7 @@ test("a closed connection has no address", () => {
   expect(clientAddress(undefined, "198.51.100.7", proxies)).toBe("");
 });
 
-describe("a sender that is no proxy keeps its address", () => {
+describe("a sender other than a trusted proxy keeps its address", () => {
   test.each([
     "10.0.0.1",
     "10.0.0.1, 10.0.0.2",

@@ -36,7 +36,7 @@ function decoded(body: Buffer, coding: string | undefined): Buffer {
 
 const paths = ["/api/v1/openapi.json", "/docs/api", "/docs/api/", "/docs/api/createKey", "/api/v1", "/api/v1/"];
 
-describe.each(paths)("%s", (path) => {
+describe.each(paths)("the document %s", (path) => {
   test("is served whole, with its length", async () => {
     const answer = await sendRequest(path);
     expect(answer.status).toBe(200);
@@ -45,7 +45,7 @@ describe.each(paths)("%s", (path) => {
     expect((await sendRequest(`${path}?version=1`)).body.equals(answer.body)).toBe(true);
   });
 
-  test("HEAD has the headers of GET and no body", async () => {
+  test("has the same headers without a body for HEAD", async () => {
     const { headers } = await sendRequest(path);
     const answer = await sendRequest(path, {}, "HEAD");
     expect([answer.status, answer.body.length]).toEqual([200, 0]);
@@ -62,7 +62,7 @@ describe.each(paths)("%s", (path) => {
     ["gzip;q=0", undefined],
     ["gzip;q=0.0, x-br", undefined],
     ["x-gzip2", undefined],
-  ])("accept-encoding %s: %s", async (accepted, coding) => {
+  ])("is encoded for accept-encoding %s: %s", async (accepted, coding) => {
     const answer = await sendRequest(path, { "accept-encoding": accepted });
     expect(answer.headers["content-encoding"]).toBe(coding);
     expect(answer.headers.vary).toBe("accept-encoding");
@@ -94,13 +94,13 @@ describe.each(paths)("%s", (path) => {
     ["GET", `${path}/x`.replace(/^\/docs.*/, "/docsx")],
     ["GET", path.toUpperCase()],
     ["GET", `/${path}`],
-  ])("a request for %s %s leads elsewhere", async (method, other) => {
+  ])("is not at %s %s", async (method, other) => {
     expect((await sendRequest(other, {}, method)).status).toBe(599);
   });
 });
 
-describe("addresses tried first by people and browsers", () => {
-  test("/ names the service, its version, and the address of the documentation", async () => {
+describe("addresses that people and browsers try first", () => {
+  test("include /, which names the service, its version, and the address of the documentation", async () => {
     const { status, headers, body } = await sendRequest("/");
     expect([status, headers["content-type"]]).toEqual([200, "application/json; charset=utf-8"]);
     expect(JSON.parse(body.toString())).toMatchObject({
@@ -112,18 +112,18 @@ describe("addresses tried first by people and browsers", () => {
   });
 
   test.each(["/api/hello", "/api/api/hello"])(
-    "HEAD %s, Claude Code's first request, is no failed login",
+    "include HEAD %s, Claude Code's first request, which is no failed login",
     async (path) => {
       expect((await sendRequest(path, {}, "HEAD")).status).toBe(204);
     },
   );
 
-  test("the icon requested by browsers is answered as absent, and is not requested again", async () => {
+  test("include the icon of browsers, which is absent and not requested again", async () => {
     const { status, headers, body } = await sendRequest("/favicon.ico");
     expect([status, headers["cache-control"], body.length]).toEqual([204, "public, max-age=86400", 0]);
   });
 
-  test.each(["/docs/api/", "/docs/api/createKey", "/docs/api/x"])("%s is the page of /docs/api", async (path) => {
+  test.each(["/docs/api/", "/docs/api/createKey", "/docs/api/x"])("include %s, the page of /docs/api", async (path) => {
     expect((await sendRequest(path)).body.equals((await sendRequest("/docs/api")).body)).toBe(true);
   });
 
@@ -150,12 +150,12 @@ describe("addresses tried first by people and browsers", () => {
     ["GET", "/favicon.png"],
     ["GET", "/api"],
     ["GET", "/api/v1/unknown"],
-  ])("%s %s still needs a key", async (method, path) => {
+  ])("a request for %s %s still needs a key", async (method, path) => {
     expect((await sendRequest(path, {}, method)).status).toBe(599);
   });
 });
 
-describe("the page", () => {
+describe("the page of the API reference", () => {
   test("loads only its own files, and its policy permits no others", async () => {
     const { headers, body } = await sendRequest("/docs/api/createKey");
     const policy = String(headers["content-security-policy"]);

@@ -79,7 +79,7 @@ function brokenLinks(html: string, self: string): string[] {
   });
 }
 
-describe("the site", () => {
+describe("the documentation site", () => {
   test("has every page of docs/, with its title and the version", () => {
     for (const { file, html } of pages) {
       const title = /^# (.*)$/m.exec(readPage(file))?.[1]?.replaceAll(/[`*]/g, "") ?? "";
@@ -89,13 +89,13 @@ describe("the site", () => {
     }
   });
 
-  test("has no link to a page or section that does not exist", () => {
+  test("has no link to a missing page or section", () => {
     const broken = pages.flatMap(({ html }) => brokenLinks(textOf(html), html).map((link) => `${html}: ${link}`));
     expect(broken).toEqual([]);
     expect(brokenLinks('<a href="/docs/clients/codex#gone">', "index.html")).toEqual(["/docs/clients/codex#gone"]);
   });
 
-  test("loads nothing from elsewhere", () => {
+  test("loads no file from another server", () => {
     const elsewhere = [...texts].flatMap(([path, text]) => {
       const loaded = path.endsWith(".html")
         ? [...text.matchAll(/<(?:script|link|img|iframe|source)\b[^>]*\s(?:src|href)="((?:https?:)?\/\/[^"]*)"/g)]
@@ -105,14 +105,14 @@ describe("the site", () => {
     expect(elsewhere).toEqual([]);
   });
 
-  test("finds words of pages without a server", () => {
+  test("finds words of pages in the browser", () => {
     const index = [...texts].find(([path]) => path.includes("localSearchIndex"))?.[1] ?? "";
     expect(index).toContain("ollama");
   });
 });
 
-describe("for language models", () => {
-  test("each page is there as Markdown, byte for byte, and llms.txt lists it", async () => {
+describe("the documentation for language models", () => {
+  test("has each page as Markdown, byte for byte, in the list llms.txt", async () => {
     const list = await (await send("llms.txt")).text();
     for (const { file, markdown } of pages) {
       const answer = await send(markdown);
@@ -122,25 +122,25 @@ describe("for language models", () => {
     }
   });
 
-  test("llms-full.txt has all pages", async () => {
+  test("has all pages in llms-full.txt", async () => {
     const all = await (await send("llms-full.txt")).text();
     expect(pages.filter(({ file }) => !all.includes(readPage(file))).map(({ file }) => file)).toEqual([]);
   });
 });
 
-describe("an address", () => {
+describe("a documentation address", () => {
   test.each([
     ["of the site without a slash", "/docs", "/docs/"],
     ["of a folder without a slash", "/docs/clients", "/docs/clients/"],
     ["of an operation as it was before the site", "/docs/createKey", "/docs/api/createKey"],
-  ])("%s leads on: %s", async (_, path, location) => {
+  ])("%s redirects: %s", async (_, path, location) => {
     const answer = await fetch(`${origin}${path}`, { redirect: "manual" });
     expect([answer.status, answer.headers.get("location")]).toEqual([308, location]);
     expect((await fetch(`${origin}${location}`)).status).toBe(200);
   });
 
   test.each(["nothing", "clients/nothing", "static/nothing.js", "clients/..%2f..%2fpackage.json"])(
-    "%s, which does not exist, has the page of unknown addresses",
+    "that does not exist, %s, is 404 with a page",
     async (path) => {
       const answer = await send(path);
       expect([answer.status, answer.headers.get("content-type")]).toEqual([404, "text/html; charset=utf-8"]);
@@ -149,7 +149,7 @@ describe("an address", () => {
   );
 });
 
-describe("a file", () => {
+describe("a documentation file", () => {
   test.each([
     ["clients/codex", "text/html; charset=utf-8", "no-cache"],
     ["llms.txt", "text/plain; charset=utf-8", "no-cache"],
@@ -171,7 +171,7 @@ describe("a file", () => {
     expect(await plain.text()).toBe(await answer.text());
   });
 
-  test("that is a page permits its own scripts only, those within it by their hashes", async () => {
+  test("that is a page permits only its own scripts, and inline scripts by their hashes", async () => {
     const policy = (await send("clients/codex")).headers.get("content-security-policy") ?? "";
     expect(policy).toContain("default-src 'none'");
     expect(policy).toMatch(/script-src 'self'(?: 'sha256-[\w+/=]+')+;/);

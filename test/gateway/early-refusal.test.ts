@@ -124,13 +124,13 @@ describe("a turn on a connection with an earlier refusal", () => {
     expect([ms >= 1_000, ms <= 5_001, Number(early.headers["retry-after"])]).toEqual([true, true, Math.ceil(ms / 1e3)]);
   });
 
-  test("is refused unparsed as a chat completion, too", async () => {
+  test("is refused unparsed also as a chat completion", async () => {
     const { client } = await refusedClient();
     const answer = await client.ask(request("POST /api/v1/chat/completions", ["Authorization: Bearer k"], "{}"));
     expect([answer.status, parsed]).toEqual([503, []]);
   });
 
-  test("is served, body and all, once turns are accepted, and refused unparsed again later", async () => {
+  test("is served whole once turns are accepted, and refused unparsed when they are refused again", async () => {
     const { client } = await refusedClient();
     await client.ask(turnOf("third"));
     door.overloaded = false;
@@ -143,7 +143,7 @@ describe("a turn on a connection with an earlier refusal", () => {
     expect(parsed).toEqual([]);
   });
 
-  test("is accepted when refusals are possible and this one is not refused", async () => {
+  test("is accepted when other turns are refused", async () => {
     const { client } = await refusedClient();
     const { refuses } = door;
     door.refuses = () => false;
@@ -168,7 +168,7 @@ describe("a turn on a connection with an earlier refusal", () => {
     expect(served(await client.ask(turnOf("fifth")))).toEqual([200, "fifth"]);
   });
 
-  test("is not answered before its predecessor", async () => {
+  test("is answered after the request before it", async () => {
     const { client } = await refusedClient();
     let release: () => void = () => {};
     held = new Promise((resolve) => (release = resolve));
@@ -196,21 +196,24 @@ describe("a turn on a connection with an earlier refusal", () => {
   test.each([
     ["its client", "Connection: close", () => {}],
     ["a server that ends", "X-A: b", () => void close(server)],
-  ])("whose connection is closed by %s is read to its end: no reset overtakes the answer", async (_, field, end) => {
-    const client = new Client();
-    await client.ask(request("GET /other", [], ""));
-    end();
-    const whole = turnOf("last", "x".repeat(60_000), field);
-    client.socket.pause();
-    for (let at = 0; at < whole.length; at += 10_000) await client.send(whole.slice(at, at + 10_000));
-    client.socket.resume();
-    const answer = await client.answer();
-    expect([answer.status, answer.headers["connection"]]).toEqual([503, "close"]);
-    if (!client.socket.closed) await once(client.socket, "close");
-    expect(client.socket.errored).toBeNull();
-  });
+  ])(
+    "whose connection is closed by %s is read to its end, so that no reset overtakes the answer",
+    async (_, field, end) => {
+      const client = new Client();
+      await client.ask(request("GET /other", [], ""));
+      end();
+      const whole = turnOf("last", "x".repeat(60_000), field);
+      client.socket.pause();
+      for (let at = 0; at < whole.length; at += 10_000) await client.send(whole.slice(at, at + 10_000));
+      client.socket.resume();
+      const answer = await client.answer();
+      expect([answer.status, answer.headers["connection"]]).toEqual([503, "close"]);
+      if (!client.socket.closed) await once(client.socket, "close");
+      expect(client.socket.errored).toBeNull();
+    },
+  );
 
-  test("gets an answer with the close of its connection when the server closes", async () => {
+  test("gets an answer that closes its connection when the server closes", async () => {
     const { client } = await refusedClient();
     const closed = close(server);
     door.overloaded = false;
@@ -220,7 +223,7 @@ describe("a turn on a connection with an earlier refusal", () => {
   });
 });
 
-describe("the early refusal leaves to the parser", () => {
+describe("the early refusal of turns leaves to the parser", () => {
   test.each([
     ["another path", request("POST /api/v1/guardrails", [], "{}"), 200],
     ["a path that only looks like it", request("POST /API/V1/responses", [], "{}"), 200],
@@ -252,20 +255,20 @@ describe("the early refusal leaves to the parser", () => {
     ["a bare line feed", "X-A: b\nX-B: c"],
     ["a bare carriage return", "X-A: b\rX-B: c"],
     ["a NUL", "X-A: b\0c"],
-  ])("%s, refused there", async (_, field) => {
+  ])("a request with %s, which the parser refuses", async (_, field) => {
     const { client } = await refusedClient();
     expect((await client.ask(turnOf("x", "{}", field))).status).toBe(400);
   });
 });
 
-describe("where a request begins", () => {
+describe("the beginning of a request on a connection with early refusals", () => {
   /** The bytes after the first refused request are in Node's parser, and were not checked before. */
   test.each([
     ["in the middle of a header", "GET /hidden HTTP/1.1\r\nHost: a\r\nX-A: ", "GET /hidden"],
     ["before its first header", "GET /hidden HTTP/1.1\r\n", undefined],
     ["in its request line", "GET /hidden", undefined],
     ["in its body", "POST /hidden HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n", "POST /hidden"],
-  ])("an unfinished earlier request is not overlooked: cut %s", async (_, hidden, seen) => {
+  ])("is not confused with the rest of an unfinished earlier request: cut %s", async (_, hidden, seen) => {
     const client = new Client();
     await client.send(turnOf("first") + hidden);
     expect((await client.answer()).status).toBe(503);
@@ -278,7 +281,7 @@ describe("where a request begins", () => {
     }
   });
 
-  test("a request after the end of a body in the same piece is not overlooked", async () => {
+  test("is found after the end of a body in the same piece of bytes", async () => {
     const client = new Client();
     const following = "GET /inner HTTP/1.1\r\nHost: a\r\n\r\nGET /last HTTP/1.1\r\nHost: a\r\nX-A: ";
     const looksLikeTurn = turnOf("second", following);
@@ -289,7 +292,7 @@ describe("where a request begins", () => {
     expect(parsed).toEqual(["POST /api/v1/responses", "POST /hidden", "GET /inner", "GET /last"]);
   });
 
-  test("is never mistaken, at any cut of the bytes and any time of refusals: each request has one answer, its own", async () => {
+  test("is found at any cut of the bytes and any time of refusals, so each request has one answer", async () => {
     let sent = 0;
     for (let seed = 1; seed <= 60; seed++) {
       const random = new Random(seed);

@@ -50,7 +50,7 @@ const answer = (body: Buffer): void => {
   }
 };
 
-test("any values in the fields of a request are handled", () => {
+test("a request with any values in its fields is answered or refused", () => {
   const fields = fc.dictionary(fc.constantFrom(...fieldNames), near, { maxKeys: 6 });
   fc.assert(
     fc.property(fields, fc.boolean(), (body, valid) => {
@@ -62,7 +62,7 @@ test("any values in the fields of a request are handled", () => {
   expect(({} as { type?: unknown }).type).toBeUndefined();
 });
 
-test("any bytes are handled", () => {
+test("a request body of any bytes is answered or refused", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => answer(Buffer.from(bytes))),
     { numRuns: 5_000 },
@@ -99,7 +99,7 @@ test.each([
   ],
   ["bash_code_execution", "bash_code_execution_tool_result", { stdout: "", stderr: "" }],
   ["unknown_tool", "web_fetch_tool_result", { url: "https://example.com" }],
-])("the result of a call of %s is written once, however many calls have its id", (name, type, content) => {
+])("the result of a call of %s is written once, however many calls have the same id", (name, type, content) => {
   const call = { type: "server_tool_use", id: "srvtoolu_1", name, input: {} };
   const long = JSON.parse(
     JSON.stringify(content).replace(/"(?:t|f||https:\/\/example\.com)"/g, `"${"r".repeat(50_000)}"`),

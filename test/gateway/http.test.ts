@@ -75,13 +75,13 @@ async function refused(bytes: string | Buffer, status: number): Promise<string> 
   return error.message;
 }
 
-describe("a good request", () => {
+describe("a valid request", () => {
   test.each([
     ["with a length", head([...good, "Content-Length: 2"]) + "{}", 2],
     ["in chunks", head([...good, "Transfer-Encoding: chunked"]) + "1\r\n{\r\n1\r\n}\r\n0\r\n\r\n", 2],
     ["without a body", head(good), 0],
     ["with the largest body", head([...good, `Content-Length: ${limitBytes}`]) + " ".repeat(limitBytes), limitBytes],
-  ])("a body %s arrives whole", async (_, bytes, length) => {
+  ])("arrives whole with a body %s", async (_, bytes, length) => {
     const answer = await exchange(port, bytes);
     expect(answer.status).toBe(200);
     expect(JSON.parse(answer.body)).toEqual({ keyHash: hashKey(key), path: "/x", length });
@@ -148,7 +148,7 @@ describe("a good request", () => {
   });
 });
 
-describe("the parser of requests", () => {
+describe("the parser of HTTP requests", () => {
   const chunked = "Transfer-Encoding: chunked";
   test.each<[string, string | Buffer]>([
     ["length and chunks", `${head([...good, "Content-Length: 2", chunked])}0\r\n\r\n`],
@@ -210,8 +210,8 @@ describe("the parser of requests", () => {
   });
 });
 
-describe("keys", () => {
-  test("a request without one is refused", async () => {
+describe("the key of a request", () => {
+  test("is required", async () => {
     expect(await refused(head([host, json, close]), 401)).toBe("Missing Authentication header");
   });
 
@@ -224,7 +224,7 @@ describe("keys", () => {
     ["a wrong checksum", `Bearer ${changeDigit(key)}`],
     ["the hash of a key", `Bearer ${hashKey(key)}`],
     ["10 kB", `Bearer sk-sl-${"a".repeat(10_000)}`],
-  ])("a header with %s is 401", async (_, value) => {
+  ])("is refused with 401 in a header with %s", async (_, value) => {
     const message = await refused(head([host, json, close, `Authorization: ${value}`]), 401);
     expect(message).toBe("Invalid API key");
   });
@@ -232,17 +232,17 @@ describe("keys", () => {
   test.each([
     ["x-api-key", [`x-api-key: ${key}`]],
     ["both headers with one key", [bearer, `x-api-key: ${key}`]],
-  ])("are accepted in %s", async (_, lines) => {
+  ])("is accepted in %s", async (_, lines) => {
     const answer = await exchange(port, `${head([host, json, close, "Content-Length: 2", ...lines])}{}`);
     expect(parseAnswer(answer.text)).toMatchObject({ status: 200 });
     expect(answer.text).toContain(hashKey(key));
   });
 
-  test("x-api-key with a malformed one is refused like any other", async () => {
+  test("is refused when malformed in x-api-key like in any other header", async () => {
     expect(await refused(head([host, json, close, "x-api-key: x"]), 401)).toBe("Invalid API key");
   });
 
-  test("two different ones are refused, in any headers", async () => {
+  test("is refused when two headers have different keys", async () => {
     const other = mintKey(KeyKind.INFERENCE);
     const message = "Malformed HTTP request: the headers authorization and x-api-key name different keys";
     expect(await refused(head([host, json, close, bearer, `x-api-key: ${other}`]), 400)).toBe(message);
@@ -251,13 +251,13 @@ describe("keys", () => {
     );
   });
 
-  test("a bad one is refused before 100 Continue", async () => {
+  test("is refused before 100 Continue when it is wrong", async () => {
     const lines = [host, json, "Content-Length: 1000000", "Expect: 100-continue", "Authorization: Bearer x", close];
     const answer = await exchange(port, head(lines));
     expect(answer.text).toMatch(/^HTTP\/1\.1 401 /);
   });
 
-  test("a good one gets 100 Continue", async () => {
+  test("gets 100 Continue when it is valid", async () => {
     const socket = connect(port, "127.0.0.1");
     const lines = [...good, "Content-Length: 2", "Expect: 100-continue"];
     socket.write(head(lines));
@@ -288,8 +288,8 @@ async function sendAll(lines: readonly string[], chunks: readonly Buffer[]): Pro
   return Buffer.concat(received).toString();
 }
 
-describe("bodies", () => {
-  test("with a too large announced length are refused with 413 at once, without reading on", async () => {
+describe("the body of a request", () => {
+  test("with a declared length above the limit is refused with 413 at once, without reading on", async () => {
     const socket = connect(port, "127.0.0.1");
     socket.write(`${head([host, bearer, json, `Content-Length: ${limitBytes + 1}`])}{`);
     const [data] = (await once(socket, "data")) as [Buffer];
@@ -299,7 +299,7 @@ describe("bodies", () => {
     socket.destroy();
   });
 
-  test("that are too large and come in chunks are refused with 413 as soon as the limit is passed", async () => {
+  test("that comes in chunks is refused with 413 as soon as the limit is passed", async () => {
     const chunk = Buffer.from(`10000\r\n${" ".repeat(0x1_0000)}\r\n`);
     const end = Buffer.from("0\r\n\r\n");
     const chunks = [...Array<Buffer>(20).fill(chunk), end];
@@ -330,7 +330,7 @@ describe("bodies", () => {
       body,
     ]);
 
-  test.each(codings)("compressed with %s are decoded", async (coding, compress) => {
+  test.each(codings)("compressed with %s is decoded", async (coding, compress) => {
     const body = Buffer.from(JSON.stringify(Array.from({ length: 50_000 }, (_, index) => index)));
     const answer = await exchange(port, coded(coding, compress(body)));
     expect(JSON.parse(answer.body)).toMatchObject({ path: "/x", length: body.length });
@@ -340,13 +340,13 @@ describe("bodies", () => {
     expect([slow.status, slow.body]).toEqual([400, expect.stringContaining("not whole")]);
   });
 
-  test.each(codings)("compressed with %s are 413 once they grow above the limit", async (coding, compress) => {
+  test.each(codings)("compressed with %s is 413 once it grows above the limit", async (coding, compress) => {
     const bomb = compress(Buffer.alloc(50 * limitBytes));
     expect(bomb.length).toBeLessThan(limitBytes);
     expect(await refused(coded(coding, bomb), 413)).toBe(`Request payload too large: at most ${limitBytes} bytes`);
   });
 
-  test("in an unknown coding are refused with the list of known ones", async () => {
+  test("in an unknown coding is refused with the list of known ones", async () => {
     const answer = await exchange(port, coded("compress", Buffer.from("{}")));
     expect([answer.status, answer.headers["accept-encoding"]]).toEqual([
       400,
@@ -357,22 +357,25 @@ describe("bodies", () => {
   test.each([
     ["413", bearer],
     ["401", "Authorization: Bearer x"],
-  ])("%s reaches a client still sending 20 MB", async (status, authorization) => {
-    const length = 20 * 2 ** 20;
-    const chunks = Array<Buffer>(length / 2 ** 16).fill(Buffer.alloc(2 ** 16));
-    const text = await sendAll([host, authorization, json, `Content-Length: ${length}`], chunks);
-    expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
-  });
+  ])(
+    "does not keep the answer from its client: %s reaches a client still sending 20 MB",
+    async (status, authorization) => {
+      const length = 20 * 2 ** 20;
+      const chunks = Array<Buffer>(length / 2 ** 16).fill(Buffer.alloc(2 ** 16));
+      const text = await sendAll([host, authorization, json, `Content-Length: ${length}`], chunks);
+      expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    },
+  );
 
   test.each([
     ["that nobody can read", "X-A : b"],
     ["that is too long", `X-A: ${"a".repeat(17_000)}`],
-  ])("a head %s: 400 reaches a client still sending 4 MB", async (_, line) => {
+  ])("does not keep a 400 for a head %s from a client still sending 4 MB", async (_, line) => {
     const chunks = Array<Buffer>(64).fill(Buffer.alloc(2 ** 16));
     expect(await sendAll([...good, line, `Content-Length: ${2 ** 22}`], chunks)).toMatch(/^HTTP\/1\.1 400 /);
   });
 
-  test("that arrive too slowly are refused with 408", async () => {
+  test("that arrives too slowly is refused with 408", async () => {
     const socket = connect(port, "127.0.0.1");
     socket.write(`${head([...good, "Content-Length: 10"])}{`);
     const [data] = (await once(socket, "data")) as [Buffer];
@@ -382,11 +385,11 @@ describe("bodies", () => {
     socket.destroy();
   });
 
-  test("with 20 kB of chunk extensions are refused with 413", async () => {
+  test("with 20 kB of chunk extensions is refused with 413", async () => {
     await refused(`${head([...good, "Transfer-Encoding: chunked"])}1;${"a".repeat(20_000)}\r\n{\r\n0\r\n\r\n`, 413);
   });
 
-  test("a client's disconnect within a body is not logged as a server error", async () => {
+  test("that breaks off with its client is not logged as a server error", async () => {
     const failed = new Promise<Fault>((resolve) => {
       server.once("request", (request: IncomingMessage) => {
         read(request).catch((error: unknown) => resolve(error as Fault));
@@ -399,7 +402,7 @@ describe("bodies", () => {
     expect((await failed).status).toBe(400);
   });
 
-  test("a body aborted before it is read does not hang", async () => {
+  test("that is aborted before it is read does not hang", async () => {
     const late = new Promise<Fault>((resolve) => {
       server.once("request", (request: IncomingMessage) => {
         request.on("error", () => {});
@@ -416,7 +419,7 @@ describe("bodies", () => {
   });
 });
 
-describe("failures on the wire", () => {
+describe("a failure over HTTP", () => {
   let answering: (response: ServerResponse) => void;
   let faults: Server;
   beforeAll(async () => {
@@ -448,7 +451,7 @@ describe("failures on the wire", () => {
     [FaultReason.UNAVAILABLE, 503, "true"],
     [FaultReason.PROVIDER_TIMEOUT, 524, "true"],
     [FaultReason.PROVIDER_OVERLOADED, 529, "true"],
-  ])("reason %i is status %i, retry %s", async (reason, status, retry) => {
+  ])("with reason %i has the status %i, retry %s", async (reason, status, retry) => {
     answering = (response) => writeFault(response, new Fault(reason), { requestId: "req_1", generationId: "gen-1" });
     const answer = await get();
     expect(answer.status).toBe(status);
@@ -467,11 +470,11 @@ describe("failures on the wire", () => {
     ["HPE_CHUNK_EXTENSIONS_OVERFLOW", 413],
     ["ERR_HTTP_REQUEST_TIMEOUT", 408],
     [undefined, 400],
-  ])("of Node's parser: %s is %i", (code, status) => {
+  ])("of Node's parser, %s, has the status %i", (code, status) => {
     expect(toClientFault(Object.assign(new Error("x"), { code })).status).toBe(status);
   });
 
-  test("carry hints, metadata and the unchanged receipt", async () => {
+  test("carries hints, metadata and the unchanged receipt", async () => {
     answering = (response) =>
       writeFault(
         response,
@@ -490,7 +493,7 @@ describe("failures on the wire", () => {
     );
   });
 
-  test("garbage after a begun answer puts no second answer into it", async () => {
+  test("by invalid bytes after a begun answer sends no second answer", async () => {
     answering = (response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write("data: 1\n\n");

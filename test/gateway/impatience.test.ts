@@ -59,7 +59,7 @@ const askMany = async (count: number) => {
 const closedBy = (answers: readonly IncomingMessage[]) =>
   answers.findIndex(({ headers }) => headers.connection === "close");
 
-describe("a client sending on while it is refused", () => {
+describe("a client that keeps sending while it is refused", () => {
   test("is slowed, and its connection is closed after a fixed number", async () => {
     fault = new Fault(FaultReason.RATE_LIMITED, "", { retryAfterMs: 60_000 });
     // The first request ignores no refusal yet.
@@ -85,7 +85,7 @@ describe("a client sending on while it is refused", () => {
   });
 
   test.each([FaultReason.INVALID_REQUEST, FaultReason.PERMISSION_DENIED])(
-    "for reason %i is not slowed, because the next request may pass",
+    "for reason %i is not slowed, because the next request may succeed",
     async (reason) => {
       fault = new Fault(reason);
       await askMany(maxHastyBeforeDelay + 2);
@@ -93,14 +93,14 @@ describe("a client sending on while it is refused", () => {
     },
   );
 
-  test("does not slow another client on the connection of an ingress", async () => {
+  test("does not slow another client on the same connection of an ingress", async () => {
     fault = new Fault(FaultReason.RATE_LIMITED, "", { retryAfterMs: 60_000 });
     await askMany(maxHastyBeforeDelay + 1);
     const other = await sendRequest("two");
     expect([delayed, other.headers.connection]).toEqual([0, "keep-alive"]);
   });
 
-  test("starts from zero once it is served", async () => {
+  test("is counted anew once it is served", async () => {
     fault = new Fault(FaultReason.RATE_LIMITED, "", { retryAfterMs: 60_000 });
     await askMany(maxHastyBeforeDelay);
     fault = undefined;
@@ -111,7 +111,7 @@ describe("a client sending on while it is refused", () => {
   });
 });
 
-describe("a client waiting as long as requested", () => {
+describe("a client that waits as long as requested", () => {
   test("is never slowed and never closed, however often it is refused", async () => {
     const answers: IncomingMessage[] = [];
     while (answers.length < 2 * maxHastyRequests) {

@@ -17,7 +17,7 @@ const from = (remoteAddress: string, destroy = () => {}, headers: IncomingHttpHe
 const addressOf = ({ socket }: IncomingMessage) => socket.remoteAddress ?? "";
 
 describe("requests without a key", () => {
-  test("are delayed above 600 a minute of one address, and others are not", async () => {
+  test("are delayed above 600 a minute from one address, without delaying other addresses", async () => {
     let now = 0;
     const keyless = new KeylessLimiter(shares, addressOf, () => now);
     for (let count = 0; count < 600; count++) expect(keyless.note(from("192.0.2.1"))).toBeUndefined();
@@ -39,7 +39,7 @@ describe("requests without a key", () => {
   test.each<[string, IncomingHttpHeaders]>([
     ["authorization", { authorization: "Bearer sk-sl-abcd0123456789" }],
     ["x-api-key", { "x-api-key": "sk-sl-abcd9876543210" }],
-  ])("are delayed above 600 a minute with keys of one beginning, from whatever addresses: %s", async (_, headers) => {
+  ])("are delayed above 600 a minute with keys of one prefix, from all addresses together: %s", async (_, headers) => {
     const keyless = new KeylessLimiter(shares, addressOf, () => 0);
     const guess = (n: number, given = headers) => keyless.note(from(`192.0.${n >> 8}.${n & 255}`, undefined, given));
     for (let n = 0; n < 600; n++) expect(guess(n)).toBeUndefined();
@@ -48,7 +48,7 @@ describe("requests without a key", () => {
     expect(guess(602, {})).toBeUndefined();
   });
 
-  test("of many addresses and keys do not fill the memory", () => {
+  test("of many addresses and keys take bounded memory in the limiter", () => {
     let now = 0;
     const keyless = new KeylessLimiter(shares, addressOf, () => now);
     for (let n = 0; n < 100_000; n++) {
@@ -60,7 +60,7 @@ describe("requests without a key", () => {
     expect(keyless.size).toBeLessThan(4_096);
   });
 
-  test("of an address wait in limited number; further connections are closed", () => {
+  test("of an address wait in limited number, and further connections are closed", () => {
     const keyless = new KeylessLimiter(shares, addressOf, () => 0);
     let closed = 0;
     const note = () => keyless.note(from("192.0.2.1", () => closed++));
@@ -79,7 +79,7 @@ describe("requests without a key", () => {
     ["fe80::1%eth0", "fe80:0:0:0"],
     ["::1", "0:0:0:0"],
     ["", ""],
-  ])("%s belongs to %s", (address, network) => {
+  ])("from the address %s count for the network %s", (address, network) => {
     expect(networkOf(address)).toBe(network);
   });
 });
@@ -88,7 +88,7 @@ test.each<[string, Fault, boolean]>([
   ["an unknown key", new Fault(FaultReason.UNAUTHENTICATED), true],
   ["a key for other networks", networkRefusal("192.0.2.1"), true],
   ["a key without a permission", new Fault(FaultReason.PERMISSION_DENIED), false],
-])("a request with %s is counted among those without a valid key, or is not", async (_, fault, isCounted) => {
+])("the limiter of requests without a valid key counts a request with %s, or does not", async (_, fault, isCounted) => {
   const keylessLimiter = new KeylessLimiter(shares, addressOf);
   // Only refusals of management keys reach admin-svc.
   const networkRefusals = new NetworkRefusals({} as NetworkRefusalsDeps);

@@ -8,7 +8,7 @@ import { eventually } from "../support/processes.ts";
 import { describeWithRedisServer, startRedisCluster } from "../support/redis-groups.ts";
 
 describeWithRedisServer("with Redis servers of this test", () => {
-  test("items lie on all servers of a Redis Cluster, and are found together", async () => {
+  test("remembered items are on all servers of a Redis Cluster, and are found together", async () => {
     const folder = await mkdtemp(join(tmpdir(), "sluice-redis-"));
     const cluster = await startRedisCluster(folder);
     const items = new RedisItems(cluster.url, { warn: () => {} });

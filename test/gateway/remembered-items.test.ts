@@ -45,7 +45,7 @@ async function restored(memory: RememberedItems, keyHash: string, input: unknown
 }
 
 describe("a reference to an item of an earlier answer", () => {
-  test("is replaced by the item, in its place and once", async () => {
+  test("is replaced by the item in the same place, once", async () => {
     const memory = memoryOf("1h");
     expect(answer(memory, "key")).toBe(true);
     expect(await restored(memory, "key", [prompt, reference, prompt, reference])).toEqual([
@@ -73,7 +73,7 @@ describe("a reference to an item of an earlier answer", () => {
     ["whose time is over", () => restoreAfter({ laterMs: 3_600_001 })],
     ["where nothing is remembered", () => restoreAfter({ time: undefined })],
     ["sealed with another service token", () => restoreAfter({ secret: "u".repeat(64) })],
-  ])("%s stays, and the turn refuses it", async (_, restore) => {
+  ])("that is %s stays, and the turn refuses it", async (_, restore) => {
     expect(await restore()).toEqual([reference, prompt]);
   });
 
@@ -83,7 +83,7 @@ describe("a reference to an item of an earlier answer", () => {
     expect(await restored(memory, "key", [message, reference])).toEqual([message, reference]);
   });
 
-  test("is not looked for in a text", async () => {
+  test("is not searched in a text", async () => {
     const memory = memoryOf("1h");
     answer(memory, "key");
     expect(await restored(memory, "key", JSON.stringify([reference]))).toBe(JSON.stringify([reference]));
@@ -106,11 +106,11 @@ async function restoreAfter({ asker = "key", request = {}, laterMs = 0, secret =
   return restored(memoryOf(time, store, secret), asker, [reference, prompt]);
 }
 
-describe("the memory of a gateway", () => {
+describe("the memory of a gateway for items", () => {
   const sealed = Buffer.alloc(1024 * 1024);
   const megabytes = 2 ** 20;
 
-  test("holds 8 MiB of one key, drops its oldest first, and leaves those of others", async () => {
+  test("holds 8 MiB of one key, drops its oldest first, and keeps those of other keys", async () => {
     const store = new MemoryItems(() => now);
     store.put("other", "other:1", sealed, 60_000);
     for (let n = 0; n < 20; n++) store.put("key", `key:${n}`, sealed, 60_000);
@@ -138,7 +138,7 @@ describeWithRedis("two gateways with Redis", () => {
   });
   afterAll(() => stores.forEach((store) => store.stop()));
 
-  test("two gateways know each other's answers", async () => {
+  test("know each other's answers", async () => {
     const [one, other] = stores.map(
       (store) => new RememberedItems({ settings: () => ({ remember_items: "1m" }), token, openStore: () => store }),
     ) as [RememberedItems, RememberedItems];

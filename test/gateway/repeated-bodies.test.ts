@@ -104,7 +104,7 @@ const beginnings = {
 };
 
 test.each(["chat", "messages"] as const)(
-  "random conversations of %s are read alike with and without the memory, step by step",
+  "random conversations of %s are read the same with and without the memory of earlier steps",
   (format) => {
     const { messages: beginning, tools: longTools } = beginnings[format];
     let accepted = 0;
@@ -198,7 +198,7 @@ test.each(["chat", "messages"] as const)("an agent's steps are read once at the 
 });
 
 test.each(["chat", "messages"] as const)(
-  "a changed, a shortened and a foreign conversation are read correctly at the door of %s",
+  "a changed, a shortened and another key's conversation are read correctly at the door of %s",
   (format) => {
     const client = new Client(format);
     const whole = conversation(format, 8);
@@ -220,7 +220,7 @@ test.each(["chat", "messages"] as const)(
   },
 );
 
-test("elements read in one format are read again in the other", () => {
+test("elements remembered from one format are not parsed again in the other", () => {
   const memory = createScannedArrays();
   const bytes = Buffer.from(JSON.stringify(bodyOf("messages", beginnings.messages.messages)));
   const others = Buffer.from(JSON.stringify({ ...bodyOf("chat", beginnings.messages.messages), tools: [] }));
@@ -248,7 +248,7 @@ const marked = (messages: readonly object[]): object[] =>
     };
   });
 
-test("messages: a cache mark may move to the last message of every turn", () => {
+test("at /messages a cache mark may move to the last message of every turn", () => {
   const client = new Client("messages");
   const tools = beginnings.messages.tools.map((tool, index) => (index === 6 ? { ...tool, ...mark } : tool));
   const system = [{ type: "text", text: words("system"), ...mark }];
@@ -265,7 +265,7 @@ test("messages: a cache mark may move to the last message of every turn", () => 
   }
 });
 
-test("messages: deferred tools become known to the model in the middle of a conversation", () => {
+test("at /messages deferred tools become known to the model in the middle of a conversation", () => {
   const client = new Client("messages");
   const tools = [
     ...beginnings.messages.tools.map((tool, index) => (index === 2 ? { ...tool, defer_loading: true } : tool)),
@@ -295,7 +295,7 @@ test("messages: deferred tools become known to the model in the middle of a conv
   client.send(searched);
 });
 
-test("messages: a tool other than a function, or with an unread field, ends the remembered part of the tools", () => {
+test("at /messages the remembered part of the tools ends at a tool that is no plain function", () => {
   const [first, second, ...others] = beginnings.messages.tools;
   for (const tool of [
     { type: "bash_20250124", name: "bash" },
@@ -313,7 +313,7 @@ test("messages: a tool other than a function, or with an unread field, ends the 
   }
 });
 
-test("messages: a field that reaches no provider has its reason, and an unknown one has none", () => {
+test("at /messages a field sent to no provider has its reason in the report, and an unknown field has none", () => {
   const client = new Client("messages");
   const { messages, tools } = beginnings.messages;
   const later = { name: "later", description: words("later"), input_schema: schema, defer_loading: true };
@@ -329,7 +329,7 @@ test("messages: a field that reaches no provider has its reason, and an unknown 
   }
 });
 
-test("messages: unread or unsent fields of messages are reported again", () => {
+test("at /messages unread or unsent fields of repeated messages are reported again", () => {
   const client = new Client("messages");
   const text = { type: "text", text: words("cited"), citations: [{ type: "char_location" }], unknown_field: 1 };
   const messages = [
@@ -343,7 +343,7 @@ test("messages: unread or unsent fields of messages are reported again", () => {
   for (const field of ["unknown_field", "citations"]) expect(said).toContain(`messages.10.content.0.${field}`);
 });
 
-test("chat: calls of the deprecated form are remembered, with results without an id", () => {
+test("at chat completions calls of the deprecated form are remembered, with results without an id", () => {
   const client = new Client("chat");
   const call = (name: string) => ({
     role: "assistant",

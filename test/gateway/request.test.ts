@@ -38,8 +38,8 @@ const echoed = (body: unknown): Record<string, unknown> => {
 
 const bare = { model: "a/b", input: "x" };
 
-describe("a request", () => {
-  test("becomes a turn, whole", () => {
+describe("a request body", () => {
+  test("becomes a turn with all its fields", () => {
     const body = {
       model: "acme/large-2",
       models: ["acme/small-1"],
@@ -130,7 +130,7 @@ describe("a request", () => {
     });
   });
 
-  test("a null format counts as absent", () => {
+  test("with null as its format is the same as without a format", () => {
     const { request } = parse({ ...bare, text: { format: null, verbosity: "low" } });
     expect([request.textFormatJson.length, request.textVerbosity]).toEqual([0, "low"]);
   });
@@ -164,7 +164,7 @@ describe("a request", () => {
     }
   });
 
-  test("keeps its subtrees byte for byte, without copying them", () => {
+  test("keeps its JSON subtrees byte for byte, without copying them", () => {
     const input = '[ {"role":"user", "content":"caf\\u00e9 1e2 \\/"} ]';
     const tools = '[{"type":"function","name":"f","parameters":{"maximum":12345678901234567890,"x":1.0}}]';
     const body = Buffer.from(`{"tools":${tools} , "model":"a/b","input":${input}}`);
@@ -187,7 +187,7 @@ describe("a request", () => {
     expect(request.topK).toBe(number === "-0" ? 0 : 1);
   });
 
-  test("pollutes no prototype", () => {
+  test("changes no prototype", () => {
     parse('{"model":"a/b","input":"x","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}');
     expect(faultOf('{"model":"a/b","input":"x","metadata":{"__proto__":"x"}}').message).toMatch(
       /^metadata\.__proto__: /,
@@ -196,7 +196,7 @@ describe("a request", () => {
   });
 });
 
-describe("the session", () => {
+describe("the session of a request", () => {
   test.each([
     [{}, "from-header", "from-header"],
     [{ session_id: "from-body" }, "from-header", "from-body"],
@@ -211,12 +211,12 @@ describe("the session", () => {
   test.each([
     ["h".repeat(257), "x-session-id: at most 256 characters"],
     ["\xff\xfe", "x-session-id: must be valid UTF-8"],
-  ])("header %s is refused", (sessionId, message) => {
+  ])("is refused from the header %s", (sessionId, message) => {
     expect(faultOf(bare, { sessionId }).message).toBe(message);
   });
 });
 
-describe("is refused:", () => {
+describe("a request is refused with", () => {
   test.each<[object, string]>([
     [{ input: undefined }, "input: required"],
     [{ input: null }, "input: required"],
@@ -302,19 +302,19 @@ describe("is refused:", () => {
     expect(refusal(fields)).toEqual(typeof message === "string" ? message : expect.stringMatching(message));
   });
 
-  test("a number in range only after rounding", () => {
+  test("a number that is in range only after rounding", () => {
     const fault = faultOf('{"model":"a/b","input":"x","max_output_tokens":12345678901234567890}');
     expect(fault.message).toBe("max_output_tokens: must be at most 2147483647");
   });
 
-  test("a stored prompt, with 404", () => {
+  test("a stored prompt, by 404", () => {
     const fault = faultOf({ ...bare, prompt: { id: "pmpt_1" } });
     expect(fault.status).toBe(404);
     expect(fault.message).toBe("prompt pmpt_1 not found: no prompts are stored");
     expect(faultOf({ model: "a/b", prompt: { id: "pmpt_1" } }).status).toBe(404);
   });
 
-  test("all errors of a request, in one answer", () => {
+  test("all its errors in one answer", () => {
     const fault = faultOf({
       input: "x",
       temperature: 3,
@@ -332,12 +332,12 @@ describe("is refused:", () => {
     ]);
   });
 
-  test("a body refused by the scanner", () => {
+  test("a body that the scanner refuses", () => {
     expect(faultOf('{"model":"a","model":"b","input":"x"}').message).toBe('body: duplicate key "model" at byte 13');
   });
 });
 
-test("settings without an effect are accepted", () => {
+test("settings of a request without an effect are accepted", () => {
   parse({
     ...bare,
     store: false,
@@ -356,7 +356,7 @@ test("settings without an effect are accepted", () => {
   });
 });
 
-describe("the echo", () => {
+describe("the request's settings repeated in a response", () => {
   const defaults = {
     instructions: null,
     parallel_tool_calls: true,
@@ -381,13 +381,13 @@ describe("the echo", () => {
     safety_identifier: null,
   };
 
-  test("of a bare request is the defaults, in the contract's order", () => {
+  test("are, for a bare request, the defaults in the contract's order", () => {
     const echo = echoed(bare);
     expect(echo).toEqual(defaults);
     expect(Object.keys(echo)).toEqual(Object.keys(defaults));
   });
 
-  test("repeats the sent values", () => {
+  test("include the sent values", () => {
     const sent = {
       instructions: 'Say "hi"\n',
       parallel_tool_calls: false,
@@ -410,18 +410,18 @@ describe("the echo", () => {
     expect(echoed({ ...bare, ...sent })).toEqual({ ...defaults, ...sent });
   });
 
-  test("repeats ignored values", () => {
+  test("include ignored values", () => {
     const stop_server_tools_when = { type: "step_count_is", step_count: 3 };
     const sent = { max_tool_calls: 31 };
     expect(echoed({ ...bare, ...sent, stop_server_tools_when })).toEqual({ ...defaults, ...sent });
   });
 
-  test("keeps an empty map of metadata distinct from an absent one", () => {
+  test("keep an empty map of metadata distinct from an absent one", () => {
     expect(echoed({ ...bare, metadata: {} })).toEqual({ ...defaults, metadata: {} });
     expect(echoed({ ...bare, metadata: null })).toEqual(defaults);
   });
 
-  test("shows repeated tools as in the first answer, and never their credentials", () => {
+  test("show repeated tools as in the first answer, and never their credentials", () => {
     const shown = { type: "mcp", server_label: "a", server_url: "https://a.example/mcp" };
     const plain = { type: "function", name: "f", parameters: null };
     const tools = [{ ...shown, authorization: "secret", headers: { "x-key": "secret" } }, plain];
@@ -429,7 +429,7 @@ describe("the echo", () => {
     expect(lists).toEqual([[plain], [shown, plain], [plain], [shown, plain]]);
   });
 
-  test("puts a spread-out body on one line and rounds nothing", () => {
+  test("stand on one line without rounding, even for a body of many lines", () => {
     const body = `{
       "model": "a/b",\r
       "input": "x",
@@ -466,7 +466,7 @@ describe("the time limit of a turn", () => {
     expect([limitOf(false), limitOf(true)]).toEqual([2_000, 5_000]);
   });
 
-  test("is the client's if shorter", () => {
+  test("is the client's if it is shorter", () => {
     expect([limitOf(false, "300"), limitOf(true, "4999")]).toEqual([300, 4_999]);
     expect([limitOf(false, "2001"), limitOf(true, "9999999999")]).toEqual([2_000, 5_000]);
   });

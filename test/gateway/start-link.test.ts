@@ -11,25 +11,25 @@ const made = () => {
   return { token, variable, link: new StartLink(variable, () => now), wait: (ms: number) => (now += ms) };
 };
 
-test("a link signs in once", () => {
+test("a link of the start signs in only once", () => {
   const { token, link } = made();
   expect(link.take(token, "127.0.0.1")).toBe(hashKey(managementKey));
   expect(link.take(token, "127.0.0.1")).toBeUndefined();
 });
 
-test("a wrong token does not use a link up", () => {
+test("a wrong token does not use up a link of the start", () => {
   const { token, link } = made();
   expect(link.take(`${token}x`, "127.0.0.1")).toBeUndefined();
   expect(link.take(token, "::1")).toBe(hashKey(managementKey));
 });
 
-test("a link ends after a quarter of an hour", () => {
+test("a link of the start expires after a quarter of an hour", () => {
   const { token, link, wait } = made();
   wait(16 * 60_000);
   expect(link.take(token, "127.0.0.1")).toBeUndefined();
 });
 
-test("a link is of no use on another machine", () => {
+test("a link of the start does not work on another machine", () => {
   const { token, link } = made();
   expect(["10.0.0.1", "::ffff:10.0.0.1", "fe80::1", ""].map((address) => link.take(token, address))).toEqual([
     undefined,
@@ -40,7 +40,7 @@ test("a link is of no use on another machine", () => {
   expect(link.take(token, "::ffff:127.0.0.1")).toBe(hashKey(managementKey));
 });
 
-test("the gateway knows neither the token nor the key", () => {
+test("the gateway keeps neither the token nor the key of a link of the start", () => {
   const { token, variable } = made();
   expect(variable).not.toContain(token);
   expect(variable).not.toContain(managementKey);

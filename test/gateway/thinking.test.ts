@@ -21,19 +21,19 @@ function sealed(): { readonly thinking: string; readonly signature: string } {
   return block;
 }
 
-test("an unchanged text gives the original item", () => {
+test("thinking with an unchanged text gives the original reasoning item", () => {
   const { thinking, signature } = sealed();
   expect(toReasoningItem(thinking, signature)).toEqual(item);
 });
 
-test("a client without stored text keeps sealed content", () => {
+test("thinking of a client without stored text keeps its sealed content", () => {
   expect(toReasoningItem("", sealed().signature)).toMatchObject({ encrypted_content: "c2VhbGVk" });
 });
 
 test.each([
   ["of another length", "Look at Mars."],
   ["of the same length", sealed().thinking.replace("Titan", "Pluto")],
-])("a changed text %s loses its signature", (_, thinking) => {
+])("thinking with a changed text %s loses its signature", (_, thinking) => {
   expect(toReasoningItem(thinking, sealed().signature)).toEqual({
     type: "reasoning",
     summary: [],

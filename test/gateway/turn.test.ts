@@ -28,12 +28,12 @@ const call = { type: "function_call", call_id: "c1", name: "f", arguments: "{}" 
 const image = { type: "input_image", image_url: "data:image/png;base64,AAAA" };
 const tool = { type: "function", name: "f", parameters: { type: "object" } };
 
-describe("input", () => {
-  test("a string is a message of the user", () => {
+describe("the input of a request", () => {
+  test("may be a string, which is a message of the user", () => {
     expect(turn({ input: "Hi 👋" }).input).toEqual([{ type: "message", role: "user", content: "Hi 👋" }]);
   });
 
-  test("items pass unchanged, with defaults filled in", () => {
+  test("may have items, which pass unchanged with defaults filled in", () => {
     const input = [
       { role: "system", content: "Be brief." },
       {
@@ -78,7 +78,7 @@ describe("input", () => {
     ]);
   });
 
-  test("an item's __proto__ is data", () => {
+  test("keeps an item's __proto__ as data", () => {
     const [item] = turn('{"model":"a/b","input":[{"role":"user","content":"x","__proto__":{"polluted":1}}]}').input;
     expect(({} as { polluted?: number }).polluted).toBeUndefined();
     expect((item as { polluted?: number }).polluted).toBeUndefined();
@@ -161,7 +161,7 @@ describe("input", () => {
       { input: [call, { type: "function_call_output", call_id: "c1", output: [{ type: "output_text", text: "x" }] }] },
       "input.1.output.0.type: output_text is not possible here; use one of input_text, input_image, input_file",
     ],
-  ])("%j is refused with its path", (body, message) => {
+  ])("of %j is refused with its path", (body, message) => {
     expect(refusal(body)).toBe(message);
   });
 
@@ -180,12 +180,12 @@ describe("input", () => {
       (text: string) => said([{ type: "input_file", file_data: text }]),
       "input.0.content.0.file_data",
     ],
-  ])("%s of %i characters is accepted, and one more is refused", (_, limit, body, path) => {
+  ])("with %s of %i characters is accepted, and one more is refused", (_, limit, body, path) => {
     expect(refusal(body("a".repeat(limit)))).toBe("accepted");
     expect(refusal(body("a".repeat(limit + 1)))).toBe(`${path}: at most ${limit} characters`);
   });
 
-  test("all problems of all subtrees are in one answer", () => {
+  test("has all problems of all its parts in one answer", () => {
     try {
       turn({
         input: [{ role: "boss" }],
@@ -206,7 +206,7 @@ describe("input", () => {
   });
 });
 
-describe("tools", () => {
+describe("the tools of a request", () => {
   test("keep their schemas byte for byte", () => {
     const parameters = '{ "type":"object",\n "maximum": 12345678901234567890, "x": 1.0 }';
     const first = `{"type":"function","parameters":${parameters},"name":"f","strict":true,"description":"d"}`;
@@ -226,7 +226,7 @@ describe("tools", () => {
       { type: "function", name: "f" },
       { type: "tool", tool: { type: "function", name: "f" } },
     ],
-  ])("keep the choice %j", (tool_choice, choice) => {
+  ])("keep the tool choice %j", (tool_choice, choice) => {
     expect(turn({ tools: [tool], tool_choice }).toolChoice).toEqual(choice);
   });
 
@@ -281,15 +281,15 @@ describe("tools", () => {
       "tool_choice.tools: at least 1 tool",
     ],
     [{ tools: [tool], tool_choice: { type: "fork" } }, "tool_choice.type: unknown type fork"],
-  ])("%j is refused with its path", (body, message) => {
+  ])("in %j are refused with their path", (body, message) => {
     expect(refusal(body)).toBe(message);
   });
 });
 
-describe("settings", () => {
+describe("the settings of a request", () => {
   const format = (fields: object) => ({ text: { format: { type: "json_schema", name: "n", schema: {}, ...fields } } });
 
-  test("the schema of a format is kept byte for byte", () => {
+  test("keep the schema of a format byte for byte", () => {
     const schema = '{"maximum":12345678901234567890}';
     const body = `{"model":"a/b","input":"x","text":{"format":{"type":"json_schema","schema":${schema},"name":"n","strict":true}}}`;
     expect(turn(body).textFormat).toEqual({ type: "json_schema", name: "n", schemaJson: schema, strict: true });
@@ -316,7 +316,7 @@ describe("settings", () => {
     [{ reasoning: { enabled: 1 } }, "reasoning.enabled: must be true or false or null"],
     [{ reasoning: { mode: "pro" } }, "accepted"],
     [{ reasoning: { context: "all_turns" } }, "accepted"],
-  ])("%j is refused with its path", (body, message) => {
+  ])("in %j are refused with their path", (body, message) => {
     expect(refusal(body)).toBe(message);
   });
 
@@ -342,18 +342,18 @@ describe("settings", () => {
     [{ mode: "standard", context: "auto" }, {}],
     [{ enabled: true }, { enabled: true, effort: "medium" }],
     [{}, {}],
-  ])("reasoning %j is %j", (reasoning, expected) => {
+  ])("with reasoning %j become %j", (reasoning, expected) => {
     expect(turn({ reasoning }).reasoning).toEqual(expected);
   });
 });
 
-describe("scalars", () => {
-  test("models are tried in order, each once", () => {
+describe("the scalar fields of a request", () => {
+  test("name models tried in order, each once", () => {
     expect(turn({ model: "a/b", models: ["c/d", "a/b", "e/f"] }).models).toEqual(["a/b", "c/d", "e/f"]);
     expect(turn({ model: undefined, models: ["c/d", "e/f"] }).models).toEqual(["c/d", "e/f"]);
   });
 
-  test("unset ones are undefined", () => {
+  test("are undefined when unset", () => {
     expect(turn({})).toEqual({
       models: ["a/b"],
       input: [{ type: "message", role: "user", content: "x" }],
@@ -368,13 +368,13 @@ describe("scalars", () => {
     expect(turn({ temperature: null }).temperature).toBeUndefined();
   });
 
-  test("the body sent upstream is shown in streams only", () => {
+  test("show the body sent upstream in streams only", () => {
     expect(turn({ debug: { echo_upstream_body: true } }).echoUpstreamBody).toBe(false);
     expect(turn({ debug: { echo_upstream_body: true }, stream: true }).echoUpstreamBody).toBe(true);
   });
 });
 
-describe("bytes of a gRPC caller, without a gateway", () => {
+describe("JSON bytes of a gRPC caller without a gateway", () => {
   const refused = (inputJson: string | Uint8Array, toolsJson = ""): string => {
     const json = { inputJson: Buffer.from(inputJson), toolsJson: Buffer.from(toolsJson) };
     try {
@@ -396,7 +396,7 @@ describe("bytes of a gRPC caller, without a gateway", () => {
     ["a lone surrogate", '"\\ud800"', "input: lone surrogate at byte 1"],
     ["a duplicate key", '[{"role":"user","role":"system"}]', 'input: duplicate key "role" at byte 16'],
     ["a leading space", ' "x"', "accepted"],
-  ])("%s as input gives the expected problem", (_, input, message) => {
+  ])("in %s as input give the expected problem", (_, input, message) => {
     expect(refused(input)).toBe(message);
   });
 

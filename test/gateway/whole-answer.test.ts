@@ -36,7 +36,7 @@ function fieldsOf(answer: string): string[] {
 const bodyOf = (answer: string): string => answer.slice(answer.indexOf("\r\n\r\n") + 4);
 
 test.each(["{}", "grüße 🙂 \ud800", "x".repeat(20_000), "x".repeat(100_000)])(
-  "a directly written answer equals that of Node",
+  "an answer that the gateway writes by itself equals that of Node",
   async (body) => {
     const nodes = await exchange((response) => {
       response.writeHead(200, { ...fields, "content-length": Buffer.byteLength(body) }).end(body);
@@ -56,7 +56,7 @@ test.each(["{}", "grüße 🙂 \ud800", "x".repeat(20_000), "x".repeat(100_000)]
 test.each([
   ["a connection that ends", request("connection: close\r\n"), () => {}],
   ["other fields", request(), (response: ServerResponse) => void response.setHeader("x-other", "1")],
-])("an answer with %s is written by Node itself", async (_, text, prepare) => {
+])("an answer with %s is written by Node", async (_, text, prepare) => {
   const written: boolean[] = [];
   await exchange((response) => {
     prepare(response);

@@ -5,7 +5,7 @@ import { listProblems, parseTurnRequest } from "../support/answers/parse-turn-re
 
 const bytes = (text: string): Buffer => Buffer.from(text);
 
-describe("a memory of texts", () => {
+describe("the cache of texts by their bytes", () => {
   test("finds a text by its bytes, and no other", () => {
     const memory = new ByteMemory<number>();
     memory.keep(bytes("[1]"), 1);
@@ -48,11 +48,11 @@ describe("a memory of texts", () => {
   });
 });
 
-describe("repeated tools", () => {
+describe("repeated tools in requests", () => {
   const aliases = ["acme:"];
   const tools = [{ type: "function", name: "f", parameters: { type: "object" } }, { type: "acme:web_search" }];
 
-  test("are the same list", () => {
+  test("give the same parsed list", () => {
     const first = parseTurnRequest({ tools }, { aliases }).tools;
     expect(parseTurnRequest({ tools }, { aliases }).tools).toBe(first);
     expect(first).toMatchObject([{ type: "function" }, { kind: "service:web_search", spelling: "acme:web_search" }]);
@@ -63,7 +63,7 @@ describe("repeated tools", () => {
     expect(listProblems({ tools }, { aliases: [] })).toEqual(["tools.1.type: unknown type acme:web_search"]);
   });
 
-  test("can be chosen, and are missed when they lack the choice", () => {
+  test("can be chosen, and are reported as missing without the chosen one", () => {
     const choosing = (name: string) => listProblems({ tools, tool_choice: { type: "function", name } }, { aliases });
     expect([choosing("f"), choosing("f"), choosing("g")]).toEqual([
       [],

@@ -21,7 +21,7 @@ const verbs = new Set(
    produce produces prove proxies put puts queues raise raises reach reaches read reads receive recognises
    records recovers redact redacts redirects refers refreshes refuse refuses register registers reject rejects
    remain remains remembers reminds remove removes renews repairs repeats replace replaces report reports
-   requires reserves reset resets respect respond restrict restricts rests resume resumes retain return returns
+   require requires reserves reset resets respect respond restrict restricts rests resume resumes retain return returns
    reuse reuses revives revoke revokes rises rotates run runs saves say says scan scans searches see sees send
    sends separates serve serves sets settles share ships should show shows shrinks signs skip skips sleeps
    slows solves sort speaks spells spend spends splits stand stands starts stay stays stops streams succeeds

@@ -69,7 +69,7 @@ const own = async (): Promise<AuditState> => {
 };
 
 describe("entries", () => {
-  test("an entry of a key has author, action, values before and after, request and generation", async () => {
+  test("of a change to a key have author, action, values before and after, request and generation", async () => {
     const caller = hashKey(installation.managementKey);
     const metadata = bearerMetadata(installation.managementKey);
     metadata.set("x-request-id", "req_audit");
@@ -104,7 +104,7 @@ describe("entries", () => {
     ]);
   });
 
-  test("entries are found by a part of the action or of the name of their record, in any case", async () => {
+  test("are found by a part of the action or of the record's name, in any case", async () => {
     const metadata = bearerMetadata(installation.managementKey);
     const { key } = await callAsAdministrator(
       installation,
@@ -124,7 +124,7 @@ describe("entries", () => {
     expect(await found("no such % text")).toEqual([]);
   });
 
-  test("a bulk's entry lists its keys, grouped by their previous guardrail", async () => {
+  test("of a bulk assignment show its keys, grouped by their previous guardrail", async () => {
     const [first, second] = [await addGuardrail(installation.database), await addGuardrail(installation.database)];
     const [held, free, there] = (await addKeys(installation.database, 3)) as [string, string, string];
     await assignGuardrail(installation.client, first, [held], bearerMetadata(installation.managementKey));
@@ -150,7 +150,7 @@ describe("entries", () => {
     expect(new Set(deleted?.before?.["key_hashes"] as string[])).toEqual(new Set([held, there]));
   });
 
-  test("guardrails and end users have entries, over RPC and from the command line", async () => {
+  test("are written for changes of guardrails and end users, over RPC and from the command line", async () => {
     const contentFilters = [{ pattern: "x", label: "", action: FilterAction.BLOCK }];
     const { guardrail } = await callAsAdministrator(installation, GuardrailService.method.createGuardrail, {
       name: "g",
@@ -170,7 +170,7 @@ describe("entries", () => {
     ]);
   });
 
-  test("the first start, a rotation and a separate workspace have entries", async () => {
+  test("are written for the first start, a rotation and a separate workspace", async () => {
     const [first] = await entries(hashKey(installation.managementKey));
     expect(first).toMatchObject({ sequence: 1, actor: "bootstrap", action: "keys.create" });
     const { stdout } = await admin("keys", "create", "--name", "r", "--json");
@@ -192,14 +192,14 @@ describe("entries", () => {
     expect(list[0]).toMatchObject({ before: { name: "apart" }, after: { name: "far" } });
   });
 
-  test("an entry with a long target leaves the lines of others as short as before", async () => {
+  test("with a long target leave the printed lines of other entries short", async () => {
     const user = "u".repeat(512);
     await admin("end-users", "create", user, "--workspace", "far");
     const lines = (await admin("audit", "list", "--workspace", "far")).stdout.trimEnd().split("\n");
     expect(lines.filter((line) => line.length > 512)).toEqual([expect.stringMatching(new RegExp(` {2}${user}$`))]);
   });
 
-  test("entries contain no key, and appear together with the change or not at all", async () => {
+  test("contain no key, and are committed together with the change", async () => {
     const key = mintKey(KeyKind.INFERENCE);
     await createKey(installation.database, testAuthor(), { name: "secret", key });
     const rotated = JSON.parse((await admin("keys", "rotate", hashKey(key), "--json")).stdout) as { key: string };
@@ -226,8 +226,8 @@ describe("entries", () => {
   });
 });
 
-describe("verify", () => {
-  test("a log with many concurrent writers passes", async () => {
+describe("the verify command for the audit log", () => {
+  test("accepts a log with many concurrent writers", async () => {
     const guardrails = await Promise.all(Array.from({ length: 4 }, () => addGuardrail(installation.database)));
     const keyHashes = await addKeys(installation.database, 40);
     const before = await own();
@@ -275,7 +275,7 @@ describe("verify", () => {
     expect((await own()).wrong).toEqual([]);
   });
 
-  test("a truncated log fails with exit code 1", async () => {
+  test("fails with exit code 1 for a truncated log", async () => {
     const { sequence } = await own();
     await sql`delete from audit_log where workspace_id = ${defaultWorkspaceId} and sequence = ${sequence}`.execute(
       installation.database,

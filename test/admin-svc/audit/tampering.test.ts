@@ -49,7 +49,7 @@ async function after(change: (connection: Kysely<Database>) => Promise<unknown>)
 
 const [erased, kept, erasure] = ["1", "2", "5"];
 
-test("a log with an erasure is intact, and names the erased entries", async () => {
+test("an audit log with an erasure is intact, and names the erased entries", async () => {
   expect(await stateOf(database)).toMatchObject({ entries: 5, erased: 2, wrong: [], unverifiable: [] });
 });
 
@@ -72,7 +72,7 @@ const others: Readonly<Record<string, RawBuilder<unknown>>> = {
   erased_at: sql`coalesce(erased_at, now()) - interval '1 day'`,
 };
 
-test("an entry without an address has the hash that builds without addresses gave it", async () => {
+test("an audit entry without a client address has the same hash as in builds before addresses", async () => {
   const { rows } = await sql<{ sequence: string; is_same: boolean }>`
     select sequence, hash = sha256(lag(hash, 1, ''::bytea) over (order by sequence) || convert_to(json_build_array(
       (extract(epoch from at) * 1000000)::bigint, actor, action, request_id, generation, encode(digest, 'hex'))::text, 'UTF8')) as is_same
@@ -80,7 +80,7 @@ test("an entry without an address has the hash that builds without addresses gav
   expect(rows.map(({ is_same: isSame }) => isSame)).toEqual([true, false, true, true, true]);
 });
 
-test("the table of changes has every column", async () => {
+test("the table of tampered audit entries has a case for every column", async () => {
   const { rows } = await sql<{ name: string }>`
     select column_name as name from information_schema.columns where table_name = 'audit_log'`.execute(database);
   expect(rows.map(({ name }) => name).sort()).toEqual(Object.keys(others).sort());
@@ -89,7 +89,7 @@ test("the table of changes has every column", async () => {
 const cases = Object.keys(others).flatMap((column) =>
   [erased, kept, erasure].map((sequence) => [column, sequence] as const),
 );
-test.each(cases)("another %s of entry %s is found", async (column, sequence) => {
+test.each(cases)("a tampered %s of audit entry %s is found", async (column, sequence) => {
   const { wrong } = await after((connection) =>
     sql`update audit_log set ${sql.ref(column)} = ${others[column]} where sequence = ${sequence}`.execute(connection),
   );
@@ -104,7 +104,7 @@ test.each([
     "the time of a real erasure",
     sql`salt = null, before = null, after = null, target = null, erased_at = (select erased_at from audit_log where sequence = 1)`,
   ],
-])("an entry disguised as erased is found: with %s", async (_, change) => {
+])("an audit entry disguised as erased is found: with %s", async (_, change) => {
   for (const sequence of [kept, erasure]) {
     const { wrong } = await after(async (connection) => {
       await sql`update audit_log set erased_at = now() where sequence = ${sequence}`.execute(connection);
@@ -114,7 +114,7 @@ test.each([
   }
 });
 
-test("an erased entry presented as an entry with content is found", async () => {
+test("an erased audit entry presented as an entry with content is found", async () => {
   const { wrong } = await after((connection) =>
     sql`update audit_log set erased_at = null, salt = gen_random_uuid(), target = 'x', after = '{}' where sequence = ${erased}`.execute(
       connection,
@@ -137,12 +137,12 @@ const eraseAsBefore = async (connection: Kysely<Database>, sequence: string, ent
   await recordAudit(connection as Transaction<Database>, testAuthor(), entry);
 };
 
-test("an erasure of an earlier build is unverifiable: neither wrong nor confirmed", async () => {
+test("an erasure by an earlier build is reported as unverifiable: neither wrong nor confirmed", async () => {
   const { wrong, unverifiable } = await after((connection) => eraseAsBefore(connection, kept, 1));
   expect({ wrong, unverifiable }).toEqual({ wrong: [], unverifiable: [kept] });
 });
 
-test("more erased entries than recorded by earlier builds are wrong", async () => {
+test("more erased audit entries than an earlier build recorded are reported as wrong", async () => {
   const { wrong, unverifiable } = await after(async (connection) => {
     await eraseAsBefore(connection, kept, 1);
     await sql`
@@ -154,7 +154,7 @@ test("more erased entries than recorded by earlier builds are wrong", async () =
   expect(wrong).toHaveLength(1);
 });
 
-test("a log whose beginning was removed by retention is intact", async () => {
+test("an audit log whose beginning was removed by retention is intact", async () => {
   const removed = [];
   for await (const { count } of removeExpiredRecords(database, testAuthor(), { auditDays: 0 })) removed.push(count);
   expect(removed.length).toBeGreaterThan(0);

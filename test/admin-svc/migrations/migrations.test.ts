@@ -45,7 +45,7 @@ async function migrateTo(name: string): Promise<void> {
   if (error !== undefined) throw error;
 }
 
-test("of ten concurrent starters each succeeds, and each migration runs once", async () => {
+test("each of ten concurrent starters succeeds, and each migration runs once", async () => {
   const log = openLog("test", "silent");
   await Promise.all(Array.from({ length: 10 }, () => prepareSchema(created.url, log)));
   expect(await applied()).toEqual(Object.keys(migrations));
@@ -54,7 +54,7 @@ test("of ten concurrent starters each succeeds, and each migration runs once", a
   expect(await database.selectFrom("policy_generation").select("generation").execute()).toEqual([{ generation: "1" }]);
 });
 
-test("a starter that gets the lock right after another's first migration goes on with the second", async () => {
+test("a starter that gets the lock after another's first migration continues with the second", async () => {
   const other = new pg.Client(created.url);
   await other.connect();
   const attempts = [
@@ -84,7 +84,7 @@ test("a starter that gets the lock right after another's first migration goes on
   expect(await applied()).toEqual(Object.keys(migrations));
 });
 
-test("a second start changes nothing", async () => {
+test("a second start makes no change to the schema", async () => {
   await migrate(database);
   await sql`update policy_generation set generation = 7`.execute(database);
   await migrate(database);
@@ -92,7 +92,7 @@ test("a second start changes nothing", async () => {
   expect(await database.selectFrom("policy_generation").select("generation").execute()).toEqual([{ generation: "7" }]);
 });
 
-test("an upgrade from the first schema keeps all records, and the previous build can go on writing", async () => {
+test("an upgrade from the first schema keeps all records, and the previous build can still write", async () => {
   await migrateTo("0001_access");
   const [before, during] = ["a".repeat(64), "b".repeat(64)];
   const id = "550e8400-e29b-41d4-a716-446655440000";
@@ -142,7 +142,7 @@ test("an upgrade from the first schema keeps all records, and the previous build
   expect(await listEndUsers(database, defaultWorkspaceId)).toMatchObject([{ user: "old", is_active: true }]);
 });
 
-test("an upgrade to account guardrails: no guardrail and no key gains account rights, and the previous build goes on writing", async () => {
+test("an upgrade to account guardrails gives no guardrail or key account rights, and the old build can still write", async () => {
   await migrateTo("0015_detector_rules");
   const [before, during] = ["a".repeat(64), "b".repeat(64)];
   const insertKey = (hash: string) =>
@@ -168,7 +168,7 @@ test("an upgrade to account guardrails: no guardrail and no key gains account ri
   }
 });
 
-test("an upgrade to operations: old records get an operation, and the old build still reads and writes kinds", async () => {
+test("an upgrade to operations gives old records an operation, and the old build still reads and writes kinds", async () => {
   await migrateTo("0023_ocr_calls");
   const ids = Array.from({ length: 7 }, () => randomUUID());
   const insertKind = (turnId: string | undefined, kind: string) =>
@@ -221,7 +221,7 @@ test("an upgrade to operations: old records get an operation, and the old build 
   ]);
 });
 
-test("an upgrade to ledger-derived sums keeps the old sums", async () => {
+test("an upgrade to sums derived from the ledger keeps the old sums", async () => {
   await migrateTo("0026_task");
   const insertCall = (index: number, status: string) =>
     sql`
@@ -251,7 +251,7 @@ test("a later build's schema is refused by name, and left unchanged", async () =
   expect(await applied()).toEqual([...Object.keys(migrations), later]);
 });
 
-test("a failed migration leaves nothing behind", async () => {
+test("a failed migration leaves the schema unchanged", async () => {
   // The last table of the first migration exists already.
   await sql`create table policy_log (generation bigint)`.execute(database);
   await expect(migrate(database)).rejects.toThrow("policy_log");

@@ -129,7 +129,7 @@ const columns = sql.raw(
   output_tokens, reasoning_tokens, is_estimated`,
 );
 
-test("past records are filled into turns and sums batch by batch, and match them", async () => {
+test("turns and sums of earlier records are added batch by batch after an upgrade, and match the records", async () => {
   await migrate(database);
   expect(await pendingBackfills(database)).toEqual(["turns", "activity"]);
   await fillPast(database);
@@ -152,7 +152,7 @@ test("past records are filled into turns and sums batch by batch, and match them
   expect(unchecked).toEqual([]);
 });
 
-test("a running admin-svc fills the past by itself", async () => {
+test("a running admin-svc adds the turns and sums of earlier records after an upgrade", async () => {
   const installation = await openInstallation(async (url) => {
     const own = openDatabase(url, migrationConnectionLimits, () => {});
     await migrateTo("0018_fusion_calls", own);

@@ -82,7 +82,7 @@ const untilWaitsFor = (table: string): Promise<unknown> =>
     return rows.length > 0;
   });
 
-test("statements behind a blocked migration go on, and it applies once its table is free", async () => {
+test("statements behind a blocked migration continue, and the migration runs once its table is free", async () => {
   await migrateTo("0023_ocr_calls");
   // A backup holds such a lock on every table.
   await holder.query("begin; lock table usage_records in access share mode");
@@ -99,7 +99,7 @@ test("statements behind a blocked migration go on, and it applies once its table
   expect(await lastApplied()).toBe(newest);
 });
 
-test("a call recorded during a migration is in its turn once the past is filled", async () => {
+test("a call recorded during a migration is in its turn once earlier records have been added to the turns", async () => {
   await migrateTo("0026_task");
   await holder.query(`begin; ${insertCall}`);
   const migrating = startMigrating();

@@ -153,7 +153,7 @@ test("sums of records in any order equal the records in every grouping, before a
   await expectSameAsRecords(workspaceIds);
 });
 
-test("after an upgrade they equal the records at every moment, while the past is filled and calls of old turns arrive", async () => {
+test("activity equals the records at every moment of an upgrade, while earlier records are added and calls arrive", async () => {
   await migrateToThePast();
   const workspaceIds = [defaultWorkspaceId, await addWorkspace(database)];
   const calls = someCalls(workspaceIds);

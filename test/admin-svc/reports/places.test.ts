@@ -75,7 +75,7 @@ const reports = administrationServices
   .filter((method): method is DescMethod & DescMethodUnary => method.methodKind === "unary")
   .filter(({ name }) => /^(?:List|Verify|GetUsage)/.test(name) && !shortLists.includes(name));
 
-test("every long list, search and sum takes a slot, and is refused with a Retry-After when 2 run and 32 wait", async () => {
+test("every long list, search and sum takes a report slot, and is refused with Retry-After when 2 run and 32 wait", async () => {
   expect(reports.length).toBeGreaterThan(8);
   const areRefused = (answers: number) => answers >= 6;
   await whileReportsWait(2 + 32 + 6, areRefused, async () => {
@@ -102,7 +102,7 @@ const report = (workspaceId: string) => ({
   signal: new AbortController().signal,
 });
 
-test("six reports of a workspace, as a page of the console asks for, are all answered, though each takes a second", async () => {
+test("six reports of one workspace at once, as of a console page, are all answered though each takes a second", async () => {
   const database = openDatabase(installation.databaseUrl, reportConnectionLimits, () => {});
   const gate = new Reports(database);
   try {
@@ -133,7 +133,7 @@ test("a slow report is refused with advice to shorten it, and frees its slot", a
   }
 });
 
-test("a free place goes to the waiting workspace that was served longest ago, and within it to the oldest report", async () => {
+test("a free report slot goes to the workspace served longest ago, and to its oldest waiting report", async () => {
   const database = openDatabase(installation.databaseUrl, reportConnectionLimits, () => {});
   const gate = new Reports(database);
   const begun: string[] = [];

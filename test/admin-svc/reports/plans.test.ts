@@ -75,7 +75,7 @@ async function heavyPlans(work: (database: Kysely<Database>) => Promise<unknown>
   return found;
 }
 
-test("a round of exports reads a page or two of each idle workspace", async () => {
+test("an export reads only a page or two of each idle workspace per round", async () => {
   await sql`insert into workspaces (name) select 'idle-' || n from generate_series(1, 150) as n`.execute(database);
   const name = "lake";
   const now = new Date();
@@ -110,17 +110,20 @@ const activities: readonly Omit<ActivityFilter, "workspaceId">[] = [
   { date: day, keyHash: key, door: "chat", byOperation: true },
 ];
 
-test.each(activities)("activity by %j reads sums", async (filter) => {
+test.each(activities)("activity by %j is read from sums", async (filter) => {
   expect(await heavyPlans((connected) => activityOf(connected, { workspaceId, ...filter }))).toEqual([]);
 });
 
-test.each(["created", "name", "spent", "last_used"] as const)("keys by %s read their totals", async (order) => {
-  for (const sort of [order, `-${order}`] as const) {
-    const list = (connected: Kysely<Database>) =>
-      pageOfKeys(connected, { workspaceId, includeDisabled: true, sort }, { offset: 0, limit: 100 });
-    expect(await heavyPlans(list)).toEqual([]);
-  }
-});
+test.each(["created", "name", "spent", "last_used"] as const)(
+  "keys sorted by %s are read from their totals",
+  async (order) => {
+    for (const sort of [order, `-${order}`] as const) {
+      const list = (connected: Kysely<Database>) =>
+        pageOfKeys(connected, { workspaceId, includeDisabled: true, sort }, { offset: 0, limit: 100 });
+      expect(await heavyPlans(list)).toEqual([]);
+    }
+  },
+);
 
 const filters = {
   key,
@@ -141,7 +144,7 @@ const names = Object.keys(filters) as (keyof typeof filters)[];
 const unindexed = ["provider", "door"];
 
 test.each(names)(
-  "calls by %s, alone or with a later filter, are found by reading few rows, even without a match",
+  "calls by %s, with or without another filter, are found by reading few rows, even without a match",
   async (name) => {
     // Each pair once.
     for (const other of names.slice(names.indexOf(name))) {
@@ -153,7 +156,7 @@ test.each(names)(
   },
 );
 
-test("a search by two frequent filters without a common row ends, with a cursor after a long time", async () => {
+test("a search by two frequent filters without a common row gives up in time, with a cursor", async () => {
   const query = { model: "acme/model-0", provider: "provider-1" };
   let cursor: string | undefined;
   do {
@@ -163,7 +166,7 @@ test("a search by two frequent filters without a common row ends, with a cursor 
   } while (cursor !== undefined);
 });
 
-test("pages of two filters show each turn once", async () => {
+test("pages of a search by two filters show each turn once", async () => {
   const query = { model: "acme/model-3", provider: "provider-3", limit: 100 };
   const seen: string[] = [];
   let cursor: string | undefined;
@@ -176,7 +179,7 @@ test("pages of two filters show each turn once", async () => {
   expect(new Set(seen).size).toBe(seen.length);
 });
 
-test.each([undefined, ...dimensions])("a series by %s reads sums", async (by) => {
+test.each([undefined, ...dimensions])("a series by %s is read from sums", async (by) => {
   const to = new Date(Math.ceil(Date.now() / 86_400_000) * 86_400_000);
   const query = {
     workspaceId,

@@ -121,7 +121,7 @@ async function replayed(): Promise<void> {
   }
 }
 
-test("a standby before a migration is not read", async () => {
+test("a standby database behind in migrations is not read", async () => {
   await replay.query("select pg_wal_replay_pause()");
   await withAdmin(async (client) => {
     await storeTurn();
@@ -130,7 +130,7 @@ test("a standby before a migration is not read", async () => {
   await replay.query("select pg_wal_replay_resume()");
 });
 
-test("reports of records read the standby, other lists the primary, and all of them the primary when it is away", async () => {
+test("reports on records read the standby, other lists read the primary, which serves all without a standby", async () => {
   await replayed();
   await withAdmin(async (client) => {
     expect(await turnsOf(client)).toBe(1);

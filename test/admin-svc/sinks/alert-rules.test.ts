@@ -132,7 +132,7 @@ async function check(advanceMs = minuteMs): Promise<JsonObject[]> {
 const state = async (name: string, workspaceId = defaultWorkspaceId) =>
   findAlertRule(replicas.database, workspaceId, name);
 
-test("a rule fires once however long its condition is met, and clears after five minutes without it", async () => {
+test("an alert rule fires once however long its condition is met, and clears after five minutes without it", async () => {
   const model = newModel();
   await set("errors", {
     condition: "error_rate",
@@ -174,7 +174,7 @@ test("a rule fires once however long its condition is met, and clears after five
   ]);
 });
 
-test("a figure around its threshold does not fire again before the calm time is over", async () => {
+test("an alert rule does not fire again while its figure goes up and down around the threshold", async () => {
   const model = newModel();
   await set("flapping", { condition: "error_rate", threshold: 50, window_minutes: 5, filters: { model } });
   await use(model, 1, { failures: 1 });
@@ -188,7 +188,7 @@ test("a figure around its threshold does not fire again before the calm time is 
   expect(told.map(({ type }) => type)).toEqual(["rule.fired"]);
 });
 
-describe("the condition", () => {
+describe("the condition of an alert rule", () => {
   test.each<[string, Partial<AlertRuleWords>, readonly (readonly [number, Used])[], number | null, boolean]>([
     ["spend is above its threshold", { threshold: 0.99 }, [[100, {}]], 1, true],
     ["spend is at its threshold", { threshold: 1 }, [[100, {}]], 1, false],
@@ -215,7 +215,7 @@ describe("the condition", () => {
     ["latency is below its threshold", { condition: "latency_p95", threshold: 3_000 }, [[20, {}]], 939, false],
     ["latency without a request is not met", { condition: "latency_p95", threshold: 0 }, [], null, false],
     ["error rate without a request is not met", { condition: "error_rate", threshold: 0 }, [], null, false],
-  ])("is decided: %s", async (_, settings, usage, value, isMet) => {
+  ])("is decided by the recorded usage: %s", async (_, settings, usage, value, isMet) => {
     const model = newModel();
     for (const [count, used] of usage) await use(model, count, used);
     await set("one", { ...settings, filters: { model } });
@@ -230,7 +230,7 @@ describe("the condition", () => {
     ]);
   });
 
-  test("a provider is down when none of its calls was answered, and up with the first answer", async () => {
+  test("for providers is met when none of a provider's calls was answered, until the first answer", async () => {
     const [model, provider] = [newModel(), `provider-${randomUUID()}`];
     await set("down", { condition: "provider_down", min_requests: 5, window_minutes: 10, filters: { provider } });
     await use(model, 4, { failures: 4, provider });
@@ -242,7 +242,7 @@ describe("the condition", () => {
     expect(await state("down")).toMatchObject({ value: 0, is_firing: true, calm_since: expect.any(Date) });
   });
 
-  test("a budget is reached before its reset if spending goes on", async () => {
+  test("for budgets forecasts the spending until the reset, and has no value without a limit", async () => {
     const workspaceId = await addWorkspace(replicas.database);
     await updateWorkspace(replicas.database, testAuthor(workspaceId), { limitUsd: "1000", limitReset: "monthly" });
     await set("forecast", { condition: "budget_forecast", threshold: 100 }, testAuthor(workspaceId));
@@ -254,7 +254,7 @@ describe("the condition", () => {
   });
 });
 
-test("a rule that fires begins anew when its condition, filters or threshold change, and clears nothing of before", async () => {
+test("a changed condition, filter or threshold starts an alert rule anew, without a clearing alert", async () => {
   const [model, other] = [newModel(), newModel()];
   await use(model, 2, { failures: 1 });
   await set("one", { filters: { model } });
@@ -270,7 +270,7 @@ test("a rule that fires begins anew when its condition, filters or threshold cha
   for (let minute = 0; minute < 7; minute++) expect(await check()).toEqual([]);
 });
 
-test("a rule that fires goes on when only its channels change", async () => {
+test("a firing alert rule keeps firing when only its channels change", async () => {
   const model = newModel();
   await use(model, 1);
   await set("one", { filters: { model } });
@@ -281,7 +281,7 @@ test("a rule that fires goes on when only its channels change", async () => {
   expect(await check()).toEqual([]);
 });
 
-test("a rule without a channel that is reached says so, fires when there is one again, and clears likewise", async () => {
+test("an alert rule without a usable channel reports this, and fires or clears once it has one again", async () => {
   const model = newModel();
   const lost = { ...replicas.settings, alerts: [] };
   const known = replicas.settings;
@@ -302,7 +302,7 @@ test("a rule without a channel that is reached says so, fires when there is one 
   expect(await check()).toMatchObject([{ type: "rule.cleared" }]);
 });
 
-test("a channel that is gone, of another workspace, or without the event is not used, and named by the rule", async () => {
+test("an alert rule names its unusable channels: missing, of another workspace, or without the event", async () => {
   const model = newModel();
   await use(model, 1);
   await set("lost", { threshold: 0, filters: { model }, channels: ["gone", "elsewhere", "budgets", "ops"] });
@@ -314,7 +314,7 @@ test("a channel that is gone, of another workspace, or without the event is not 
   });
 });
 
-test("a report that cannot be made leaves the rule as it is, and is tried again minutes later", async () => {
+test("an alert rule stays as it is when its report fails, and is checked again minutes later", async () => {
   await set("slow", {});
   refusal = new Fault(FaultReason.UNPROCESSABLE, "The report reads too much");
   await check();
@@ -330,7 +330,7 @@ test("a report that cannot be made leaves the rule as it is, and is tried again 
   expect(await state("slow")).toMatchObject({ last_error: null, checked_at: expect.any(Date) });
 });
 
-test("a check that fails without a reason for people is noted in the rule, and does not keep others from theirs", async () => {
+test("an internal error in the check of an alert rule is noted in this rule, and does not stop other rules", async () => {
   const model = newModel();
   await use(model, 1);
   await set("broken", {});
@@ -345,7 +345,7 @@ test("a check that fails without a reason for people is noted in the rule, and d
   expect(await state("broken")).toMatchObject({ last_error: null });
 });
 
-test("a deleted rule sends nothing more: neither its alerts that wait nor its tests", async () => {
+test("a deleted alert rule sends neither its waiting alerts nor its tests", async () => {
   const model = newModel();
   await use(model, 1);
   sink.answer = refusePost;
@@ -366,7 +366,7 @@ test("a deleted rule sends nothing more: neither its alerts that wait nor its te
   expect((await waiting()).map(({ rule: of }) => of)).toEqual(["kept", "kept"]);
 });
 
-test("a workspace has at most 50 rules, and its deletion stops their checks", async () => {
+test("a workspace has at most 50 alert rules, and its deletion stops their checks", async () => {
   const workspaceId = await addWorkspace(replicas.database);
   const by = testAuthor(workspaceId);
   const made = await Promise.all(Array.from({ length: maxAlertRules + 2 }, (_, n) => set(`rule ${n}`, {}, by)));
@@ -376,7 +376,7 @@ test("a workspace has at most 50 rules, and its deletion stops their checks", as
   expect(rows).toEqual([]);
 });
 
-test("the history of a rule keeps its last 100 events", async () => {
+test("the history of an alert rule keeps its last 100 events", async () => {
   await set("busy", {});
   const row = await state("busy");
   if (!row) throw new Error("no rule");
@@ -390,7 +390,7 @@ test("the history of a rule keeps its last 100 events", async () => {
   expect(all).toHaveLength(maxRuleEvents);
 });
 
-test("erasing an end user removes the rules that filter by this user, with their alerts", async () => {
+test("the erasure of an end user removes the alert rules that filter by this user, with their alerts", async () => {
   const user = "mallory@example.com";
   await set("of mallory", { filters: { user } });
   await set("of all", {});

@@ -94,7 +94,7 @@ test("each budget share is alerted once, signed, when the spend reaches it", asy
   expect(percents(sink.taken)).toEqual([50, 80, 95, 100]);
 });
 
-test("two processes recording calls of one key at the same time alert each share once", async () => {
+test("two processes that record calls of one key at the same time send one alert for each budget share", async () => {
   configure();
   const keyHash = await replicas.addKey({ name: "shared", limit_usd: "1", limit_reset: "monthly" });
   const calls = Array.from({ length: 40 }, (_, n) => ({
@@ -109,7 +109,7 @@ test("two processes recording calls of one key at the same time alert each share
   expect(new Set(sink.taken.map(idOf)).size).toBe(4);
 });
 
-test("a sink gets everything exactly once after an hour of outage", async () => {
+test("an alert sink gets every alert exactly once after an hour of outage", async () => {
   configure({ budget_percents: [50] });
   sink.answer = refusePost;
   const keys: string[] = [];
@@ -137,7 +137,7 @@ test("a sink gets everything exactly once after an hour of outage", async () => 
   expect(sink.taken).toHaveLength(keys.length);
 });
 
-test("a sink's alerts are given up after three days of outage, visible in metrics and table", async () => {
+test("alerts for a sink are given up after three days of outage, which metrics and the table show", async () => {
   const name = configure({ budget_percents: [50] });
   sink.answer = refusePost;
   const keyHash = await replicas.addKey({ name: "lost", limit_usd: "1" });
@@ -173,7 +173,7 @@ test("a sink's alerts are given up after three days of outage, visible in metric
 const states = (sinkName: string) =>
   replicas.database.selectFrom("alerts").select(["state", "last_error"]).where("sink", "=", sinkName).execute();
 
-test("Slack gets a readable text without markup from names", async () => {
+test("Slack gets a readable text in which names cannot add markup", async () => {
   configure({ webhook: undefined, slack: { url: `${sink.url}/slack` }, budget_percents: [80] });
   const keyHash = await replicas.addKey({ name: "<!channel> & co", limit_usd: "2.50", limit_reset: "monthly" });
   await replicas.both[0].record([spend(keyHash, "2.1")]);
@@ -188,7 +188,7 @@ test("Slack gets a readable text without markup from names", async () => {
   ]);
 });
 
-test("a redirect is not followed", async () => {
+test("a redirect of an alert sink is not followed", async () => {
   const name = configure({ budget_percents: [50] });
   sink.answer = (response) => void response.writeHead(307, { location: `${sink.url}/elsewhere` }).end();
   const keyHash = await replicas.addKey({ name: "moved", limit_usd: "1" });
@@ -198,7 +198,7 @@ test("a redirect is not followed", async () => {
   expect(await states(name)).toEqual([{ state: "waiting", last_error: "status 307" }]);
 });
 
-test("a workspace's sink gets no alert of another workspace", async () => {
+test("a workspace's alert sink gets no alert of another workspace", async () => {
   configure({ workspace: "elsewhere" });
   const keyHash = await replicas.addKey({ name: "here", limit_usd: "1" });
   await replicas.both[0].record([spend(keyHash, "1")]);
@@ -206,7 +206,7 @@ test("a workspace's sink gets no alert of another workspace", async () => {
   expect(sink.taken).toEqual([]);
 });
 
-describe("findings of guardrails", () => {
+describe("alerts about findings of guardrails", () => {
   const boot = { bootId: randomUUID(), instance: "test-1", workspaceId: defaultWorkspaceId };
   let sequence = 0n;
   const refusal = (fields: Partial<Omit<TurnRecord, "$typeName">>) =>
@@ -257,7 +257,7 @@ describe("findings of guardrails", () => {
     for (const data of told) expect(data).toMatchObject({ ...shared, workspace: "default" });
   });
 
-  test("arriving after the alert of their minute are sent with the next one", async () => {
+  test("that arrive after the alert of their minute are sent with the next one", async () => {
     const [first] = replicas.both;
     const name = configure();
     const guardrailId = await addGuardrail(replicas.database);

@@ -71,7 +71,7 @@ const turnsIn = ({ body }: ReceivedPost): readonly JsonObject[] =>
 const idsTaken = (): string[] => sink.taken.flatMap(turnsIn).map(({ id }) => String(id));
 const batchIds = (messages: readonly ReceivedPost[]): unknown[] => messages.map(({ headers }) => headers["webhook-id"]);
 
-test("turns arrive in batches, in the order of their recording, as GET /generations shows them", async () => {
+test("exported turns arrive in batches, in the order of their recording, as GET /generations shows them", async () => {
   await replicas.both[0].record([], [turnRecord({ generationId: "gen-before" })]);
   await configure();
   const turns = Array.from({ length: 450 }, () => turnRecord());
@@ -88,7 +88,7 @@ test("turns arrive in batches, in the order of their recording, as GET /generati
   expect(sink.taken).toHaveLength(3);
 });
 
-test("a sink gets every turn exactly once after an hour of outage", async () => {
+test("an export sink gets every turn exactly once after an hour of outage", async () => {
   await configure();
   sink.answer = refusePost;
   const expected: string[] = [];
@@ -113,7 +113,7 @@ test("a sink gets every turn exactly once after an hour of outage", async () => 
   expect(batchIds(sink.taken)[0]).toBe(batchIds(sink.refused)[0]);
 });
 
-test("a transaction with a late commit is not skipped", async () => {
+test("an export does not skip a transaction with a late commit", async () => {
   await configure();
   const otherWorkspace = await addWorkspace(replicas.database);
   // From three processes: the records of one come one batch after the other.
@@ -144,7 +144,7 @@ test("a transaction with a late commit is not skipped", async () => {
   expect(others.toSorted()).toEqual([late.generationId, after.generationId].toSorted());
 });
 
-test("a batch started by a killed process is delivered by another one, under the same id", async () => {
+test("an export batch of a killed process is delivered by another process, under the same id", async () => {
   const name = await configure();
   await replicas.both[0].record([], [turnRecord()]);
   // The first process gets no answer and keeps waiting with its batch.
@@ -175,7 +175,7 @@ test("a batch started by a killed process is delivered by another one, under the
   expect(cursor).toMatchObject({ batch_last: null, last_error: null, attempts: 0 });
 });
 
-test("a turn waits for its record, and is exported without it once its process is certainly dead", async () => {
+test("the export of a turn waits for its record, or until its process is certainly dead", async () => {
   await configure();
   const keyHash = "b".repeat(64);
   const openedAtMs = BigInt(replicas.now().getTime());
@@ -192,7 +192,7 @@ test("a turn waits for its record, and is exported without it once its process i
   expect(idsTaken()).toEqual([call.generationId, orphan.generationId]);
 });
 
-test("a workspace's export has no turns of another, and an export of all includes a new workspace", async () => {
+test("a workspace's export has no turns of another, and an export of all workspaces includes new ones", async () => {
   await configure({ workspace: await addWorkspace(replicas.database) });
   await replicas.both[0].record([], [turnRecord()]);
   await replicas.export();
@@ -205,7 +205,7 @@ test("a workspace's export has no turns of another, and an export of all include
   expect(idsTaken()).toEqual([turn.generationId]);
 });
 
-test("a bucket gets signed objects of JSON lines, and a repetition has the same name and content", async () => {
+test("an export to a bucket writes signed objects of JSON lines; a repetition has the same name and content", async () => {
   const s3 = {
     bucket: "lake",
     endpoint: sink.url,
@@ -243,7 +243,7 @@ test("a bucket gets signed objects of JSON lines, and a repetition has the same 
   expect([first.path, first.body]).toEqual([object.path, object.body]);
 });
 
-test("an OpenTelemetry collector gets log records, with the attributes of traces", async () => {
+test("an export to an OpenTelemetry collector sends log records with the attributes of traces", async () => {
   const otlp = { url: `${sink.url}/otel/`, headers: { "x-api-key": "k" } };
   await configure({ webhook: undefined, otlp });
   const traceId = "0af7651916cd43dd8448eb211c80319c";

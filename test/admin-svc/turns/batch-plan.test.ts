@@ -69,7 +69,7 @@ const store = (database: Kysely<Database>) => {
   return insertUsage(database, calls, turns);
 };
 
-test("whole turns are stored without reading the batch once for each of them", async () => {
+test("storing whole turns does not read the batch once for each turn", async () => {
   const statements = await statementsOf(store);
   // The turns of the statement are stored now, so others take their place.
   const others = statements.map(({ parameters, ...statement }) => ({
@@ -82,7 +82,7 @@ test("whole turns are stored without reading the batch once for each of them", a
   expect(await busyNodes(others)).toEqual([]);
 });
 
-test("parts of turns are stored without reading the batch once for each of them", async () => {
+test("storing parts of turns does not read the batch once for each part", async () => {
   const statements = await statementsOf((database) => insertUsage(database, batch().calls));
   // The records of the statement are stored now and would be skipped, so others take their place.
   const others = statements.map((statement) =>
@@ -94,7 +94,7 @@ test("parts of turns are stored without reading the batch once for each of them"
   expect(await busyNodes(others)).toEqual([]);
 });
 
-test("the sums of a batch are written without reading it once for each of them", async () => {
+test("writing the sums of a batch does not read the batch once for each sum", async () => {
   await statementsOf(store);
   const folds = await statementsOf(tryFold);
   expect(folds.length).toBeGreaterThan(1);

@@ -85,7 +85,7 @@ const rowsOfCube = async (database: Kysely<Database>): Promise<readonly string[]
   return rows.map(({ line }) => line);
 };
 
-test("a cube filled in parts has the same rows as one filled at once", async () => {
+test("a usage cube filled in parts has the same rows as one filled at once", async () => {
   await rolledBack(async (transaction) => {
     await lockSums(transaction);
     await openPeriods(transaction);
@@ -98,7 +98,7 @@ test("a cube filled in parts has the same rows as one filled at once", async () 
   });
 });
 
-test("series equal the records after every part of an hour and of a day", async () => {
+test("series equal the records after each part of an hour and of a day enters the cube", async () => {
   await openPeriods(installation.database);
   while ((await nextPart(installation.database)) !== "none") {
     const { rows } = await sql`
@@ -137,7 +137,7 @@ async function happen(event: Event): Promise<unknown> {
   return await moveTurn(event);
 }
 
-test("series equal the records when turns arrive or leave the ledger between the parts of an hour, and parts are killed", async () => {
+test("series equal the records when turns change or the process dies between the parts of an hour", async () => {
   const property = fc.asyncProperty(someEvents, async (events) => {
     await openPeriods(installation.database);
     for (const event of events) await happen(event);
@@ -148,7 +148,7 @@ test("series equal the records when turns arrive or leave the ledger between the
   await fc.assert(property, { numRuns: 8 });
 });
 
-test("series equal the records when turns arrive or leave the ledger between the parts of a day, also of one that takes the rows of its hours", async () => {
+test("series equal the records when turns change between the parts of a day, also of a large day", async () => {
   const property = fc.asyncProperty(someEvents, fc.boolean(), async (events, isLarge) => {
     await beginDay(installation.database, isLarge);
     for (const event of events) await happen(event);
@@ -159,7 +159,7 @@ test("series equal the records when turns arrive or leave the ledger between the
   await fc.assert(property, { numRuns: 8 });
 });
 
-test("a day with nearly as many rows by hour as turns takes the rows of its hours, in parts", async () => {
+test("a large day of the usage cube takes the rows of its hours, in parts", async () => {
   await rolledBack(async (transaction) => {
     await lockSums(transaction);
     const exact = await seriesIn(transaction);
@@ -171,7 +171,7 @@ test("a day with nearly as many rows by hour as turns takes the rows of its hour
   });
 });
 
-test("an hour that retention takes while it is filled stays out of the cube", async () => {
+test("an hour that retention removes while it is being filled stays out of the usage cube", async () => {
   await rolledBack(async (transaction) => {
     await lockSums(transaction);
     await openPeriods(transaction);
@@ -193,7 +193,7 @@ test("an hour that retention takes while it is filled stays out of the cube", as
   });
 });
 
-test("an hour that cannot be filled is named in the log, and does not keep others out of the cube", async () => {
+test("an hour that cannot be filled is named in the log, and does not keep other hours out of the usage cube", async () => {
   const { database } = installation;
   await sql`
     create function refuse_period() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`.execute(

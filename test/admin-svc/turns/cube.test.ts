@@ -54,7 +54,7 @@ const isFolded = async (): Promise<boolean> => !(await hasChanges(installation.d
 
 beforeEach(() => eventually(isFolded));
 
-test("series equal the records while some hours are in the cube", async () => {
+test("series equal the records while only some hours are in the usage cube", async () => {
   await sql`delete from usage_cube_periods`.execute(installation.database);
   for (let hours = 1; hours <= 3; hours++) {
     await closeNext(installation.database, { before: new Date(startMs + 3_600_000 * (hours + 1)) });
@@ -73,7 +73,7 @@ async function rolledBack(work: (transaction: Transaction<Database>) => Promise<
   await expect(run).rejects.toBe(over);
 }
 
-test("series read closed days from the cube, with filters and two dimensions", async () => {
+test("series read closed days from the usage cube, with filters and two dimensions", async () => {
   await fillCube();
   await expectExact();
   await rolledBack(async (transaction) => {
@@ -83,7 +83,7 @@ test("series read closed days from the cube, with filters and two dimensions", a
   });
 });
 
-test("the check of the ledger names a period of the cube that differs", async () => {
+test("the ledger check names a period of the usage cube that differs from the records", async () => {
   await fillCube();
   const wrong = async () => (await ledgerState(installation.database)).wrongSums.map(({ owner }) => owner);
   const change = (by: number) =>
@@ -94,7 +94,7 @@ test("the check of the ledger names a period of the cube that differs", async ()
   expect(await wrong()).toEqual([]);
 });
 
-test("records that arrive after their hour was closed count at once, and once", async () => {
+test("records that arrive after their hour was closed are counted at once, and only once", async () => {
   await fillCube();
   await installation.database.transaction().execute(async (transaction) => {
     await sql`set local idle_in_transaction_session_timeout = 0`.execute(transaction);
@@ -107,7 +107,7 @@ test("records that arrive after their hour was closed count at once, and once", 
   await expectExact();
 });
 
-test("a turn that leaves the ledger leaves the cube", async () => {
+test("a turn that leaves the ledger leaves the usage cube, too", async () => {
   await fillCube();
   const generationId = `gen-${randomUUID()}`;
   const [one, other] = [new Process(), new Process()];
@@ -119,7 +119,7 @@ test("a turn that leaves the ledger leaves the cube", async () => {
   await expectExact();
 });
 
-test("the cube is filled again after an earlier build has added to the sums", async () => {
+test("the usage cube is filled again after an earlier build has added to the sums", async () => {
   await fillCube();
   await rolledBack(async (transaction) => {
     const exact = await pairsOf(transaction);
@@ -138,7 +138,7 @@ test("the cube is filled again after an earlier build has added to the sums", as
   await expectExact();
 });
 
-test("old periods leave the cube with the other sums, and are read from the ledger", async () => {
+test("old periods leave the usage cube with the other sums, and are then read from the ledger", async () => {
   await fillCube();
   const before = await pairsOf(installation.database);
   const midnight = new Date(Math.ceil(startMs / dayMs) * dayMs);

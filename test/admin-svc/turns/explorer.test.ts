@@ -34,7 +34,7 @@ test("sums by any two dimensions and filters equal the records, in hours, days, 
   expect(count).toBeGreaterThan(200);
 });
 
-test("lists by text, class of statuses, error and task show the turns that have them", async () => {
+test("lists filtered by text, class of statuses, error and task show the matching turns", async () => {
   const { database } = installation;
   await sql`
     insert into api_keys (hash, workspace_id, name, kind, label) values (${"a".repeat(64)}, ${defaultWorkspaceId}, 'Billing team', 'inference', 'sk-sl-a')`.execute(
@@ -95,7 +95,7 @@ test("lists by text, class of statuses, error and task show the turns that have 
   }
 });
 
-test("a change is taken apart into parts that add up to the difference, and named in a sentence", async () => {
+test("a change of a sum is explained by parts that add up to the difference, and by a sentence", async () => {
   const other = await openInstallation();
   try {
     const process = new Process();
@@ -145,7 +145,7 @@ test("a change is taken apart into parts that add up to the difference, and name
   }
 });
 
-test("parts of a change add up to its difference", () => {
+test("the parts of a change of a sum add up to its difference", () => {
   const amount = fc.bigInt(0n, 10n ** 15n);
   const amounts = fc.record({ cost: amount, requests: fc.bigInt(0n, 99n), inputTokens: amount, outputTokens: amount });
   const property = fc.property(amounts, amounts, (before, after) => {
@@ -156,7 +156,7 @@ test("parts of a change add up to its difference", () => {
   fc.assert(property);
 });
 
-test("activity by tags has the calls of the turns with these tags, and no others", async () => {
+test("activity filtered by tags has only the calls of turns with these tags", async () => {
   const { database } = installation;
   let count = 0;
   for (const [tags, pairs] of Object.entries(pairsOfTags)) {
@@ -203,7 +203,7 @@ test("activity by tags has the calls of the turns with these tags, and no others
 
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-test("sessions are listed once, by their last turn, with the sums of their turns", async () => {
+test("each session is listed once, by its last turn, with the sums of its turns", async () => {
   const { database } = installation;
   const process = new Process();
   const turns = Array.from({ length: 60 }, (_, n) =>

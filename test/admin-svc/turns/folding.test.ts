@@ -35,7 +35,7 @@ async function deliverTurns(process: Process, count: number, fields: object = {}
   });
 }
 
-test("sums are updated without a request", async () => {
+test("sums are updated without any request", async () => {
   await deliverTurns(new Process(), 3);
   await eventually(hasNone);
   expect(await stateOf()).toEqual(whole);
@@ -88,7 +88,7 @@ test("series equal the ledger while batches land and several processes add to th
   expect(await stateOf()).toEqual(whole);
 });
 
-test("two processes folding one turn at once count it once", async () => {
+test("two processes that add the same turn to the sums at once count it once", async () => {
   for (let round = 0; round < 5; round++) {
     const generationId = `gen-${randomUUID()}`;
     const common = { generationId, keyHash: "b".repeat(64) };
@@ -107,7 +107,7 @@ test("two processes folding one turn at once count it once", async () => {
   expect(await stateOf()).toEqual(whole);
 });
 
-test("a batch with a late commit is counted, and a rolled-back batch is not", async () => {
+test("a batch with a late commit is counted in the sums, and a rolled-back batch is not", async () => {
   const copy = (transaction: Transaction<Database>) =>
     sql`
       insert into turns
@@ -133,7 +133,7 @@ test("a batch with a late commit is counted, and a rolled-back batch is not", as
   expect(await stateOf()).toEqual(whole);
 });
 
-test("an open transaction that writes elsewhere does not hold the sums up", async () => {
+test("an open transaction that writes elsewhere does not delay the sums", async () => {
   await installation.database.transaction().execute(async (transaction) => {
     await sql`insert into ledger_names (name) values ('of an open transaction')`.execute(transaction);
     await deliverTurns(new Process(), 2);
@@ -142,7 +142,7 @@ test("an open transaction that writes elsewhere does not hold the sums up", asyn
   expect(await stateOf()).toEqual(whole);
 });
 
-test("turns stored after a restore into a server with fewer transactions are counted", async () => {
+test("turns stored after a restore into a server with fewer transactions are counted in the sums", async () => {
   await deliverTurns(new Process(), 2);
   await eventually(hasNone);
   // The next transactions have smaller numbers than those that the dump contains.
@@ -158,7 +158,7 @@ test("turns stored after a restore into a server with fewer transactions are cou
   expect(await stateOf()).toEqual(whole);
 });
 
-test("an end user is erased during deliveries, and the sums equal the records", async () => {
+test("the erasure of an end user during deliveries leaves sums that equal the records", async () => {
   const workspaceId = await addWorkspace(installation.database);
   const fields = { workspaceId, user: "u-9", openedAtMs: BigInt(Date.now()) };
   const process = new Process();
@@ -177,7 +177,7 @@ test("an end user is erased during deliveries, and the sums equal the records", 
   expect(rows).toEqual([]);
 });
 
-test("unfinished work of a dead process is added by the next one", async () => {
+test("sums left unfinished by a dead process are added by the next one", async () => {
   const dying = installation.database.transaction().execute(async (transaction) => {
     await foldAll(transaction);
     await deliverTurns(new Process(), 2);

@@ -92,7 +92,7 @@ async function deliverTurns(isWhole: boolean, keyHash: string): Promise<void> {
   await deliver(installation, { calls: [], turns: records });
 }
 
-test("calls count by what became of them, whether their turns arrive whole or in parts", async () => {
+test("provider health counts calls by their outcome, whether their turns arrive whole or in parts", async () => {
   const period = { from: time(startMs - hourMs), to: time(startMs + hourMs) };
   for (const [n, isWhole] of [true, false].entries()) {
     await deliverTurns(isWhole, String(n + 1).repeat(64));
@@ -154,7 +154,7 @@ test("calls count by what became of them, whether their turns arrive whole or in
   }
 });
 
-test("numbers of calls equal those of the ledger for any records, by provider and model", async () => {
+test("provider health has as many calls as the ledger for any records, by provider and model", async () => {
   const other = await openInstallation();
   try {
     await deliverRandomTurns(other, 150);
@@ -178,6 +178,6 @@ test.each([
   [{ from: "2026-11-21T12:00:00Z", to: "2026-11-21T11:00:00Z" }, "from: must be before to"],
   [{ from: "2026-11-01T00:00:00Z", to: "2026-11-21T00:00:00Z" }, "from: must be at most 7 days before to"],
   [{ from: "yesterday" }, "from: "],
-])("a period %j is refused", async (period, message) => {
+])("a health report for the period %j is refused", async (period, message) => {
   await expect(callAsAdministrator(installation, UsageService.method.getUsageHealth, period)).rejects.toThrow(message);
 });

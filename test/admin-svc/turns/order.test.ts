@@ -45,7 +45,7 @@ const someTurn = fc.record({
   isEarly: fc.boolean(),
 });
 
-test("calls and turns are accepted in any order, repeated, and in parts", async () => {
+test("records of calls and turns are accepted in any order, repeated, and in parts", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(someTurn, { minLength: 1, maxLength: 12 }),
@@ -124,7 +124,7 @@ test("calls and turns are accepted in any order, repeated, and in parts", async 
   );
 });
 
-test("processes deliver at the same time", async () => {
+test("several processes deliver records at the same time", async () => {
   const before = (await ledgerState(installation.database)).turns;
   const processes = Array.from({ length: 6 }, () => new Process());
   await Promise.all(
@@ -170,7 +170,7 @@ test("a lost call gives its turn's outcome until a record of the turn arrives", 
   expect(await stateOf()).toEqual({ gaps: [], wrongSums: [] });
 });
 
-test("a process given up on does not change a turn answered by another one, in either order", async () => {
+test("a turn answered by one process is not changed by another that lost its client, in either order", async () => {
   for (const isEarly of [true, false]) {
     const common = { generationId: `gen-${randomUUID()}`, keyHash: "e".repeat(64) };
     const answered = new Process().turn({ ...common, durationMs: 700 });
@@ -185,7 +185,7 @@ test("a process given up on does not change a turn answered by another one, in e
   }
 });
 
-test("the operator's own cost is no part of a turn", async () => {
+test("a call paid by the operator is no part of a turn", async () => {
   const process = new Process();
   const generationId = `gen-${randomUUID()}`;
   const keyHash = "f".repeat(64);
@@ -195,7 +195,7 @@ test("the operator's own cost is no part of a turn", async () => {
   expect(rows).toMatchObject([{ attempts: 1, cost_usd: "0.000123456789", operation: "turn" }]);
 });
 
-test("calls stored by an admin-svc older than turns are added by a repair, once", async () => {
+test("calls stored by an admin-svc without turns are added by a repair, only once", async () => {
   const keyHash = "d".repeat(64);
   const stored = usageRecord({ keyHash });
   await deliver(installation, { calls: [stored], turns: [] });
@@ -221,13 +221,13 @@ test("calls stored by an admin-svc older than turns are added by a repair, once"
   expect(await stateOf()).toEqual({ gaps: [], wrongSums: [] });
 });
 
-test("a missing record of a turn is reported", async () => {
+test("the ledger check reports a missing record of a turn", async () => {
   const lost = turnRecord({ sequence: 4n });
   await deliver(installation, { calls: [], turns: [lost] });
   expect((await stateOf()).gaps).toMatchObject([{ bootId: lost.bootId, missing: 3 }]);
 });
 
-test("values beyond the limit are summed together, and percentiles are near the latencies", async () => {
+test("values of a dimension beyond the limit are summed together, and percentiles are near the latencies", async () => {
   const process = new Process();
   const openedAtMs = BigInt(Date.parse("2025-01-01T00:00:00Z"));
   const latencies = Array.from({ length: 100 }, (_, index) => 10 * (index + 1));

@@ -64,7 +64,7 @@ async function pagesRead(query: RawBuilder<unknown>): Promise<number> {
   return plans.reduce((sum, plan) => sum + plan["Shared Hit Blocks"] + plan["Shared Read Blocks"], 0);
 }
 
-test.each(filters)("a page by %s reads a bounded number of table pages", async (_, filter) => {
+test.each(filters)("a page of turns by %s reads a bounded number of table pages", async (_, filter) => {
   const middle = { openedAt: new Date("2026-01-06T00:00:00Z"), generationId: "gen-" };
   for (const after of [undefined, middle]) {
     const query = turnsQuery({ workspaceId: defaultWorkspaceId, ...filter }, 51, after);
@@ -72,7 +72,7 @@ test.each(filters)("a page by %s reads a bounded number of table pages", async (
   }
 });
 
-test("consecutive pages show every turn once", async () => {
+test("consecutive pages of turns show every turn once", async () => {
   const filter = { workspaceId: defaultWorkspaceId, status: 403 };
   const seen: string[] = [];
   for (let page = await listTurns(installation.database, filter, 30); page.length > 0; ) {

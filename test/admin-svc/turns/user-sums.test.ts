@@ -125,7 +125,7 @@ async function rolledBack(work: (transaction: Transaction<Database>) => Promise<
   await expect(run).rejects.toBe(over);
 }
 
-test("batches add nothing to the sums of end users, and series have them", async () => {
+test("batches leave the sums of end users to a later step, and series already include them", async () => {
   await deliverWaiting("u-3");
   expect(await sumsOf("u-3")).toEqual({ requests: 0, hours: 0 });
   await deliverRandomTurns(installation, 60);
@@ -133,7 +133,7 @@ test("batches add nothing to the sums of end users, and series have them", async
   await expectExact();
 });
 
-test("turns wait for others, and no longer than to the end of the day", async () => {
+test("turns wait to be summed by end user until there are enough of them, at most until the end of the day", async () => {
   await deliverWaiting("u-4");
   expect(await step({ maxWaiting: 20_000 })).toBe(false);
   await rolledBack(async (transaction) => {
@@ -165,7 +165,7 @@ test("all turns of one end user enter the sums in portions, by hour on the same 
   await expectExact();
 });
 
-test("one transaction with more turns than a portion is a portion", async () => {
+test("a transaction with more turns than the limit of a portion enters the sums of end users as one portion", async () => {
   await sumAll();
   await deliverRandomTurns(installation, 40);
   await eventually(hasNone);
@@ -173,7 +173,7 @@ test("one transaction with more turns than a portion is a portion", async () => 
   await expectExact();
 });
 
-test("turns leave the sums of end users, and lose their end user, whether they are in them or not", async () => {
+test("turns leave the sums, or lose their erased end user, whether they were summed or still wait", async () => {
   const [summed] = await deliverWaiting("u-6");
   await deliverWaiting("u-7");
   await sumAll();
@@ -194,7 +194,7 @@ test("turns leave the sums of end users, and lose their end user, whether they a
   await expectExact();
 });
 
-test("a workspace is removed with turns that wait", async () => {
+test("a workspace can be removed while its turns wait to be summed by end user", async () => {
   const workspaceId = await addWorkspace(installation.database);
   const keyHash = hashKey(await addKey(installation.database, { workspaceId }));
   await deliverWhole("u-8", 2, { workspaceId, keyHash });
@@ -226,7 +226,7 @@ const deliverToEarlier = (deliverTurns: () => Promise<unknown>): Promise<void> =
     await foldAsEarlier(transaction);
   });
 
-test("turns that an earlier build adds to the sums count once, and beside it end users follow at once", async () => {
+test("turns summed by an earlier build count once, and turns next to that build are summed by end user at once", async () => {
   await sumAll();
   await deliverWaiting("u-9");
   await deliverToEarlier(() => deliverWhole("u-10"));
@@ -243,7 +243,7 @@ test("turns that an earlier build adds to the sums count once, and beside it end
   await expectExact();
 });
 
-test("beside an earlier build, a failing portion holds up neither other turns nor the erasure of an end user", async () => {
+test("next to an earlier build, a failing portion of turns delays neither other turns nor an erasure", async () => {
   await sumAll();
   await deliverToEarlier(() => deliverWhole("u-10"));
   await refusing("u-20", async () => {
@@ -277,7 +277,7 @@ async function refusing(user: string, work: () => Promise<void>, how = "raise ex
   }
 }
 
-test("a portion that fails is left out, and does not keep others out of the sums", async () => {
+test("a portion of turns that fails does not keep other turns out of the sums of end users", async () => {
   await sumAll();
   await deliverWaiting("u-13", 2);
   await deliverWaiting("u-14", 4);
@@ -326,7 +326,7 @@ async function fetched(work: (transaction: Transaction<Database>) => Promise<unk
   return count;
 }
 
-test("turns in the sums between others that wait are not read again", async () => {
+test("turns that are already in the sums of end users are not read again with waiting ones", async () => {
   await sumAll();
   await deliverWaiting("u-18");
   const { rows } = await sql<UserPortion>`
@@ -350,13 +350,13 @@ test("turns in the sums between others that wait are not read again", async () =
   await expectExact();
 });
 
-test("a range of turns is left out when its first portion cannot be found", async () => {
+test("a range of turns is skipped when its first portion cannot be found", async () => {
   await deliverWaiting("u-18");
   const invalid = sumUsers(installation.database, { maxWaiting: 0, maxRows: -2 });
   await expect(invalid).rejects.toBeInstanceOf(UnsummedUsers);
 });
 
-test("a lost connection is no fault of the turns that were being added", async () => {
+test("a lost database connection is not held against the turns that were being summed", async () => {
   await sumAll();
   await deliverWaiting("u-22");
   const lost = async () =>
@@ -392,7 +392,7 @@ const isCubed = async (): Promise<boolean> => {
   return rows.length > 0;
 };
 
-test("failing sums of end users hold up no hour of the cube", async () => {
+test("failing sums of end users delay no hour of the usage cube", async () => {
   await deliverWaiting("u-16");
   await sql`delete from usage_cube_periods`.execute(installation.database);
   await makeDue();
@@ -405,7 +405,7 @@ test("failing sums of end users hold up no hour of the cube", async () => {
   await expectExact();
 });
 
-test("failing hours of the cube hold up no sums of end users", async () => {
+test("failing hours of the usage cube delay no sums of end users", async () => {
   const { database } = installation;
   await sql`
     create function refuse_period() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`.execute(

@@ -164,7 +164,7 @@ test("a turn shows the same whether it arrives whole or in parts", async () => {
   expect(await stateOf()).toEqual(intact);
 });
 
-describe("another part of a whole turn", () => {
+describe("another part of a turn stored whole", () => {
   const turnOf = (process: Process, fields: object = {}) => {
     const generationId = `gen-${randomUUID()}`;
     const common = {
@@ -184,7 +184,7 @@ describe("another part of a whole turn", () => {
     while ((await tryFold(installation.database)) === "some");
   };
 
-  test.each([false, true])("joins the turn, whose sums stay right (added to the sums before: %j)", async (isFolded) => {
+  test.each([false, true])("joins the turn, and the sums stay right (turn already summed: %j)", async (isFolded) => {
     const process = new Process();
     const { generationId, common, delivery } = turnOf(process);
     await deliver(installation, delivery);
@@ -207,7 +207,7 @@ describe("another part of a whole turn", () => {
     expect(spent.rows).toEqual([{ cost_usd: "0.500123456789" }]);
   });
 
-  test("changes nothing when it was stored before, in any portions", async () => {
+  test("changes nothing when it is a repetition, in batches of any size", async () => {
     const process = new Process();
     const { generationId, common, delivery } = turnOf(process);
     const next = turnOf(process);
@@ -228,7 +228,7 @@ describe("another part of a whole turn", () => {
   test.each([
     ["the same day", startMs, startMs],
     ["two days", midnight - 1, midnight],
-  ])("comes from a second process at the same moment on %s, and the answered record stays", async (_, ...times) => {
+  ])("arrives from a second process at the same moment on %s, and the completed outcome stays", async (_, ...times) => {
     const [firstAt, secondAt] = times.map(BigInt);
     for (let round = 0; round < 5; round++) {
       const [first, second] = [new Process(), new Process()];
@@ -263,7 +263,7 @@ describe("another part of a whole turn", () => {
     expect(await stateOf()).toEqual(intact);
   });
 
-  test("is stored with the batch, or not at all", async () => {
+  test("is stored with its batch, or not at all", async () => {
     const { generationId, delivery } = turnOf(new Process());
     const store = insertUsage(
       installation.database,
@@ -305,7 +305,7 @@ test("an erased end user disappears from the ledger, and the sums stay right", a
   expect(await stateOf()).toEqual(intact);
 });
 
-test("retention removes whole days of the ledger, and the rest is intact", async () => {
+test("retention removes whole days of the ledger, and leaves other days intact", async () => {
   const other = await openInstallation();
   try {
     await fillLedger(other.database, { turns: 400, days: 40, keys: 3, users: 5 });
@@ -334,7 +334,7 @@ test("retention removes whole days of the ledger, and the rest is intact", async
   }
 });
 
-test("a batch repeated after retention has removed its day adds nothing, also the calls of after its midnight", async () => {
+test("a batch repeated after retention has removed its day adds nothing, also not its calls after midnight", async () => {
   const other = await openInstallation();
   try {
     const process = new Process();

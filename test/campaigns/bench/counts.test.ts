@@ -57,7 +57,7 @@ function findExceeded(amounts: Amounts, limits: LimitedLoad["limits"]): string[]
 }
 
 test.each(limitedLoads)(
-  "a warm $load.title keeps its number of promises, bytes and survivors",
+  "a warm $load.title stays within its limits of promises, bytes and surviving objects",
   async ({ load, limits }) => {
     let amounts = amountsOf(await bench.count(load, 0));
     // Work that follows the clock adds to the amounts on a busy machine, and no amount can come out too small.

@@ -7,7 +7,7 @@ import { kindOf } from "./profile/kinds.ts";
 import type { PerfFrame } from "./profile/perf.ts";
 import { placeOf } from "./profile/places.ts";
 
-test("a place is named by its function and by the nearest calling function of Sluice", () => {
+test("a place in a profile is named by its function and the nearest calling function of Sluice", () => {
   const dependency = { name: "write", file: "file:///app/node_modules/koa/lib/a.js", line: 3 };
   const sluice = { name: "serve", file: "file:///app/gateway/edge/http/server.ts", line: 14 };
   expect(labelOf([dependency, sluice])).toBe("write koa/lib/a.js:3 < serve gateway/edge/http/server.ts:14");
@@ -27,11 +27,11 @@ test.each([
   ["llhttp__internal_execute", "/usr/bin/node", "Node in C++"],
   ["_int_malloc", "/usr/lib/libc.so.6", "malloc and free"],
   ["do_syscall_64", "[kernel.kallsyms]", "kernel"],
-])("the function %s has the right kind", (symbol, file, kind) => {
+])("the profiler's name %s has the right kind of function", (symbol, file, kind) => {
   expect(kindOf({ symbol, file })).toBe(kind);
 });
 
-test("a sample counts for the nearest function of Sluice, and without one for the running function", () => {
+test("a profile sample counts for the nearest function of Sluice, or for the running function without one", () => {
   const frame = (symbol: string) => ({ symbol, file: "/tmp/perf-7.map" });
   const own = frame("JS:*ended file:///app/gateway/doors/responses/answer-writer.ts:83:10");
   const theirs = frame("JS:*run file:///app/node_modules/jest/dist/run.js:1:1");
@@ -56,7 +56,7 @@ test("a stream's memory is printed as a sum over the processes, also in one-proc
   expect(kibText(one.inUse)).toBe("30.0 KiB");
 });
 
-test("rounds decide nothing when the reference varied too much, or the machine was busy", async () => {
+test("bench rounds are inconclusive when the reference varied too much or the machine was busy", async () => {
   const rounds = (referenceUs: readonly number[], foreignShare = 0) =>
     pairedRounds(
       referenceUs.length,
@@ -72,7 +72,7 @@ test("rounds decide nothing when the reference varied too much, or the machine w
   expect(await rounds([70, 80, 90], 0.5)).toMatchObject({ inconclusive: true, rejected: 3 });
 });
 
-test("the interval of a median leaves out the outer ranks, and of few values none", () => {
+test("the interval of a median leaves out the outer ranks, except with few values", () => {
   const values = Array.from({ length: 24 }, (_, index) => 24 - index);
   expect(medianInterval(values)).toEqual({ from: 8, to: 17 });
   expect(medianInterval([3, 1, 2])).toEqual({ from: 1, to: 3 });

@@ -30,7 +30,7 @@ afterEach(() => {
 const said = () => once(child.stdout as NodeJS.ReadableStream, "data");
 const read = () => readInUse(child.pid as number, folder);
 
-test("memory in use falls by the dropped objects, at every reading", async () => {
+test("the measured memory in use falls by the size of dropped objects, at every reading", async () => {
   const [before, again] = [await read(), await read()];
   child.stdin?.write("drop");
   await said();

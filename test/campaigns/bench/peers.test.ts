@@ -13,7 +13,7 @@ import { type Column, peerReport } from "./peers/table.ts";
 import type { LoadSubject } from "./subject.ts";
 
 test.each(Object.entries(peers))(
-  "the peer %s is described in full, at one version, and configured with loopback addresses only",
+  "the peer gateway %s is described in full, at one version, and configured with loopback addresses only",
   (id, peer) => {
     expect(peer.version).toMatch(/^\d+\.\d+\.\d+$/);
     expect(Object.keys(peer.features)).toEqual(Object.keys(featureNames));
@@ -48,7 +48,7 @@ function reportOf(...rows: readonly PeerRow[]): string {
   return peerReport({ head: "head", columns, rows, described, absent: new Map([["Gone", "nobody serves it"]]) });
 }
 
-test("the report names the leading gateway, also when it is not Sluice, and the absent ones", () => {
+test("the peer report names the leading gateway, also when it is not Sluice, and the absent ones", () => {
   const cells = (ownUs: number) =>
     new Map([
       [own, { text: `${ownUs} us`, value: ownUs }],
@@ -63,7 +63,7 @@ test("the report names the leading gateway, also when it is not Sluice, and the 
   expect(report).toContain("- Gone is absent: nobody serves it.");
 });
 
-test("no gateway leads without figures of both sides, or on a busy machine", () => {
+test("no gateway leads the peer report without figures of both sides, or on a busy machine", () => {
   const alone = new Map([[own, { text: "1 us", value: 1 }]]);
   const both = new Map([...alone, [quick, { text: "2 us", value: 2 }]]);
   const report = reportOf({ measure: "a", cells: alone }, { measure: "b", cells: both, inconclusive: true });
@@ -75,7 +75,7 @@ test("no gateway leads without figures of both sides, or on a busy machine", () 
 
 const inRounds = (...rounds: readonly number[]) => ({ text: "some us", value: 1, rounds });
 
-test("a figure is a multiple of the first column within single rounds, unaffected by disturbances between them", () => {
+test("a figure of the peer report is a multiple of the first column within single rounds", () => {
   const cells = new Map([
     [own, inRounds(10, 20, 40, 10)],
     [quick, inRounds(20, 42, 76, 20)],
@@ -85,7 +85,7 @@ test("a figure is a multiple of the first column within single rounds, unaffecte
   expect(report).toContain("Settled: no multiple differs by more than 10 %");
 });
 
-test("the report names each multiple likely to differ in another run", () => {
+test("the peer report names each multiple likely to differ in another run", () => {
   const cells = new Map<LoadSubject, Cell>([
     [own, inRounds(10, 10, 10, 10)],
     [quick, inRounds(40, 40, 48, 48)],
@@ -107,7 +107,7 @@ test.each([
   expect(describeStalledStream(stalled)).toBe(text);
 });
 
-test("the modes of the bench are distinct", () => {
+test("the modes of the bench have distinct names", () => {
   expect(readOptions(["--peers", "--quick"])).toMatchObject({ peersAt: { rounds: 2 }, parts: new Set(peerParts) });
   expect(readOptions(["--peers", "--only", "events"])).toMatchObject({ parts: new Set(["events"]) });
   expect(() => readOptions(["--peers", "--only", "U"])).toThrow(/unknown scenario: U/);

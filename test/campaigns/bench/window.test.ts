@@ -31,7 +31,7 @@ async function usedIn(code: string, end: (child: ChildProcess) => Promise<unknow
   }
 }
 
-test("an ended thread takes nothing from its process's time in the window", async () => {
+test("an ended thread takes no CPU time from its process's total in the measured window", async () => {
   const ms = await usedIn(thread, (child) => {
     child.stdin?.write("end");
     return once(child.stdout as NodeJS.ReadableStream, "data");
@@ -39,7 +39,7 @@ test("an ended thread takes nothing from its process's time in the window", asyn
   expect(ms).toBeGreaterThanOrEqual(0);
 });
 
-test("an ended process takes nothing from the others", async () => {
+test("an ended process takes no CPU time from the other processes in the measured window", async () => {
   const ms = await usedIn(`${busy} console.log("used"); setInterval(() => {}, 1000)`, (child) => {
     child.kill("SIGKILL");
     return once(child, "exit");

@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { runBudgetCampaign } from "./campaign.ts";
 import { reportLines } from "./report.ts";
 
-test("what keys spend by the journal of the provider stays within their budgets and the stated bound", async () => {
+test("the provider's journal shows spending of keys within their budgets and the stated bound", async () => {
   const seed = 20_261_123;
   const report = await runBudgetCampaign({ seed, requests: 320 });
   for (const line of reportLines(seed, report)) process.stdout.write(`budgets: ${line}\n`);

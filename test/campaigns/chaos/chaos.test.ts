@@ -8,7 +8,7 @@ test.each([
   // Gateway and inference-svc as one process.
   { replicas: 0, kills: 3 },
 ])(
-  "%o: nothing acknowledged is lost, no bulk is half applied, and every call is on record once",
+  "after %o no acknowledged change is lost, no bulk is half applied, and every call is recorded once",
   async ({ replicas, kills }) => {
     const seed = fixedSeed;
     const report = await runChaosCampaign({ seed, kills, replicas });

@@ -7,7 +7,7 @@ import { findPrograms } from "./programs.ts";
 const programs = await findPrograms();
 const missing = typeof programs === "string" ? ` (${programs})` : "";
 
-(missing === "" ? describe : describe.skip)(`on a real API server${missing}`, () => {
+(missing === "" ? describe : describe.skip)(`on a real Kubernetes API server${missing}`, () => {
   let cluster: Cluster & { stop(): Promise<void> };
   beforeAll(async () => {
     if (typeof programs !== "string") cluster = await startCluster(programs);

@@ -23,8 +23,8 @@ const finderOf = (slug: string) => {
   return detector.finder;
 };
 
-describe.each(builtinDetectors)("$slug", ({ slug, finder }) => {
-  test("finds the same in a text cut anywhere", () => {
+describe.each(builtinDetectors)("the detector $slug", ({ slug, finder }) => {
+  test("finds the same matches in a text cut at any place", () => {
     const chance = new Random(7, slug.length);
     const cases = [...handWrittenCases(slug), ...generatedCases(slug)];
     for (let round = 0; round < 600; round++) {
@@ -64,36 +64,39 @@ describe.each(builtinDetectors)("$slug", ({ slug, finder }) => {
   });
 });
 
-test.each(Object.entries(baselines))("the detector %s is better than a bare pattern of its kind", (slug, pattern) => {
-  const finder = finderOf(slug);
-  const bare = measureDetector(slug, bareFind(pattern));
-  const ours = measureDetector(slug, (text) => findSpans(finder, [text]));
-  for (const set of ["byHand", "generated"] as const) {
-    expect(ours[set].precision).toBeGreaterThan(bare[set].precision);
-    expect(ours[set].recall).toBeGreaterThanOrEqual(bare[set].recall);
-  }
-});
+test.each(Object.entries(baselines))(
+  "the detector %s has better precision than a bare pattern of its kind, and no worse recall",
+  (slug, pattern) => {
+    const finder = finderOf(slug);
+    const bare = measureDetector(slug, bareFind(pattern));
+    const ours = measureDetector(slug, (text) => findSpans(finder, [text]));
+    for (const set of ["byHand", "generated"] as const) {
+      expect(ours[set].precision).toBeGreaterThan(bare[set].precision);
+      expect(ours[set].recall).toBeGreaterThanOrEqual(bare[set].recall);
+    }
+  },
+);
 
-test("detectors match the names allowed in guardrails", () => {
+test("built-in detectors have the names allowed in guardrails", () => {
   expect(builtinDetectors.map(({ slug }) => slug).toSorted()).toEqual(Object.keys(builtinPlaceholders).toSorted());
 });
 
-describe("secrets", () => {
+describe("secrets found by the detector", () => {
   const found = (text: string) => findSpans(finderOf("secrets"), [text]);
 
-  test("are our own keys with a correct checksum", () => {
+  test("include Sluice's own keys with a correct checksum", () => {
     const key = mintKey(KeyKind.INFERENCE);
     expect(found(`the key ${key} leaked`)).toEqual([{ start: 8, end: 8 + key.length }]);
     expect(found(`the key ${changeDigit(key)} leaked`)).toEqual([]);
     expect(found(mintKey(KeyKind.MANAGEMENT))).toHaveLength(1);
   });
 
-  test("are distinguished from placeholders and from the quotes around them", () => {
+  test("exclude placeholders, and the quotes around a secret", () => {
     expect(found("postgres://user:password@db.example.com/app")).toEqual([]);
     expect(found("password: 'Ab3$kkPq9'")).toEqual([{ start: 11, end: 20 }]);
   });
 
-  test("are private keys up to their end, or as far as they look like a key without one", () => {
+  test("include private keys up to their end, or as far as they look like a key without an end", () => {
     const armour = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\n";
     expect(found(`${armour}-----END PRIVATE KEY-----\nbye`)).toEqual([{ start: 0, end: armour.length + 25 }]);
     expect(found(armour)).toEqual([{ start: 0, end: armour.length }]);

@@ -19,14 +19,14 @@ const mib = 1024 * 1024;
 const limits = { nodeOptions: ["--max-old-space-size=256"] };
 const maxPeakMib = 512;
 
-onLinux("one client that sends more than there is memory", () => {
+onLinux("one client that sends more than fits in memory", () => {
   let pressed: PressedInstallation;
   beforeAll(async () => {
     pressed = await startPressed({ gateway: limits, inference: limits });
   }, 300_000);
   afterAll(() => pressed?.stop());
 
-  test("14 bodies of 31 MiB of one key: each is answered or refused with Retry-After, and another key is answered", async () => {
+  test("gets 14 bodies of 31 MiB answered or refused with Retry-After, and another key is answered", async () => {
     const { outcomes, small } = await pressed.press({
       kind: "bodies",
       count: 14,
@@ -39,7 +39,7 @@ onLinux("one client that sends more than there is memory", () => {
     expect(peakMib(pressed.gateway)).toBeLessThan(maxPeakMib);
   }, 600_000);
 
-  test("40 messages of 48 MiB without a key are refused by their headers", async () => {
+  test("gets 40 messages of 48 MiB without a key refused by their headers", async () => {
     const before = peakMib(pressed.inference);
     const { outcomes } = await pressed.press({ kind: "messages", count: 40, bytes: 48 * mib - 1_000 });
     expect([outcomes, pressed.inference.alive]).toEqual([{ 16: 40 }, true]);
@@ -47,14 +47,14 @@ onLinux("one client that sends more than there is memory", () => {
   }, 600_000);
 });
 
-onLinux("one client that sends more than there is memory for gateway and inference-svc in one process", () => {
+onLinux("one client that sends more than fits in memory of gateway and inference-svc in one process", () => {
   let pressed: PressedTogether;
   beforeAll(async () => {
     pressed = await startPressedTogether(limits);
   }, 300_000);
   afterAll(() => pressed?.stop());
 
-  test("28 bodies of 15 MiB to the gateway, then 40 messages of 48 MiB to inference-svc, leave it alive and its memory bounded", async () => {
+  test("leaves the process alive and its memory bounded, after 28 large bodies and 40 large messages", async () => {
     const { outcomes, small } = await pressed.press({
       kind: "bodies",
       count: 28,
@@ -71,7 +71,7 @@ onLinux("one client that sends more than there is memory for gateway and inferen
   }, 600_000);
 });
 
-onLinux("more connections than there are descriptors", () => {
+onLinux("more connections than file descriptors", () => {
   let installation: Installation;
   beforeAll(async () => {
     installation = await startInstallation();
@@ -84,7 +84,7 @@ onLinux("more connections than there are descriptors", () => {
     ["inference-svc", 512],
     ["admin-svc", 512],
   ])(
-    "the service %s with %i descriptors survives more connections than that, and serves others after their end",
+    "leave the service %s with %i descriptors alive, and it serves others after their end",
     async (room, descriptors) => {
       const limited = await startLimited(installation, room, { prefix: ["prlimit", `--nofile=${descriptors}`] });
       const isReady = () =>
@@ -112,7 +112,7 @@ onLinux("more connections than there are descriptors", () => {
     300_000,
   );
 
-  test("a gateway with 256 descriptors answers 500 concurrent clients", async () => {
+  test("leave a gateway with 256 descriptors able to answer 500 concurrent clients", async () => {
     const limited = await startLimited(installation, "gateway", { prefix: ["prlimit", "--nofile=256"] });
     const body = '{"model":"sluice/echo","input":"x"}';
     const head = `POST /api/v1/responses HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${installation.apiKey}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;

@@ -19,7 +19,7 @@ test.each(plantedFaults.map((fault) => [fault.effect, fault] as const))(
   },
 );
 
-test("a fault without its place in the module is refused", () => {
+test("a planted fault without its place in the module is refused", () => {
   const fault = { effect: "", module: "m", code: "b", faulty: "c" };
   expect(plant("abd", fault)).toBe("acd");
   for (const source of ["ad", "abbd"]) expect(() => plant(source, fault)).toThrow("m.js has this code");
@@ -30,13 +30,13 @@ const suites = (...tests: DialectSuite["tests"]) => [
   { path: "/dialects/slow.test.js", hasFailed: true, tests },
 ];
 
-test("the limit of a test follows the longest one without a fault", () => {
+test("the time limit of the mutation campaign follows the longest test without a planted fault", () => {
   const run = readRun(suites({ ms: 41_000, failures: [] }, { failures: [] }));
   expect(run).toEqual({ failing: ["slow.test.js"], isOnlyByTime: false, longestMs: 41_000 });
   expect([limitAfter(run), limitAfter({ ...run, longestMs: 900 })]).toEqual([123_000, 60_000]);
 });
 
-test("a fault found only by the limit of time is told from one that a test has seen", () => {
+test("a planted fault found only by a timeout is reported apart from one found by an assertion", () => {
   const late = { ms: 60_001, failures: ["thrown: Exceeded timeout of 60000 ms for a test."] };
   const seen = { ms: 3, failures: ["expect(received).toBe(expected)"] };
   expect(readRun(suites(late, late)).isOnlyByTime).toBe(true);

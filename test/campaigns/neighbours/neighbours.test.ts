@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { runNeighboursCampaign } from "./campaign.ts";
 
-test("slow readers and requests for documents leave a key its share", async () => {
+test("slow readers and floods of document requests leave another key its share", async () => {
   const report = await runNeighboursCampaign({
     slowReaders: 150,
     slowKeys: 3,

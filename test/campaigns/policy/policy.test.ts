@@ -15,16 +15,16 @@ beforeAll(async () => {
 });
 afterAll(() => installation?.stop());
 
-test("an acknowledged assignment is in force everywhere", async () => {
+test("an acknowledged guardrail assignment is in force everywhere", async () => {
   const [, afterAnswer] = await measureEnforcement(installation, 5);
   expect(afterAnswer).toMatchObject({ reached: true });
 });
 
-test("a disconnected process follows soon while it can query admin-svc, and otherwise serves known keys", async () => {
+test("a process without policy updates catches up soon if it can query admin-svc, else serves known keys only", async () => {
   for (const figure of await measureCutOff(installation, 2, 20_000)) expect(figure).toMatchObject({ reached: true });
 });
 
-test("a change missed by an inference process still holds for turns through the acknowledging gateway", async () => {
+test("a change missed by an inference process still holds for turns through the gateway that acknowledged it", async () => {
   const proxy = await startRpcProxy(installation.ports.admin);
   const inference = await startInference(installation, proxy.port);
   const gateway = await startGateway(installation, installation.ports.admin, [inference.port]);

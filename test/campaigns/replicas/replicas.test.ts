@@ -8,7 +8,7 @@ const seed = 156;
 /** Deadline for a hanging test; npm run replicas holds the actual goal. */
 const policyLimitMs = 60_000;
 
-test(`${faults} faults in a cluster: nothing acknowledged is lost, doubled or untrue`, async () => {
+test(`after ${faults} faults in a cluster, no acknowledged change or record is lost, doubled or wrong`, async () => {
   const report = await runReplicasCampaign({ seed, faults, rounds: 1 });
   const { answered, calls, acknowledged, policyMs, limited = "no Redis here, so no" } = report;
   process.stdout.write(

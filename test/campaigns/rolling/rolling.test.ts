@@ -5,7 +5,7 @@ import { runRollingCampaign } from "./campaign.ts";
 /** Lines shown by CI together with a failure. */
 const progress = (line: string) => void process.stdout.write(`      ${line}\n`);
 
-test("a restart of every service fail no request and cut no stream", async () => {
+test("a restart of every service fails no request and cuts no stream", async () => {
   const { requests, streams, resent, refused, failures, wasOverloaded } = await runRollingCampaign({
     restarts: 1,
     requestsPerSecond: 20,

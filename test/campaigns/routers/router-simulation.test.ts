@@ -11,19 +11,19 @@ import { testRequest } from "../../inference-svc/asking.ts";
 const { all, code, switchyard, weak } = simulate();
 
 test.each([...all, ...code, ...switchyard, ...weak].map((point) => [point.name, point] as const))(
-  "the router %s solves as much as a random choice of the same cost, or more",
+  "the router %s solves at least as many tasks as a random choice of the same cost",
   (_, { solved, line }) => {
     expect(solved).toBeGreaterThanOrEqual(line - 1e-9);
   },
 );
 
-test("service/switchyard is below the line for few pairs of models, and never far", () => {
+test("service/switchyard solves fewer tasks than a random choice of the same cost for few pairs of models", () => {
   const gains = simulatePairs().map(({ solved, line }) => solved - line);
   expect(gains.filter((gain) => gain < -1e-9).length / gains.length).toBeLessThan(0.1);
   expect(Math.min(...gains)).toBeGreaterThan(-4);
 });
 
-test("the figures in the documentation are current (npm run routers)", () => {
+test("the figures of routers in the documentation are current (npm run routers)", () => {
   expect(readFileSync(pagePath, "utf8")).toBe(page());
 });
 

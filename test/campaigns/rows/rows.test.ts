@@ -4,12 +4,12 @@ import { complaintsOf, runRows } from "./campaign.ts";
 import { tableLine, totalLines } from "./report.ts";
 import { rowsOfContract } from "./table/all.ts";
 
-test("no row has the name of another one", () => {
+test("every row of the contract table has a name of its own", () => {
   const names = rowsOfContract.map(({ name }) => name);
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
 });
 
-test("no row of the contract contradicts the specification, or is worse than its recorded verdict", async () => {
+test("no row of the contract table contradicts the specification, or is worse than its recorded verdict", async () => {
   const started = performance.now();
   const results = await runRows(rowsOfContract);
   const seconds = ((performance.now() - started) / 1_000).toFixed(1);

@@ -19,7 +19,7 @@ async function simulate(seed: number): Promise<string> {
   return (await promisify(execFile)(process.execPath, args)).stdout;
 }
 
-test("an overloaded fleet does what it can, refuses the rest fairly, recovers and loses nothing, and the same seed gives the same bytes", async () => {
+test("a simulated overloaded fleet serves what it can, refuses the rest fairly and recovers, the same for each seed", async () => {
   const seed = 20_261_127;
   const [first, again] = await Promise.all([simulate(seed), simulate(seed)]);
   process.stdout.write(first.replaceAll(/^/gm, "overload: "));

@@ -6,7 +6,7 @@ import type { ProcessReading, ReadingsByService } from "../../support/readings.t
 import { soak } from "./soak.ts";
 import { findHeapGrowth, findUnreleased, slopeOf } from "./verdict.ts";
 
-test("after some seconds of streams, some broken and some abandoned, nothing is still held", async () => {
+test("after some seconds of complete, broken and abandoned streams, no memory or connection is still held", async () => {
   const report = await soak({
     seed: fixedSeed,
     warmUpMs: 3_000,
@@ -21,7 +21,7 @@ test("after some seconds of streams, some broken and some abandoned, nothing is 
   for (const outcome of ["completed", "failed", "left"]) expect(countsIn(report.outcomes)).toContain(` ${outcome}`);
 }, 900_000);
 
-describe("the verdict", () => {
+describe("the verdict of the soak campaign", () => {
   const reading: ProcessReading = {
     heapKib: 20_000,
     externalKib: 5_000,
@@ -39,7 +39,7 @@ describe("the verdict", () => {
     Array.from({ length: 20 }, (_, minutes) => ({ minutes, readings: readings({ heapKib: heapKib(minutes) }) }));
   const flat = looksOf((minutes) => 20_000 + (minutes % 2) * 4_000);
 
-  test("names what did not come back", () => {
+  test("names resources that did not return to their level", () => {
     expect(findUnreleased(readings({}), readings({ descriptors: 42, timers: 11 }))).toEqual([]);
     expect(findUnreleased(readings({}), readings({ descriptors: 60, timers: 30, handles: 50 }))).toEqual([
       "gateway: descriptors went from 40 to 60",

@@ -10,8 +10,8 @@ import { readFixture, requestOf } from "./texts.ts";
 import { trainTaskModel } from "./train.ts";
 import { findMinCpuMs, measureCpuMs } from "../../support/clock.ts";
 
-describe("a guess", () => {
-  test("has the accuracy of the guide, for requests unseen in training", () => {
+describe("the guessed task of a request", () => {
+  test("has the stated accuracy for requests unseen in training", () => {
     const found = evaluateTaskModel(parseModel(weights));
     expect(found.requests).toBeGreaterThanOrEqual(100);
     expect(found.sameTask).toBeGreaterThanOrEqual(0.72);
@@ -19,12 +19,12 @@ describe("a guess", () => {
     expect(found.sameTaskOfConfident).toBeGreaterThanOrEqual(0.83);
   });
 
-  test("comes from weights reproducible from the committed requests", () => {
+  test("comes from weights that can be reproduced from the committed requests", () => {
     // Compared as a whole: a difference of two hundred thousand characters helps no reader.
     expect(isDeepStrictEqual(trainTaskModel(readFixture("training")), weights)).toBe(true);
   }, 300_000);
 
-  test("is unknown for an unfamiliar text, and marked so", () => {
+  test("is unknown for an unfamiliar text, and marked as unsure", () => {
     expect(guessTaskLocally(requestOf("Zzgh qwrt plmk vrrt snnp kldr wqqt hhjk ptrf lmnr tvvx."))).toEqual({
       task: "other",
       confidence: expect.any(Number),
@@ -38,7 +38,7 @@ describe("a guess", () => {
     ["[edits] Fix the failing test and commit.", "code_agent"],
     ["Translate into German: Good evening.", "translate"],
     ["Summarise this: The river rose during the night and reached the streets by morning.", "document"],
-  ])("of %j is %s", (line, task) => {
+  ])("is, for %j, %s", (line, task) => {
     expect(guessTaskLocally(requestOf(line)).task).toBe(task);
   });
 
@@ -62,7 +62,7 @@ describe("a guess", () => {
     "Error",
     "\\int",
     "\u{1F600}",
-  ])("of a long text of %j takes no time", async (piece) => {
+  ])("takes little time for a long text of %j", async (piece) => {
     const request = requestOf("");
     const text = piece.repeat(long / piece.length);
     const input = [{ type: "message", role: "user", content: text }];
@@ -71,8 +71,8 @@ describe("a guess", () => {
   });
 });
 
-describe("scores", () => {
-  test("each kind has separate scores, and a model without one counts by its general score", () => {
+describe("scores of a model by task", () => {
+  test("differ between kinds of task, and a missing score is replaced by the general one", () => {
     expect(trainedTasks).toHaveLength(10);
     const scores = { coding: 1, agentic: 2, general: 3 };
     expect(scoreFor("code", scores)).toBe(1);

@@ -22,7 +22,7 @@ const title = from === undefined ? `half upgraded: ${earlierRevision} is not in 
   }, 600_000);
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  test("an earlier gateway serves with a new inference-svc, and the reverse", async () => {
+  test("an earlier gateway serves with a new inference-svc, and a new gateway with an earlier inference-svc", async () => {
     const installations = await runUpgradeCampaign(earlier, [["inference-svc"], ["admin-svc", "gateway"]], coreSuites);
     expect(installations.map(({ verdict }) => verdict.failures)).toEqual(["", ""]);
     for (const { verdict } of installations) {
@@ -44,7 +44,7 @@ models: [{id: sluice/echo, endpoints: [{provider: sluice}]}]
       body: JSON.stringify({ name: "test", ...more }),
     });
 
-  test("an earlier admin-svc gets no rule it would leave out", async () => {
+  test("an earlier admin-svc gets no guardrail rule that it would ignore", async () => {
     const installation = await startInstallation({
       config,
       checkout: makeMixedCheckout(earlier, ["gateway", "inference-svc"]),

@@ -40,7 +40,7 @@ const notes = (...args: string[]): Promise<FinishedProcess> =>
 test.each([
   ["0.2.0", "- The first effect, which\n  takes two lines.\n- The second.\n\n### To do when upgrading\n\nNothing.\n"],
   ["0.1.0", "- The oldest.\n"],
-])("the notes of %s are the section of its version", async (version, stdout) => {
+])("the release notes of %s are the changelog's section of its version", async (version, stdout) => {
   expect(await notes(version)).toEqual({ code: 0, stdout, stderr: "" });
 });
 
@@ -49,6 +49,6 @@ test.each([
   [["0.1.1"], "CHANGELOG.md says nothing of 0.1.1\n"],
   [["0.2"], 'CHANGELOG.md has no heading "## 0.2 (YYYY-MM-DD)"\n'],
   [[], 'CHANGELOG.md has no heading "##  (YYYY-MM-DD)"\n'],
-])("the version %j is refused", async (args, stderr) => {
+])("release notes for the invalid version %j are refused", async (args, stderr) => {
   expect(await notes(...args)).toEqual({ code: 1, stdout: "", stderr });
 });

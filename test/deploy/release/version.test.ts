@@ -41,7 +41,7 @@ const all = (expected: string) =>
   Object.fromEntries(Object.entries(repeated(root)).map(([place, found]) => [place, found.map(() => expected)]));
 
 describe("the version of package.json", () => {
-  test("equals every copy in files", () => {
+  test("equals every copy of it in other files", () => {
     expect(repeated(root)).toEqual(all(version));
   });
 
@@ -57,7 +57,7 @@ describe("the version of package.json", () => {
     },
   );
 
-  test.each(targets)("can be given to the label of the image of %s", (target) => {
+  test.each(targets)("can be set as the label of the image of %s", (target) => {
     const labels = historyOf(stages, target).filter(({ keyword }) => keyword === "LABEL" || keyword === "ARG");
     expect(labels.map(({ value }) => value).join("\n")).toMatch(
       /^VERSION=unknown\n.*org\.opencontainers\.image\.version=\$\{VERSION\}/,
@@ -86,7 +86,7 @@ describe("npm run set-version", () => {
     expect(read(folder, "CHANGELOG.md")).toMatch(/^## 9\.8\.7-rc\.1 \(\d{4}-\d{2}-\d{2}\)$/m);
   });
 
-  test("makes a section of the changelog from what is unreleased, and leaves an empty one", async () => {
+  test("makes a section of the changelog from the unreleased entries, and leaves an empty one", async () => {
     writeFileSync(join(folder, "CHANGELOG.md"), "# Changelog\n\n## Unreleased\n\n### Added\n\n- A line.\n");
     expect(await setVersion("9.9.0")).toEqual({ code: 0, stdout: "", stderr: "" });
     expect(read(folder, "CHANGELOG.md")).toMatch(

@@ -61,11 +61,11 @@ function problemOf(command: string): string | undefined {
   }
 }
 
-test("the workflows are found", () => {
+test("the CI workflows are found", () => {
   expect(files.toSorted()).toEqual(["ci.yml", "nightly.yml", "release.yml"]);
 });
 
-describe.each(files)("%s", (file) => {
+describe.each(files)("the CI workflow %s", (file) => {
   const { permissions, jobs } = read(join("workflows", file)) as Workflow;
   const all = Object.values(jobs);
   const steps = all.flatMap((job) =>
@@ -74,7 +74,7 @@ describe.each(files)("%s", (file) => {
     ),
   );
 
-  test("runs only what exists", () => {
+  test("runs only existing scripts and programs", () => {
     const commands = steps.flatMap(({ run }) => run?.split(/\n|&&/) ?? []).map((command) => command.trim());
     expect(commands.length).toBeGreaterThan(1);
     expect(commands.map(problemOf).filter((problem) => problem !== undefined)).toEqual([]);
@@ -114,7 +114,7 @@ describe.each(files)("%s", (file) => {
     expect(writing).toEqual(file === "release.yml" ? permitted : []);
   });
 
-  test("ends in time, and waits only for existing jobs", () => {
+  test("has a time limit, and waits only for existing jobs", () => {
     expect(all.filter((job) => job["timeout-minutes"] === undefined)).toEqual([]);
     expect(all.flatMap(({ needs = [] }) => needs).filter((name) => !(name in jobs))).toEqual([]);
   });
@@ -126,7 +126,7 @@ const campaigns = Object.entries(scripts).flatMap(([script, command]) => {
   return folder === undefined ? [] : [[script, folder] as const];
 });
 
-test.each(campaigns)("the campaign %s runs in short among the tests", (_, campaign) => {
+test.each(campaigns)("the campaign %s runs in its short form among the tests", (_, campaign) => {
   const isOfIt = (file: string) =>
     file.startsWith(`campaigns/${campaign}/`) ||
     readFileSync(join(root, "test", file), "utf8").includes(`/${campaign}/`);
@@ -136,13 +136,13 @@ test.each(campaigns)("the campaign %s runs in short among the tests", (_, campai
 /** Left out of the workflows: times need a quiet machine, the others programs or a kernel missing on the runners. */
 const elsewhere = ["cluster", "memory", "bench"];
 
-test("every campaign runs in full each night, where the machines allow it", () => {
+test("every campaign runs in full each night where the machines allow it", () => {
   const nightly = (read("workflows/nightly.yml") as Workflow).jobs["campaign"]?.strategy?.matrix["campaign"] ?? [];
   const run = new Set(nightly.map((words) => words.split(" ")[0]));
   expect(campaigns.map(([script]) => script).filter((script) => !run.has(script))).toEqual(elsewhere);
 });
 
-test("the issue forms are valid", () => {
+test("the issue forms on GitHub are valid", () => {
   const forms = readdirSync(join(folder, "ISSUE_TEMPLATE")).filter((file) => file !== "config.yml");
   expect(forms).toHaveLength(2);
   for (const form of forms) {
@@ -164,7 +164,7 @@ test.each([
   ["docker.io/library/node:24-bookworm-slim@sha256:123", 1],
   [`docker.io/library/node:24-bookworm-slim@${digest} --push`, 1],
   [`docker.io/library/node:24-bookworm-slim@${digest}`, 0],
-])("a release on the base image %j ends with %d", async (image, code) => {
+])("the check of a release on the base image %j ends with exit code %d", async (image, code) => {
   const ended = await runProgram(process.execPath, ["deploy/release/base.mjs", image]);
   expect([ended.code, ended.stdout]).toEqual([code, code === 0 ? `image=${image || ofDockerfile}\n` : ""]);
 });
@@ -175,7 +175,7 @@ test("images of a release are built on the base image with the checked digest", 
   expect(build?.with?.["build-args"]).toContain("NODE_IMAGE=${{ needs.verify.outputs.node-image }}");
 });
 
-test("every locked package has its integrity", () => {
+test("every locked package has its integrity hash", () => {
   const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
     readonly packages: Readonly<Record<string, { readonly link?: boolean; readonly integrity?: string }>>;
   };
@@ -187,7 +187,7 @@ test("every locked package has its integrity", () => {
 test.each([
   ["v0.0.0-other", 1],
   [`v${(JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string }).version}`, 0],
-])("a release of the tag %s ends with %d", async (tag, code) => {
+])("the check of a release of the tag %s ends with exit code %d", async (tag, code) => {
   const ended = await runProgram(process.execPath, ["deploy/release/tag.mjs", tag]);
   expect(ended).toMatchObject({ code, stdout: code === 0 ? `version=${tag.slice(1)}\n` : "" });
 });

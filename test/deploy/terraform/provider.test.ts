@@ -39,7 +39,7 @@ async function findMissing(): Promise<string | undefined> {
 const missing = await findMissing();
 
 (missing === undefined ? describe : describe.skip)(
-  `the provider${missing === undefined ? "" : ` (${missing})`}`,
+  `the Terraform provider${missing === undefined ? "" : ` (${missing})`}`,
   () => {
     let installation: Installation;
     let environment: NodeJS.ProcessEnv;
@@ -113,7 +113,7 @@ const missing = await findMissing();
       buildLimitMs,
     );
 
-    test("makes the records of the page, and then plans nothing", async () => {
+    test("makes the records of the page, and then plans no change", async () => {
       writeFileSync(join(work, "main.tf"), configuration);
       await terraform("init");
       expect(await apply(configuration)).toContain("3 added, 0 changed, 0 destroyed");
@@ -130,7 +130,7 @@ const missing = await findMissing();
       expect(await planned()).toBe(0);
     });
 
-    test("the created key is in the state", async () => {
+    test("keeps the created key in the state", async () => {
       const state = JSON.parse(await terraform("show", "-json")) as {
         values: { root_module: { resources: { type: string; values: { key?: string } }[] } };
       };
@@ -161,7 +161,7 @@ const missing = await findMissing();
       expect(await planned()).toBe(0);
     });
 
-    test("detects only removed settings", async () => {
+    test("removes only the settings removed from the configuration", async () => {
       const without = configuration.replace("  requests_per_minute = 60\n", "");
       await apply(configuration);
       expect(await apply(without)).toContain("0 added, 1 changed, 0 destroyed");
@@ -187,7 +187,7 @@ const missing = await findMissing();
       expect(await apply(configuration)).toContain("1 added, 0 changed, 0 destroyed");
     });
 
-    test("takes over existing records by import, and then plans nothing", async () => {
+    test("takes over existing records by import, and then plans no change", async () => {
       rmSync(join(work, "terraform.tfstate"));
       await terraform("import", "sluice_workspace.research", "research");
       await terraform("import", "sluice_guardrail.rules", "rules");
@@ -202,7 +202,7 @@ const missing = await findMissing();
       expect(await shown("workspaces/by-external-id/research")).toMatchObject({ name: "research" });
     });
 
-    test("shows Sluice's refusals", async () => {
+    test("shows the messages with which Sluice refuses changes", async () => {
       await expect(apply(configuration.replace("= 25", "= -1"))).rejects.toThrow(
         /Sluice did not make the key[\s\S]*limit/,
       );

@@ -41,7 +41,7 @@ const reserved = ["count", "for_each", "provider", "lifecycle", "depends_on", "c
 /** Records without a delete operation. */
 const kept = ["workspace"];
 
-describe.each(Object.entries(resources))("%s", (name, resource) => {
+describe.each(Object.entries(resources))("the Terraform resource %s", (name, resource) => {
   const create = operation(resource, "create")!;
   const ignores = resource.schema?.ignores ?? [];
 
@@ -57,7 +57,7 @@ describe.each(Object.entries(resources))("%s", (name, resource) => {
     for (const id of parameters("delete")) expect(Object.keys(fieldsOf(dataOf(resource)))).toContain(id);
   });
 
-  test("is created and changed by the same settings, which include all required ones and are returned", () => {
+  test("is created and changed by the same settings, including all required ones, which are returned", () => {
     const body = bodyOf(create);
     expect(bodyOf(operation(resource, "update")!)).toEqual(body);
     expect(body["required"]).toEqual(["name"]);
@@ -74,7 +74,7 @@ describe.each(Object.entries(resources))("%s", (name, resource) => {
     expect(found).toEqual([]);
   });
 
-  test("has one object of a name, because each becomes a type", () => {
+  test("uses each object name once, because each becomes a Go type", () => {
     const names = [bodyOf(create), answerOf(create)].flatMap((schema) => listObjects(document, schema, ignores));
     expect(names).toEqual([...new Set(names)]);
   });

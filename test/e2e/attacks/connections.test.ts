@@ -41,21 +41,21 @@ async function heard(socket: Socket): Promise<string> {
 const posting = (length: number) =>
   `POST /api/v1/responses HTTP/1.1\r\nHost: sluice\r\nAuthorization: Bearer ${key}\r\n${jsonHeader}\r\nContent-Length: ${length}\r\n\r\n`;
 
-test("81 endless request heads are closed after a while", async () => {
+test("attack 81: endless request heads are closed after a while", async () => {
   const slow = await openMany(300);
   for (const socket of slow) socket.write("POST /api/v1/responses HTTP/1.1\r\nHost: ho");
   await attacked.stands();
   expect(await heard(slow[0] as Socket)).toMatch(/^HTTP\/1\.1 408/);
 }, 300_000);
 
-test("82 endless request bodies are closed after a while", async () => {
+test("attack 82: endless request bodies are closed after a while", async () => {
   const slow = await openMany(300);
   for (const socket of slow) socket.write(`${posting(1_000)}{"model":`);
   await attacked.stands();
   expect(await heard(slow[0] as Socket)).toMatch(/^HTTP\/1\.1 408/);
 }, 300_000);
 
-test("83 clients that never read delay no other client", async () => {
+test("attack 83: clients that never read delay no other client", async () => {
   const words = chatChunk({ content: "word ".repeat(2_000) });
   attacked.upstream.script([{ chunks: [{ sse: [words], repeat: 1_000 }] }]);
   const body = JSON.stringify({ model: chatModel, input: "x", stream: true });
@@ -66,7 +66,7 @@ test("83 clients that never read delay no other client", async () => {
   await attacked.stands();
 });
 
-test("84 a thousand silent connections delay no other client", async () => {
+test("attack 84: a thousand silent connections delay no other client", async () => {
   await openMany(1_000);
   await attacked.stands();
 });
@@ -111,7 +111,7 @@ function message(flags: number, length: number, bytes: Uint8Array = Buffer.alloc
   return Buffer.concat([prefix, bytes]);
 }
 
-test("86 3,000 streams, each reset at once, end no stream of others", async () => {
+test("attack 86: 3,000 streams, each reset at once, end no stream of other clients", async () => {
   const session = await openHttp2();
   for (let count = 0; count < 3_000 && !session.closed && !session.destroyed; count++) {
     const stream = session.request(grpc);
@@ -142,7 +142,7 @@ const floods: [number, string, () => Buffer[]][] = [
   [88, "data of no bytes", () => repeated(frame(0, 0, 1))],
 ];
 const repeated = (one: Buffer): Buffer[] => Array.from({ length: 20_000 }, () => one);
-test.each(floods)("%i a flood of %s ends its own connection at most", async (_, __, frames) => {
+test.each(floods)("attack %i: a flood of %s ends at most its own connection", async (_, __, frames) => {
   const socket = await open(attacked.installation.ports.inference);
   const bytes = Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), settings, ...frames()]);
   await new Promise<void>((resolve) => {
@@ -152,7 +152,7 @@ test.each(floods)("%i a flood of %s ends its own connection at most", async (_, 
   await attacked.stands();
 });
 
-test("89 a message of four gigabytes is refused by its declared length", async () => {
+test("attack 89: a message of four gigabytes is refused by its declared length", async () => {
   // UNAUTHENTICATED: a message without a key is refused before its length is read.
   expect(statusOf(await call(grpc, message(0, 0xffff_ffff), false))).toBe("16");
   const keyed = { ...grpc, authorization: `Bearer ${attacked.installation.apiKey}` };
@@ -160,7 +160,7 @@ test("89 a message of four gigabytes is refused by its declared length", async (
   expect(statusOf(await call(keyed, message(0, 0xffff_ffff), false))).toBe("8");
 });
 
-test("90 a compressed message is refused before it is unpacked", async () => {
+test("attack 90: a compressed message is refused before it is unpacked", async () => {
   const bomb = gzipSync(Buffer.alloc(40 * 1024 * 1024));
   const said = await call({ ...grpc, "grpc-encoding": "gzip" }, message(1, bomb.length, bomb));
   // UNIMPLEMENTED, the protocol's status for an unsupported encoding.
@@ -168,7 +168,7 @@ test("90 a compressed message is refused before it is unpacked", async () => {
 });
 
 test.each(["application/grpc-web+proto", "application/json", "application/connect+json"])(
-  "91 a page without a key gets no turn as %s",
+  "attack 91: a web page without a key gets no turn as %s",
   async (type) => {
     const headers = { ...grpc, "content-type": type, origin: "https://evil.example" };
     const { head } = await call(
@@ -179,7 +179,7 @@ test.each(["application/grpc-web+proto", "application/json", "application/connec
   },
 );
 
-test("91 GET requests no turn", async () => {
+test("attack 91: a GET request starts no turn", async () => {
   const path = `${runTurn}?connect=v1&encoding=json&message=%7B%7D`;
   const { head } = await call({ ":method": "GET", ":path": path, origin: "https://evil.example" }, Buffer.alloc(0));
   expect([405, 415]).toContain(head[":status"]);

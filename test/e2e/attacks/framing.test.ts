@@ -47,16 +47,16 @@ const framings: [number, string, (good: readonly string[]) => string][] = [
   [69, "two types", (good) => head([...good, jsonHeader, "Content-Length: 0"])],
   [73, "the preface of HTTP/2", () => "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
 ];
-test.each(framings)("%i %s is 400", async (_, __, bytes) => {
+test.each(framings)("attack %i: %s is 400", async (_, __, bytes) => {
   expectFault(await raw(bytes(["Host: sluice", bearer(), jsonHeader])), 400);
 });
 
-test("66 20 kB of extensions of a chunk are 413", async () => {
+test("attack 66: 20 kB of extensions of a chunk are 413", async () => {
   const good = ["Host: sluice", bearer(), jsonHeader, chunked];
   expectFault(await raw(`${head(good)}1;${"a".repeat(20_000)}\r\n{\r\n0\r\n\r\n`), 413);
 });
 
-test("70 a key other than one scheme, one space and one word is refused", async () => {
+test("attack 70: a key other than one scheme, one space and one word is refused", async () => {
   const { apiKey } = attacked.installation;
   const values = [
     `Bearer\t${apiKey}`,
@@ -85,18 +85,18 @@ test.each([
   [71, "X-Rewrite-URL: /api/v1/keys"],
   [71, "Forwarded: for=127.0.0.1;host=admin"],
   [73, "Upgrade: h2c"],
-])("%i %s means nothing here", async (_, line) => {
+])("attack %i: the header %s has no effect", async (_, line) => {
   expect((await withHeaders(line)).status).toBe(200);
 });
 
-test("72 a host with a path in it leads nowhere else", async () => {
+test("attack 72: a Host header with a path in it leads to no other path", async () => {
   const lines = [bearer(), jsonHeader, `Content-Length: ${echo.length}`];
   expect((await raw(head(["Host: localhost:4000/#@evil", ...lines]) + echo)).status).toBe(200);
   const without = await raw(head(["Host: localhost:4000/livez#@evil", jsonHeader, "Content-Length: 0"]));
   expectFault(without, 401);
 });
 
-test("73 CONNECT is no tunnel", async () => {
+test("attack 73: CONNECT opens no tunnel", async () => {
   const socket = connect(attacked.installation.ports.gateway, "127.0.0.1");
   socket.on("error", () => {});
   socket.write(`CONNECT 127.0.0.1:${attacked.installation.ports.admin} HTTP/1.1\r\nHost: x\r\n\r\n`);
@@ -106,12 +106,12 @@ test("73 CONNECT is no tunnel", async () => {
   expect(text).not.toMatch(/^HTTP\/1\.1 2/);
 });
 
-test("74 a key in a trailer counts for nothing", async () => {
+test("attack 74: a key in a trailer is ignored", async () => {
   const lines = ["Host: sluice", jsonHeader, chunked, "Trailer: Authorization"];
   expectFault(await raw(`${head(lines)}2\r\n{}\r\n0\r\n${bearer()}\r\n\r\n`), 401, /Missing Authentication header/);
 });
 
-test('75 a bad key is refused before "100 Continue" is sent', async () => {
+test('attack 75: a bad key is refused before "100 Continue" is sent', async () => {
   const lines = [
     "Host: sluice",
     jsonHeader,
@@ -122,7 +122,7 @@ test('75 a bad key is refused before "100 Continue" is sent', async () => {
   expectFault(await raw(head(lines)), 401);
 });
 
-test("76 compressed bodies are unpacked up to the limit of bodies, and refused in other codings", async () => {
+test("attack 76: compressed bodies are unpacked up to the limit of bodies, and refused in unknown codings", async () => {
   const zeros = Buffer.alloc(64 * 1024 * 1024);
   const bombs = { gzip: gzipSync(zeros), br: brotliCompressSync(zeros), deflate: deflateSync(zeros) };
   for (const [encoding, bomb] of Object.entries(bombs)) {
@@ -134,7 +134,7 @@ test("76 compressed bodies are unpacked up to the limit of bodies, and refused i
   }
 });
 
-test("77 X-Service-Metadata is enabled only by the word enabled, and the main name wins over the legacy name", async () => {
+test("attack 77: X-Service-Metadata is enabled only by the word enabled, and wins over its legacy name", async () => {
   const legacy = "X-Service-Experimental-Metadata";
   const receipts: [readonly string[], boolean][] = [
     [["X-Service-Metadata: enabled"], true],
@@ -152,7 +152,7 @@ test("77 X-Service-Metadata is enabled only by the word enabled, and the main na
   }
 });
 
-test("78 x-session-id has the limits of session_id, which takes precedence", async () => {
+test("attack 78: x-session-id has the limits of session_id, which takes precedence", async () => {
   expectFault(await withHeaders(`x-session-id: ${"s".repeat(257)}`), 400, /256/);
   expectFault(await withHeaders("x-session-id: a\rb"), 400);
   const own = await attacked.respond({ model: "sluice/echo", input: "x", session_id: "mine" }, [
@@ -161,7 +161,7 @@ test("78 x-session-id has the limits of session_id, which takes precedence", asy
   expect(own.status).toBe(200);
 });
 
-test("79 a stream is never compressed, in spite of the client's Accept-Encoding", async () => {
+test("attack 79: a stream is never compressed, in spite of the client's Accept-Encoding", async () => {
   const lines = ["Accept: text/html", "Accept-Encoding: br, gzip"];
   const answer = await attacked.respond({ model: "sluice/echo", input: "x", stream: true }, [
     ...lines,
@@ -172,7 +172,7 @@ test("79 a stream is never compressed, in spite of the client's Accept-Encoding"
   expect(answer.headers["content-encoding"]).toBeUndefined();
 });
 
-test("80 a hundred requests on one socket have no more turns open than the key may", async () => {
+test("attack 80: a hundred requests on one socket open no more turns than the key may have open", async () => {
   let finish = () => {};
   const finished = new Promise<void>((resolve) => {
     finish = resolve;

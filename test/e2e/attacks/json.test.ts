@@ -53,7 +53,7 @@ const refused: [number, string, () => string | Uint8Array][] = [
   [23, "a value that is no text", () => asking('"metadata":{"a":1}')],
   [23, "an empty key", () => asking('"metadata":{"":"v"}')],
 ];
-test.each(refused)("%i %s is 400", async (_, __, body) => {
+test.each(refused)("attack %i: %s is 400", async (_, __, body) => {
   expectFault(await attacked.respond(body()), 400);
 });
 
@@ -63,13 +63,13 @@ const types: [string, string[]][] = [
   ["another charset", ["Content-Type: application/json; charset=x"]],
   ["two in one", ["Content-Type: application/json, text/html"]],
 ];
-test.each(types)("21 content type: %s is 400", async (_, headers) => {
+test.each(types)("attack 21: a request with the content type %s is 400", async (_, headers) => {
   const lines = [`Authorization: Bearer ${attacked.installation.apiKey}`, ...headers];
   const answer = await attacked.send("POST", "/api/v1/responses", lines, '{"model":"sluice/echo","input":"x"}');
   expectFault(answer, 400, /content-type/i);
 });
 
-test("3 depth 64 is read", async () => {
+test("attack 3: JSON nested 64 deep is read", async () => {
   expect((await attacked.respond(schemaOfDepth(64))).status).toBe(200);
 });
 
@@ -79,35 +79,38 @@ const poisons: [number, string][] = [
   [11, '"image_config":{"__proto__":"polluted"}'],
   [11, '"tool_choice":"none","tools":[{"type":"function","name":"f","parameters":{"__proto__":{"x":1}}}]'],
 ];
-test.each(poisons)("%i a member that names a prototype changes no object of the process: %s", async (_, member) => {
-  expect([200, 400]).toContain((await attacked.respond(asking(member))).status);
-  const after = parseBody(await attacked.respond(asking('"metadata":{}')));
-  expect(after).toMatchObject({ status: "completed", metadata: {} });
-  // Earlier requests must not pollute prototypes: otherwise an inference key could administer.
-  const patch = await attacked.send(
-    "PATCH",
-    "/api/v1/end-users/bob",
-    [`Authorization: Bearer ${attacked.installation.apiKey}`, jsonHeader],
-    '{"is_active":true}',
-  );
-  expectFault(patch, 403, /Only management keys/);
-});
+test.each(poisons)(
+  "attack %i: a member named after a prototype changes no object of the process: %s",
+  async (_, member) => {
+    expect([200, 400]).toContain((await attacked.respond(asking(member))).status);
+    const after = parseBody(await attacked.respond(asking('"metadata":{}')));
+    expect(after).toMatchObject({ status: "completed", metadata: {} });
+    // Earlier requests must not pollute prototypes: otherwise an inference key could administer.
+    const patch = await attacked.send(
+      "PATCH",
+      "/api/v1/end-users/bob",
+      [`Authorization: Bearer ${attacked.installation.apiKey}`, jsonHeader],
+      '{"is_active":true}',
+    );
+    expectFault(patch, 403, /Only management keys/);
+  },
+);
 
-test("13 a long integer in the schema of a tool passes unrounded", async () => {
+test("attack 13: a long integer in the schema of a tool passes unrounded", async () => {
   const tool = '{"type":"function","name":"f","parameters":{"type":"object","maximum":12345678901234567890}}';
   const answer = await attacked.respond(asking(`"tool_choice":"none","tools":[${tool}]`));
   expect([answer.status, answer.body.includes("12345678901234567890")]).toEqual([200, true]);
 });
 
-test.each(["1.0", "1e0", "1"])("14 %s is an integer", async (number) => {
+test.each(["1.0", "1e0", "1"])("attack 14: %s is accepted as an integer", async (number) => {
   const answer = await attacked.respond(asking(`"max_tool_calls":${number}`));
   expect(parseBody(answer)).toMatchObject({ status: "completed" });
 });
 
-test("14 minus zero is no number of tokens", async () => {
+test("attack 14: minus zero is refused as a number of tokens", async () => {
   expectFault(await attacked.respond(asking('"max_output_tokens":-0')), 400, /max_output_tokens/);
 });
 
-test("22 500 keys of image_config are data", async () => {
+test("attack 22: 500 keys of image_config are accepted as data", async () => {
   expect((await attacked.respond(asking(`"image_config":{${keysOf(500, "[1,2]")}}`))).status).toBe(200);
 });

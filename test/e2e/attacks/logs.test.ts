@@ -23,7 +23,7 @@ async function series(): Promise<Set<string>> {
   return found;
 }
 
-test("160 line breaks, colours, formulas and templates stay text in every line of the logs", async () => {
+test("attack 160: line breaks, colours, formulas and templates stay text in every line of the logs", async () => {
   const evils = ["a\nb", "\u001b[31mred", "${jndi:ldap://x}", "%s%n", "=cmd|'/c calc'!A0", "\u2028next", "\r\n{}"];
   for (const evil of evils) {
     await attacked.respond({ ...echo, user: `u${evil}u`, metadata: { a: evil }, session_id: `s${evil}s` });
@@ -43,7 +43,7 @@ test("160 line breaks, colours, formulas and templates stay text in every line o
   for (const character of ["\u001b", "\u2028", "\r"]) expect(logs).not.toContain(character);
 });
 
-test("161 names invented by clients become no labels", async () => {
+test("attack 161: names invented by clients become no labels of metrics", async () => {
   const sendRequest = async (n: number) => {
     await attacked.respond({ ...echo, model: `nobody/model-${n}`, user: `user-${n}`, session_id: `session-${n}` });
     await attacked.respond({ ...echo, user: `user-${n}`, service_tier: "flex" });
@@ -59,7 +59,7 @@ test("161 names invented by clients become no labels", async () => {
   expect(added.length).toBeLessThan(25);
 });
 
-test("162 tracing headers of any size and form change nothing, and are not passed on", async () => {
+test("attack 162: tracing headers of any size and form change no request, and are not passed on", async () => {
   attacked.upstream.script([responsesAnswer()]);
   for (const line of [
     `baggage: ${"a=b,".repeat(2_000)}`,
@@ -74,7 +74,7 @@ test("162 tracing headers of any size and form change nothing, and are not passe
   attacked.upstream.script([chatStream("Hello")]);
 });
 
-test("163 a client's valid request id is kept in addition to ours, never instead", async () => {
+test("attack 163: a client's valid request id is kept in addition to Sluice's own", async () => {
   const logged = async (id: string) => {
     const { "x-request-id": ours } = (await attacked.respond(echo, [`X-Request-Id: ${id}`])).headers;
     expect(ours).toMatch(/^req_\w{22}$/);

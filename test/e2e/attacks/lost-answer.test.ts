@@ -40,7 +40,7 @@ async function loseAnswer(guardrailId: string) {
   return { answer, assign, held };
 }
 
-test("158 the answer is a retryable failure, and a retry gives the same state", async () => {
+test("attack 158: a lost answer to a change is a retryable failure, and a retry gives the same state", async () => {
   const made = await attacked.manage("POST", "/guardrails", { name: "mine" });
   const { id } = (parseBody(made) as { data: { id: string } }).data;
   let lost = await loseAnswer(id);

@@ -27,7 +27,7 @@ const names: [number, string, string][] = [
   [47, "a%5Cb", "a\\b"],
   [54, "a?user=other", "a"],
 ];
-test.each(names)("%i %s is decoded once", async (_, segment, user) => {
+test.each(names)("attack %i: %s in a path is decoded once", async (_, segment, user) => {
   const answer = await patch(segment);
   expect([answer.status, parseBody(answer)]).toMatchObject([200, { data: { user } }]);
 });
@@ -47,11 +47,11 @@ const refused: [number, string, number][] = [
   [53, "a".repeat(8_192), 400],
   [53, "a".repeat(20_000), 400],
 ];
-test.each(refused)("%i %.40s is refused", async (_, segment, status) => {
+test.each(refused)("attack %i: %.40s in a path is refused", async (_, segment, status) => {
   expectFault(await patch(segment), status);
 });
 
-test("38 dots are refused with a hint at the list, also where such a user is registered", async () => {
+test("attack 38: dots as a user in a path are refused with a hint at the list, even for a registered user", async () => {
   for (const dots of [".", ".."]) {
     expectFault(await patch(encodeURIComponent(dots)), 404, /list/);
     const found = await attacked.manage("GET", `/end-users?user=${dots}`);
@@ -59,7 +59,7 @@ test("38 dots are refused with a hint at the list, also where such a user is reg
   }
 });
 
-test("48 line breaks in a user end no header and no line of a log", async () => {
+test("attack 48: line breaks in a user end no header and no line of a log", async () => {
   const answer = await patch("a%0d%0aX-Y:1");
   expect([answer.status, answer.headers["x-y"], parseBody(answer)]).toMatchObject([
     200,
@@ -69,14 +69,14 @@ test("48 line breaks in a user end no header and no line of a log", async () => 
   expect(await attacked.installation.allLogged()).not.toMatch(/^X-Y:1/m);
 });
 
-test("51 another case is another path", async () => {
+test("attack 51: a path in another case is another path", async () => {
   for (const path of ["/API/v1/end-users/a", "/api/v1/END-USERS/a", "/api/V1/end-users/a"]) {
     const headers = [`Authorization: Bearer ${attacked.installation.managementKey}`, jsonHeader];
     expectFault(await attacked.send("PATCH", path, headers, '{"is_active":true}'), 404);
   }
 });
 
-test("52 no path is made shorter, and an absolute one names this host", async () => {
+test("attack 52: no path is shortened, and an absolute URL means this host", async () => {
   const { managementKey, ports } = attacked.installation;
   const lines = (target: string) =>
     [
@@ -95,7 +95,7 @@ test("52 no path is made shorter, and an absolute one names this host", async ()
   expect((await sendRaw(ports.gateway, lines("http://sluice/api/v1/end-users/a"))).status).toBe(200);
 });
 
-test("55 guardrail ids with paths, of extreme length, or in another case identify no guardrail", async () => {
+test("attack 55: guardrail ids with paths, of extreme length, or in another case identify no guardrail", async () => {
   const made = await attacked.manage("POST", "/guardrails", { name: "mine" });
   const { data } = parseBody(made) as { data: { id: string } };
   for (const id of ["../keys", "%2e%2e%2fx", "x".repeat(10_000), data.id.toUpperCase().replace(/^\d+$/, "A")]) {

@@ -34,7 +34,7 @@ const forged = [
   [93, "line ends of all kinds", "a\u2028b\u2029c\rd\u0085e"],
   [93, "controls", "a\u0000b\u001B[31mc"],
 ] as const;
-test.each(forged)("%i %s inside of a text stays text", async (_, __, text) => {
+test.each(forged)("attack %i: %s inside of a provider's text stays text", async (_, __, text) => {
   const { stream, answer } = await streamed(chatStream(text, "!"));
   expect(textOf(answer)).toBe(`${text}!`);
   expect(stream.events.filter(({ type }) => type === "response.completed")).toHaveLength(1);
@@ -63,7 +63,7 @@ const answering = (...strange: readonly object[]): Reply =>
   );
 
 test.each(["__proto__", "constructor", "response.of_tomorrow", "x".repeat(1_000_000)])(
-  "94 an event of no known kind is left out: %.20s",
+  "attack 94: an event of an unknown kind is left out: %.20s",
   async (type) => {
     const { stream, answer } = await streamed(answering({ type, delta: "Boo" }), { model: attackedModel });
     expect(textOf(answer)).toBe("Hi");
@@ -71,7 +71,7 @@ test.each(["__proto__", "constructor", "response.of_tomorrow", "x".repeat(1_000_
   },
 );
 
-test("95 numbers of the provider are not those of the stream", async () => {
+test("attack 95: sequence numbers of the provider do not become those of the client's stream", async () => {
   // The rules of order include sequence numbers from 0 on without gaps.
   expect((await streamed(answering(), { model: attackedModel })).answer.status).toBe("completed");
 });
@@ -81,12 +81,12 @@ test.each([
   ["twice", [...words, "[DONE]", "[DONE]"]],
   ["with more words behind it", [...words, "[DONE]", chatChunk({ content: "Boo" })]],
   ["with another end behind it", [...words, "[DONE]", chatChunk({}, "length"), "[DONE]"]],
-])("96 a stream with [DONE] %s ends at the first one", async (_, events) => {
+])("attack 96: a stream with [DONE] %s ends at the first [DONE]", async (_, events) => {
   const { answer } = await streamed(saying(...events));
   expect([answer.status, textOf(answer)]).toEqual(["completed", "Hi"]);
 });
 
-test("96 [DONE] without an answer is no answer", async () => {
+test("attack 96: [DONE] without an answer is a failure", async () => {
   // No output was sent yet, so the answer has the status of a failure.
   const response = await sendRequest(saying(chatChunk({ role: "assistant" }), "[DONE]"));
   expect([response.status, await response.json()]).toMatchObject([502, { error: { code: 502 } }]);
@@ -98,7 +98,7 @@ test.each([
   [{ prompt_tokens: "12", completion_tokens: null }],
   [{ prompt_tokens: 3, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 900 } }],
   ["many"],
-])("97 usage %j gives only possible token counts and costs", async (usage) => {
+])("attack 97: usage %j gives only possible token counts and costs", async (usage) => {
   const { answer } = await streamed(saying(...words, { choices: [], usage }, "[DONE]"));
   const told = answer["usage"] as Record<string, unknown>;
   const details = told["input_tokens_details"] as { cached_tokens: number };
@@ -115,7 +115,7 @@ const failing: [string, Reply][] = [
   ["inside of one", saying({ error: { message: leak, code: 401 } })],
   ["after words", saying(chatChunk({ content: "Hi" }), { error: { message: leak, code: 500 } })],
 ];
-test.each(failing)("98 an error %s shows neither key nor address", async (_, reply) => {
+test.each(failing)("attack 98: an error %s shows neither key nor address", async (_, reply) => {
   const response = await sendRequest(reply);
   const text = await response.text();
   expect([401, 402]).not.toContain(response.status);
@@ -123,7 +123,7 @@ test.each(failing)("98 an error %s shows neither key nor address", async (_, rep
   expect(await attacked.installation.allLogged()).not.toContain(providerKey);
 });
 
-test("99 headers of the provider stay there", async () => {
+test("attack 99: headers of the provider are not passed on", async () => {
   const headers = {
     "set-cookie": "a=b",
     "access-control-allow-origin": "*",
@@ -137,7 +137,7 @@ test("99 headers of the provider stay there", async () => {
   for (const [name, value] of Object.entries(headers)) expect(response.headers.get(name)).not.toBe(value);
 });
 
-test.each([301, 302, 307, 308])("100 a redirect, %i, is not followed", async (status) => {
+test.each([301, 302, 307, 308])("attack 100: a redirect by the provider, %i, is not followed", async (status) => {
   const asked = attacked.upstream.requests.length;
   const location = `${attacked.upstream.url}/elsewhere`;
   const response = await sendRequest({ status, headers: { location }, chunks: [{ bytes: "" }] });
@@ -146,7 +146,7 @@ test.each([301, 302, 307, 308])("100 a redirect, %i, is not followed", async (st
 });
 
 test.each(['{"a":1,"a":2}', "{a:1", "\u0000", '{"__proto__":{"x":1}}'])(
-  "101 arguments of a call are a string, with any content: %j",
+  "attack 101: arguments of a call are a string with any content: %j",
   async (said) => {
     const tools = [{ type: "function", name: "f", parameters: { type: "object" } }];
     const call = { index: 0, id: "call_1", type: "function", function: { name: "f", arguments: said } };
@@ -156,7 +156,7 @@ test.each(['{"a":1,"a":2}', "{a:1", "\u0000", '{"__proto__":{"x":1}}'])(
   },
 );
 
-test("102 a hundred thousand empty deltas give no events", async () => {
+test("attack 102: a hundred thousand empty deltas give no events", async () => {
   const reply: Reply = {
     chunks: [
       { sse: [chatChunk({ role: "assistant" })] },
@@ -168,7 +168,7 @@ test("102 a hundred thousand empty deltas give no events", async () => {
   expect([textOf(answer), stream.events.length < 20]).toEqual(["Hi", true]);
 });
 
-test("103 the body shown to the client holds no key", async () => {
+test("attack 103: the provider body shown to the client holds no key", async () => {
   const { stream } = await streamed(chatStream("Hi"), { debug: { echo_upstream_body: true } });
   expect(stream.events[0]?.type).toBe("response.debug");
   expect(attacked.upstream.requests.at(-1)?.headers.authorization).toBe(`Bearer ${providerKey}`);

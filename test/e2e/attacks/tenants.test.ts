@@ -39,7 +39,7 @@ const holderOf = async (keyHash: string): Promise<string | undefined> => {
 const generation = async (): Promise<string> =>
   (await database.query<{ generation: string }>("select generation from policy_generation")).rows[0]?.generation ?? "";
 
-test("144 one session_id of two keys is two sessions", async () => {
+test("attack 144: the same session_id from two keys is two sessions", async () => {
   const [one, other] = [await attacked.makeKey(), await attacked.makeKey()];
   const served = async (key: string, session: string) => {
     const answer = await attacked.respond(
@@ -62,13 +62,13 @@ test("144 one session_id of two keys is two sessions", async () => {
   expect(first).not.toEqual(await places(other));
 });
 
-test("145 a session_id may have 256 characters or be __proto__; an empty session_id is none", async () => {
+test("attack 145: a session_id may have 256 characters or be __proto__, and an empty session_id is ignored", async () => {
   for (const session of ["s".repeat(256), "__proto__", "constructor", ""]) {
     expect((await attacked.respond({ ...echo, session_id: session })).status).toBe(200);
   }
 });
 
-test("148 a prompt_cache_key is sent to providers under a name unreachable for other keys", async () => {
+test("attack 148: a prompt_cache_key is sent to providers under a name that other keys cannot reach", async () => {
   const told = async (key: string) => {
     const asked = attacked.upstream.nextRequest();
     expect(
@@ -83,19 +83,19 @@ test("148 a prompt_cache_key is sent to providers under a name unreachable for o
   expect(await told(other)).not.toBe(name);
 });
 
-test("149 previous_response_id is refused unless it is null or absent", async () => {
+test("attack 149: previous_response_id is refused unless it is null or absent", async () => {
   for (const id of ["", 0, false, [], {}]) {
     expectFault(await attacked.respond({ ...echo, previous_response_id: id }), 400, /previous_response_id/);
   }
   expect((await attacked.respond({ ...echo, previous_response_id: null })).status).toBe(200);
 });
 
-test("150 store is refused when it is true", async () => {
+test("attack 150: store is refused when it is true", async () => {
   expectFault(await attacked.respond({ ...echo, store: true }), 400, /store/);
   expect((await attacked.respond({ ...echo, store: false })).status).toBe(200);
 });
 
-test("153 empty, long and malformed lists of key_hashes are refused; a hash given twice counts once, in upper case as unknown", async () => {
+test("attack 153: invalid lists of key_hashes are refused, a repeated hash counts once, and upper case is unknown", async () => {
   const id = await guardrail();
   const own = hashKey(await attacked.makeKey());
   const strangers = Array.from({ length: 500 }, (_, n) => `k${n}`);
@@ -106,7 +106,7 @@ test("153 empty, long and malformed lists of key_hashes are refused; a hash give
   expect(numbers(await assign(id, [own, own, ...strangers.slice(2)]))).toEqual([200, [1]]);
 });
 
-test("154 removing a guardrail from a key with another guardrail changes nothing", async () => {
+test("attack 154: removing a guardrail from a key with another guardrail changes no key", async () => {
   const [held, other] = [await guardrail(), await guardrail()];
   const keyHash = hashKey(await attacked.makeKey());
   await assign(held, [keyHash]);
@@ -114,7 +114,7 @@ test("154 removing a guardrail from a key with another guardrail changes nothing
   expect(await holderOf(keyHash)).toBe(held);
 });
 
-test("155 assigning a key's present guardrail is counted, and changes nothing", async () => {
+test("attack 155: assigning a key's present guardrail again is counted, and changes no key", async () => {
   const id = await guardrail();
   const keyHash = hashKey(await attacked.makeKey());
   await assign(id, [keyHash]);
@@ -123,7 +123,7 @@ test("155 assigning a key's present guardrail is counted, and changes nothing", 
   expect(await generation()).toBe(before);
 });
 
-test("156 is_active is the only field, a boolean and required; /responses takes unknown fields", async () => {
+test("attack 156: a change of an end user takes only is_active, a required boolean; /responses takes unknown fields", async () => {
   await attacked.manage("POST", "/end-users", { user: "bob" });
   for (const body of [{}, { is_active: "true" }, { is_active: null }, { is_active: true, x: 1 }]) {
     expectFault(await attacked.manage("PATCH", "/end-users/bob", body), 400);
@@ -131,7 +131,7 @@ test("156 is_active is the only field, a boolean and required; /responses takes 
   expect((await attacked.respond({ ...echo, nobody_knows: 1 })).status).toBe(200);
 });
 
-test("157 concurrent updates differ in their time", async () => {
+test("attack 157: concurrent updates differ in their time", async () => {
   await attacked.manage("POST", "/end-users", { user: "busy" });
   // A hundred updates of one row: on a busy machine some wait longer for it than admin-svc allows, and get a retryable failure.
   const update = async (isActive: boolean) => {
@@ -145,7 +145,7 @@ test("157 concurrent updates differ in their time", async () => {
   expect(new Set(times).size).toBe(100);
 });
 
-test("159 revoking a management key while its bulk waits: all or nothing, and nothing afterwards", async () => {
+test("attack 159: a bulk whose management key is revoked while it waits is all or nothing", async () => {
   const made = JSON.parse(
     (await attacked.installation.admin("keys", "create", "--name", "short", "--management", "--json")).stdout,
   ) as { key: string };

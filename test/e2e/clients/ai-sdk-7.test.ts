@@ -50,7 +50,7 @@ const model = () =>
     middleware: defaultSettingsMiddleware({ settings: { providerOptions: { openai: { store: false } } } }),
   });
 
-test("generateText: a second turn sends back text, calls and results", async () => {
+test("generateText of the AI SDK sends text, calls and results back in a second turn", async () => {
   const first = await generateText({ model: model(), messages: [question], tools, stopWhen: stepCountIs(5) });
   expect(first.steps.map(({ finishReason }) => finishReason)).toEqual(["tool-calls", "stop"]);
   expect(first.text).toContain('"sky":"clear"');
@@ -59,7 +59,7 @@ test("generateText: a second turn sends back text, calls and results", async () 
   expect(second.text).toContain("And tomorrow?");
 });
 
-test("streamText runs the same tools and sends its reasoning back", async () => {
+test("streamText of the AI SDK runs the same tools and sends its reasoning back", async () => {
   const providerOptions = { openai: { store: false, reasoningEffort: "low", forceReasoning: true } };
   const sendRequest = async (messages: ModelMessage[]) => {
     const result = streamText({ model: plain(), messages, tools, stopWhen: stepCountIs(5), providerOptions });
@@ -70,7 +70,7 @@ test("streamText runs the same tools and sends its reasoning back", async () => 
   expect((await sendRequest([question, ...first.said, next])).text).toContain("And tomorrow?");
 });
 
-test("a client referring to stored items gets a 400 with the setting to change", async () => {
+test("an AI SDK client that refers to stored items gets a 400 with the setting to change", async () => {
   const hello: ModelMessage = { role: "user", content: "Hello" };
   const first = await generateText({ model: plain(), messages: [hello] });
   const second = generateText({ model: plain(), messages: [hello, ...first.response.messages, next], maxRetries: 0 });
@@ -80,7 +80,7 @@ test("a client referring to stored items gets a 400 with the setting to change",
   });
 });
 
-test("a gateway with remember_items needs no client setting: text, calls, reasoning and a third turn", async () => {
+test("a gateway with remember_items needs no setting of the AI SDK: text, calls, reasoning and a third turn", async () => {
   const providerOptions = { openai: { reasoningEffort: "low", forceReasoning: true } };
   const sendRequest = async (messages: ModelMessage[]) => {
     const result = streamText({

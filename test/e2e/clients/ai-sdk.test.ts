@@ -82,7 +82,7 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
     model = provider(installation, "sluice/echo");
   });
 
-  test("generateText has the text, the usage and the end reason", async () => {
+  test("reads the text, the usage and the end reason by generateText", async () => {
     const { text, finishReason, usage, warnings } = await generateText({
       model,
       system: "Be brief.",
@@ -95,7 +95,7 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
     expect(warnings).toEqual([]);
   });
 
-  test("streamText: the pieces are the text, and the parts come in their order", async () => {
+  test("reads the deltas of a text and the parts of a stream in order by streamText", async () => {
     const result = streamText({ model, prompt: "Count to three." });
     const types: string[] = [];
     let text = "";
@@ -109,7 +109,7 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
     expect((await result.usage).outputTokens).toBeGreaterThan(0);
   });
 
-  test("a tool loop runs to its end, whole and streamed", async () => {
+  test("runs a tool loop to its end, whole and streamed", async () => {
     const request = {
       model,
       prompt: "Weather in Oslo?",
@@ -130,7 +130,7 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
     }
   });
 
-  test("a tool choice may require a tool or forbid tools", async () => {
+  test("may require a tool or forbid tools by a tool choice", async () => {
     const tools = { weather };
     const required = await generateText({ model, prompt: "Hi", tools, toolChoice: "required" });
     expect(required.toolCalls).toHaveLength(1);
@@ -140,7 +140,7 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
     expect(none.toolCalls).toHaveLength(0);
   });
 
-  test("objects by a schema come from generateObject, generateText and streamText", async () => {
+  test("gets objects by a schema from generateObject, generateText and streamText", async () => {
     const { object } = await generateObject({ model, prompt: "A moon?", schema: Moon });
     expect(object.planet).toBe("Mars");
     const request = { model, prompt: "A moon?", output: Output.object({ schema: Moon }) };
@@ -152,7 +152,7 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
     expect(await streamed.output).toEqual(object);
   });
 
-  test("reasoning arrives, whole and streamed", async () => {
+  test("reads reasoning, whole and streamed", async () => {
     const request = { model, prompt: "Is 91 prime?", providerOptions };
     const whole = await generateText(request);
     expect(whole.reasoningText).toMatch(/think/i);
@@ -164,7 +164,7 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
     expect(await streamed.text).toBe(whole.text);
   });
 
-  test("reasoning and calls go back in the next request", async () => {
+  test("sends reasoning and calls back in the next request", async () => {
     const tools = { weather };
     const question = { role: "user" as const, content: "Weather in Oslo?" };
     const first = await generateText({ model, messages: [question], tools, providerOptions });
@@ -173,7 +173,7 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
     expect(second.text).toContain("And tomorrow?");
   });
 
-  test(`sealed thoughts ${keepsThoughts ? "go back to the provider as they came" : "stay with the client"}`, async () => {
+  test(`keeps sealed reasoning ${keepsThoughts ? "and sends it back to the provider unchanged" : "to itself"}`, async () => {
     const thought = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "sealed" };
     const call = { type: "function_call", call_id: "call_1", name: "weather", arguments: '{"town":"Oslo"}' };
     const message = { type: "message", role: "assistant", content: [{ type: "output_text", text: "Fine." }] };
@@ -191,7 +191,7 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
     expect(input.slice(1)).toEqual([...(keepsThoughts ? [thought] : []), call, output]);
   });
 
-  test("a truncated answer has the reason length", async () => {
+  test("reads the end reason length of a truncated answer", async () => {
     const { finishReason } = await generateText({ model, prompt: "Count.", maxOutputTokens: 3 });
     expect(finishReason).toBe("length");
   });
@@ -200,7 +200,7 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
     [400, false],
     [429, true],
     [500, true],
-  ])("a provider's %i is an APICallError marked as retryable or not", async (status, isRetryable) => {
+  ])("throws an APICallError for a provider's %i, marked as retryable or not", async (status, isRetryable) => {
     upstream.script([{ status }]);
     const failing = { model: provider(installation, "far/model"), prompt: "Hello", maxRetries: 0 };
     const expected = { statusCode: status === 500 ? 502 : status, isRetryable, message: expect.stringMatching(/\w/) };
@@ -213,13 +213,13 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
     expect(errors).toMatchObject([expected]);
   });
 
-  test("a failure is tried again by the client, until the provider answers", async () => {
+  test("tries again after a failure until the provider answers", async () => {
     upstream.script([{ status: 500 }, { chunks: [{ sse: [chatChunk({ content: "Now." }, "stop"), "[DONE]"] }] }]);
     const streamed = streamText({ model: provider(installation, "far/model"), prompt: "Hello", maxRetries: 1 });
     expect(await streamed.text).toBe("Now.");
   });
 
-  test("abort ends the provider's call", async () => {
+  test("ends the provider's call by an abort", async () => {
     upstream.script([{ chunks: [{ sse: [chatChunk({ role: "assistant", content: "One" })] }], hang: true }]);
     const closed = upstream.nextClose();
     const abort = new AbortController();

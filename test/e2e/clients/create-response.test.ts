@@ -117,7 +117,7 @@ const call = { id: "call_1", type: "function", function: { name: "find", argumen
 const calls = chatAnswer({ role: "assistant", content: null, tool_calls: [call] }, "tool_calls", usage);
 const cut = chatAnswer({ role: "assistant", content: "Hel" }, "length", usage);
 
-describe("the response object", () => {
+describe("the response object of CreateResponse", () => {
   const settings = {
     instructions: 'Say "hello".',
     metadata: { b: "1", a: "é" },
@@ -144,14 +144,14 @@ describe("the response object", () => {
     expect(masked(text)).toBe(masked(await answer.text()));
   });
 
-  test.each(protocols)("comes over %s, with its id in the ledger", async (name) => {
+  test.each(protocols)("is sent over %s, with its id in the ledger", async (name) => {
     const { text, generationId, headers } = await createResponse(toRequest({}), installation.apiKey, name);
     expect(JSON.parse(text)).toMatchObject({ object: "response", status: "completed", model: "acme/large-2" });
     expect(headers.get("x-generation-id")).toBe(generationId);
     expect(await fetchGeneration(installation, { headers })).toMatchObject({ id: generationId, model: "acme/large-2" });
   });
 
-  test("comes to an internal service for a key by its hash, and only with the service token", async () => {
+  test("is sent to an internal service for a key by its hash, and only with the service token", async () => {
     const asService = (keyHash: string, token = serviceToken) =>
       grpc().createResponse(
         { request: toRequest({}) },
@@ -166,8 +166,8 @@ describe("the response object", () => {
   });
 });
 
-describe("failures are those of RunTurn", () => {
-  test.each(protocols)("a failure of the provider comes with its Fault over %s", async (name) => {
+describe("failures of CreateResponse equal those of RunTurn:", () => {
+  test.each(protocols)("a failure of the provider has its Fault over %s", async (name) => {
     upstream.script([
       { status: 400, chunks: [{ json: { error: { message: "bad", type: "invalid_request_error" } } }] },
     ]);
@@ -217,7 +217,7 @@ describe("failures are those of RunTurn", () => {
     expect(json(fault?.usageJson ?? Buffer.from("null"))).toEqual(known);
   });
 
-  test("a leaving caller stops the call of the provider", async () => {
+  test("a disconnected caller stops the call of the provider", async () => {
     upstream.script([{ hang: true }]);
     const abort = new AbortController();
     const asked = upstream.nextRequest();
@@ -243,7 +243,7 @@ describe("failures are those of RunTurn", () => {
   });
 });
 
-test("a stopping process answers its running calls first", async () => {
+test("a stopping inference process answers its running CreateResponse calls first", async () => {
   let release = () => {};
   const after = new Promise<void>((resolve) => {
     release = resolve;

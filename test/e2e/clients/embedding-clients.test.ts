@@ -43,7 +43,7 @@ const answerOf = (count: number) => ({
 
 beforeEach(() => upstream.script([answerOf(2)]));
 
-describe("LangChain's OpenAIEmbeddings", () => {
+describe("embeddings with LangChain's OpenAIEmbeddings", () => {
   const embeddings = (more: object = {}) =>
     new OpenAIEmbeddings({
       model: "near/embed",
@@ -53,7 +53,7 @@ describe("LangChain's OpenAIEmbeddings", () => {
       ...more,
     });
 
-  test("embeds documents and a query", async () => {
+  test("are made of documents and of a query", async () => {
     expect(await embeddings().embedDocuments(["a b", "c d"])).toEqual(vectorsOf);
     expect(upstream.requests.at(-1)?.json["input"]).toEqual(["a b", "c d"]);
     upstream.script([answerOf(1)]);
@@ -61,12 +61,12 @@ describe("LangChain's OpenAIEmbeddings", () => {
     expect(upstream.requests.at(-1)?.json["dimensions"]).toBe(2);
   });
 
-  test("throws the gateway's message", async () => {
+  test("fail with the gateway's message", async () => {
     await expect(embeddings({ model: "near/none" }).embedQuery("a b")).rejects.toThrow("not in the catalogue");
   });
 });
 
-describe("the AI SDK", () => {
+describe("embeddings with the AI SDK", () => {
   const model = () =>
     createOpenAICompatible({
       name: "sluice",
@@ -74,7 +74,7 @@ describe("the AI SDK", () => {
       apiKey: installation.apiKey,
     }).embeddingModel("near/embed");
 
-  test("embed and embedMany return the vectors", async () => {
+  test("are returned by embed and embedMany", async () => {
     const { embeddings, usage } = await embedMany({ model: model(), values: ["a b", "c d"], maxRetries: 0 });
     expect(embeddings).toEqual(vectorsOf);
     expect(usage.tokens).toBe(4);
@@ -83,7 +83,7 @@ describe("the AI SDK", () => {
     expect(embedding).toEqual(vectorsOf[0]);
   });
 
-  test("throws the gateway's message, and stops when aborted", async () => {
+  test("fail with the gateway's message, and stop when aborted", async () => {
     upstream.script([{ status: 400, chunks: [{ json: { error: { message: "too many words" } } }] }]);
     await expect(embed({ model: model(), value: "a b", maxRetries: 0 })).rejects.toThrow("too many words");
     upstream.script([{ hang: true }]);

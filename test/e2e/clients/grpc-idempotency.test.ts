@@ -128,8 +128,8 @@ async function manage(method: string, path: string, body: object) {
 
 const newKey = () => manage("POST", "/keys", { name: "idempotent" });
 
-describe("equal calls", () => {
-  test("of RunTurn are one turn, and late callers get it from its first event", async () => {
+describe("gRPC calls with the same idempotency key and request", () => {
+  test("are one turn with RunTurn, and late callers get it from its first event", async () => {
     const idempotencyKey = randomUUID();
     const { reply, release } = held();
     upstream.script([reply]);
@@ -148,7 +148,7 @@ describe("equal calls", () => {
     await eventually(async () => (await figure("sluice_idempotency_log_bytes")) === 0);
   });
 
-  test("of CreateResponse get the same bytes for every caller", async () => {
+  test("get the same bytes with CreateResponse", async () => {
     const idempotencyKey = randomUUID();
     const { key, data } = await newKey();
     const { reply, release } = held();
@@ -174,7 +174,7 @@ describe("equal calls", () => {
     expect(upstream.requests.length - before).toBe(1);
   });
 
-  test("after the end are another turn", async () => {
+  test("are another turn after the first has ended", async () => {
     const idempotencyKey = randomUUID();
     const before = upstream.requests.length;
     const [one, two] = [await create({ idempotencyKey }), await create({ idempotencyKey })];
@@ -200,8 +200,8 @@ describe("equal calls", () => {
   });
 });
 
-describe("a call under a running idempotency key", () => {
-  test("with another request or of another method is refused; with another key it is a separate turn", async () => {
+describe("a gRPC call with the idempotency key of a running call", () => {
+  test("is refused with another request or method; a call with another key is a separate turn", async () => {
     const idempotencyKey = randomUUID();
     const { reply, release } = held();
     upstream.script([reply, chatAnswer({ role: "assistant", content: "Hi" })]);
@@ -219,7 +219,7 @@ describe("a call under a running idempotency key", () => {
     await first.finish();
   });
 
-  test("waits for the next one when the policy of its key has changed", async () => {
+  test("starts a separate turn when the policy of its key has changed", async () => {
     const idempotencyKey = randomUUID();
     const { key, data } = await newKey();
     const { reply, release } = held();
@@ -235,7 +235,7 @@ describe("a call under a running idempotency key", () => {
     await first.finish();
   });
 
-  test("goes on for others when callers leave or their time is up, and ends with the last", async () => {
+  test("continues for others when callers leave or time out, and ends with the last caller", async () => {
     const idempotencyKey = randomUUID();
     upstream.script([{ chunks: [{ sse: [chatChunk({ content: "One" })] }], hang: true }]);
     const [leaving, later] = [new AbortController(), new AbortController()];
@@ -262,7 +262,7 @@ describe("a call under a running idempotency key", () => {
   });
 });
 
-test("a caller far slower than another is cut off", async () => {
+test("a caller that reads a shared gRPC call far more slowly than another is cut off", async () => {
   const idempotencyKey = randomUUID();
   const { reply, release } = held();
   const [head, tail] = reply.chunks ?? [];

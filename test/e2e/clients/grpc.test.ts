@@ -17,7 +17,7 @@ import { type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from 
 
 const serviceToken = "t".repeat(64);
 
-describe("the inference service, without the gateway", () => {
+describe("the inference service without the gateway", () => {
   let upstream: Upstream;
   let installation: Installation;
   let client: Client;
@@ -100,7 +100,7 @@ models:
     ["a failure after commit", lost, turnRequest("acme/large-2", "x", { stream: true })],
     ["input that is not JSON", chatStream("x"), { ...turnRequest("acme/large-2", ""), inputJson: Buffer.from("{") }],
     ["an unknown model", chatStream("x"), turnRequest("nobody/nothing", "x")],
-  ] as const)("both doors give the same result for %s", async (_, reply, request) => {
+  ] as const)("gives the same result over HTTP and gRPC for %s", async (_, reply, request) => {
     upstream.script([reply]);
     const session = await overLane(request);
     upstream.script([reply]);
@@ -108,7 +108,7 @@ models:
     expect(session.events.length + (session.fault ? 1 : 0)).toBeGreaterThan(0);
   });
 
-  test("a streamed turn arrives in batches as the provider sends them, and ends with one end", async () => {
+  test("streams a turn in batches as the provider sends them, with one end event", async () => {
     let speak = () => {};
     const spoken = new Promise<void>((resolve) => {
       speak = resolve;
@@ -135,7 +135,7 @@ models:
     expect(cases.slice(4)).toEqual(["textDelta", "itemEnd", "end"]);
   });
 
-  test("a deadline ends the turn and its provider call", async () => {
+  test("ends a turn and its provider call at the deadline", async () => {
     upstream.script([{ hang: true }]);
     const closed = upstream.nextClose();
     const before = upstream.requests.length;
@@ -147,7 +147,7 @@ models:
     await closed;
   });
 
-  test("a cancel stops the provider call within 100 ms", async () => {
+  test("stops the provider call within 100 ms of a cancel", async () => {
     upstream.script([{ chunks: [{ sse: [chatChunk({ content: "One" })] }], hang: true }]);
     const cancelOnce = async () => {
       const turn = runTurn(client, installation.apiKey, turnRequest("acme/large-2", "x", { stream: true }));
@@ -162,7 +162,7 @@ models:
     expect(await findShortest(100, cancelOnce)).toBeLessThan(100);
   });
 
-  test("failures are typed: reason, message and metadata arrive as a Fault", async () => {
+  test("sends failures as a Fault with reason, message and metadata", async () => {
     const unset = { ...turnRequest("acme/large-2", "x"), temperature: 3, maxToolCalls: 31 };
     const { code, fault } = await faultOf(runTurn(client, installation.apiKey, unset));
     expect(code).toBe(status.INVALID_ARGUMENT);
@@ -172,7 +172,7 @@ models:
     });
   });
 
-  test("a field of a later contract is refused, not left out", async () => {
+  test("refuses a field of a later contract instead of ignoring it", async () => {
     const later = {
       ...turnRequest("acme/large-2", "x"),
       $unknown: [{ no: 99, wireType: 0, data: new Uint8Array([1]) }],
@@ -182,7 +182,7 @@ models:
     expect(fault.message).toBe("99: a field that this build does not know");
   });
 
-  test("a missing or wrong key, or a key of the wrong kind, is refused", async () => {
+  test("refuses a missing or wrong key, and a key of the wrong kind", async () => {
     const turn = turnRequest("acme/large-2", "x");
     const outcome = async (key: string | undefined) => (await faultOf(runTurn(client, key, turn))).fault.reason;
     expect(await outcome(undefined)).toBe(FaultReason.UNAUTHENTICATED);
@@ -190,7 +190,7 @@ models:
     expect(await outcome(installation.managementKey)).toBe(FaultReason.PERMISSION_DENIED);
   });
 
-  test("a service of the installation runs turns for a key by its hash, and only with the service token", async () => {
+  test("runs turns for a key by its hash, for a service with the service token only", async () => {
     const turn = turnRequest("acme/large-2", "x");
     const asService = (keyHash: string, token = serviceToken) =>
       runTurn(client, undefined, turn, 60_000, {
@@ -208,7 +208,7 @@ models:
     expect(await outcome(hashKey(installation.managementKey))).toBe(FaultReason.PERMISSION_DENIED);
   });
 
-  test("a session takes the service token only", async () => {
+  test("opens a session only with the service token", async () => {
     const stranger = sessionConnector(`127.0.0.1:${installation.ports.inference}`, "w".repeat(64));
     const refused = new Promise<Error | undefined>((resolve) => {
       stranger({ message: () => {}, drained: () => {}, closed: resolve });
@@ -216,7 +216,7 @@ models:
     expect((await refused)?.message).toContain("UNAUTHENTICATED");
   });
 
-  test("grpc.health.v1 answers on both services", async () => {
+  test("answers grpc.health.v1, as does admin-svc", async () => {
     for (const [port, service] of [
       [installation.ports.inference, InferenceService.typeName],
       [installation.ports.admin, ""],

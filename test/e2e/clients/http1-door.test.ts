@@ -114,7 +114,7 @@ cors: {allow_origins: ["https://app.example"]}
     throw new Error("the turn did not fail");
   }
 
-  describe.each(["Connect", "Connect with JSON", "gRPC-Web"])("%s", (name) => {
+  describe.each(["Connect", "Connect with JSON", "gRPC-Web"])("with %s", (name) => {
     test("streams a turn", async () => {
       upstream.script([chatStream("One, ", "two.")]);
       const events = await eventsOf(name, stream);
@@ -154,7 +154,7 @@ cors: {allow_origins: ["https://app.example"]}
       expect(Math.ceil((fault?.retryAfterMs ?? 0) / 1_000)).toBe(7);
     });
 
-    test("a leaving client stops its provider call", async () => {
+    test("stops its provider call when the client leaves", async () => {
       upstream.script([begun]);
       const abort = new AbortController();
       const batches = clientOf(name).runTurn(stream, { headers: bearer(installation.apiKey), signal: abort.signal });
@@ -167,7 +167,7 @@ cors: {allow_origins: ["https://app.example"]}
     });
   });
 
-  describe("plain fetch", () => {
+  describe("with plain fetch", () => {
     test("streams a turn", async () => {
       upstream.script([chatStream("One, ", "two.")]);
       const response = await postStream(streamJson, bearer(installation.apiKey));
@@ -198,7 +198,7 @@ cors: {allow_origins: ["https://app.example"]}
       expect(await before.json()).toMatchObject(expected);
     });
 
-    test("a leaving client stops its provider call within 100 ms", async () => {
+    test("stops its provider call within 100 ms when the client leaves", async () => {
       upstream.script([begun]);
       const leaveOnce = async () => {
         const abort = new AbortController();
@@ -215,7 +215,7 @@ cors: {allow_origins: ["https://app.example"]}
       expect(await installation.allLogged()).not.toContain('"msg":"rpc failed"');
     });
 
-    test("a passed deadline opens no connection to a provider", async () => {
+    test("opens no connection to a provider after the deadline", async () => {
       await untilNothingIsOpen();
       let opened = false;
       void upstream.nextClose().then(() => {
@@ -231,7 +231,7 @@ cors: {allow_origins: ["https://app.example"]}
       expect(opened).toBe(false);
     });
 
-    test("a message of more than 48 MiB is refused when it is announced", async () => {
+    test("refuses a message of more than 48 MiB by its declared length", async () => {
       const head = Buffer.alloc(5);
       head.writeUInt32BE(48 * 1024 * 1024 + 1, 1);
       const response = await fetch(door + runTurnPath, {
@@ -244,7 +244,7 @@ cors: {allow_origins: ["https://app.example"]}
       ]);
     });
 
-    test("health is answered, a session is refused", async () => {
+    test("answers health checks, and refuses a session", async () => {
       const post = (path: string, type: string, body: string) =>
         fetch(door + path, { method: "POST", headers: { "content-type": type }, body });
       const health = await post("/grpc.health.v1.Health/Check", "application/json", "{}");
@@ -254,7 +254,7 @@ cors: {allow_origins: ["https://app.example"]}
       await session.arrayBuffer();
     });
 
-    test("pages of configured origins may call, others may not", async () => {
+    test("answers pages of configured origins, and no other pages", async () => {
       const preflight = (origin: string) =>
         fetch(door + runTurnPath, {
           method: "OPTIONS",
@@ -279,7 +279,7 @@ cors: {allow_origins: ["https://app.example"]}
       envelope(streamJson),
     );
 
-  test("a slow reader holds up only its provider, and leaves nothing behind", async () => {
+  test("delays only the provider call of a slow reader, and leaves nothing open", async () => {
     const words = "word ".repeat(2_000);
     upstream.script([{ chunks: [{ sse: [chatChunk({ content: words })], repeat: 10_000 }] }]);
     const before = { asked: upstream.requests.length, bytes: upstream.bytesWritten };
@@ -296,7 +296,7 @@ cors: {allow_origins: ["https://app.example"]}
     await untilNothingIsOpen();
   });
 
-  test("a leaving client also stops the calls queued behind its first call on the connection", async () => {
+  test("stops the queued calls of a client that leaves during its first call on the connection", async () => {
     upstream.script([begun]);
     const before = upstream.requests.length;
     const socket = connect(Number(new URL(door).port), "127.0.0.1");
@@ -306,7 +306,7 @@ cors: {allow_origins: ["https://app.example"]}
     await untilNothingIsOpen();
   });
 
-  test("SIGTERM lets the running turn end, and takes no other", async () => {
+  test("lets the running turn end on SIGTERM, and takes no other", async () => {
     let finish = () => {};
     const finished = new Promise<void>((resolve) => {
       finish = resolve;

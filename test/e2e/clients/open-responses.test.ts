@@ -103,14 +103,14 @@ compat: {fill_defaults: true}
         return events.map((event) => streamEvent.parse(event));
       }
 
-      test.each(Object.entries(requests))("%s gives a valid response", async (name, body) => {
+      test.each(Object.entries(requests))("gets a valid response to the request %s", async (name, body) => {
         const { status, output } = await answerTo(body);
         expect(status).toBe("completed");
         expect(output).not.toHaveLength(0);
         expect(output.some((item) => item.type === "function_call")).toBe(name === "tool-calling");
       });
 
-      test.each(Object.entries(requests))("streaming-response is read as %s", async (name, body) => {
+      test.each(Object.entries(requests))("reads the streamed answer to the request %s", async (name, body) => {
         const events = await streamOf(body);
         const terminal = events.at(-1);
         if (terminal?.type !== "response.completed") throw new Error(`ends with ${JSON.stringify(terminal)}`);

@@ -68,7 +68,7 @@ models:
     return run.finalOutput;
   }
 
-  test("a tool loop runs to its end", async () => {
+  test("runs a tool loop to its end", async () => {
     asked.length = 0;
     const result = await runner.run(reporter(), "Weather in Oslo?");
     expect(asked).toEqual(["example"]);
@@ -82,7 +82,7 @@ models:
     expect(result.state.usage.outputTokens).toBeGreaterThan(0);
   });
 
-  test("a tool loop streams to its end", async () => {
+  test("streams a tool loop to its end", async () => {
     asked.length = 0;
     const result = await runner.run(reporter(), "Weather in Oslo?", { stream: true });
     let text = "";
@@ -98,21 +98,21 @@ models:
     expect(result.finalOutput).toBe(text);
   });
 
-  test("a conversation goes on with its earlier messages", async () => {
+  test("continues a conversation with its earlier messages", async () => {
     const agent = reporter();
     const first = await runner.run(agent, "Weather in Oslo?");
     const second = await runner.run(agent, [...first.history, { role: "user", content: "And tomorrow?" }]);
     expect(second.finalOutput).toContain("And tomorrow?");
   });
 
-  test("an answer has its output type", async () => {
+  test("reads an answer in its output type", async () => {
     const outputType = z.object({ name: z.string(), radius_km: z.number() });
     const agent = new Agent({ name: "Astronomer", model: "sluice/echo", outputType });
     const { finalOutput } = await runner.run(agent, "A moon?");
     expect(finalOutput).toEqual({ name: "example", radius_km: 1 });
   });
 
-  test("an agent hands over to another agent", async () => {
+  test("hands a conversation over to another agent", async () => {
     const painter = new Agent({ name: "Painter", model: "sluice/echo", instructions: "Paint." });
     const greeter = new Agent({ name: "Greeter", model: "native/model", handoffs: [handoff(painter)] });
     upstream.script([responsesAnswer(call("transfer_to_Painter"))]);
@@ -147,7 +147,7 @@ models:
   const action = { commands: ["ls"], timeout_ms: 1_000, max_output_length: 100 };
   const listed = { stdout: "a.txt", stderr: "", outcome: { type: "exit", exit_code: 0 } };
 
-  test.each([false, true])("a patch and a command are carried out by the agent (stream: %s)", async (stream) => {
+  test.each([false, true])("carries out a patch and a command (stream: %s)", async (stream) => {
     const done: unknown[] = [];
     const patch = { type: "apply_patch_call", id: "apc_1", call_id: "call_p", status: "completed", operation };
     const command = { type: "shell_call", id: "sh_1", call_id: "call_s", status: "completed", action };
@@ -165,7 +165,7 @@ models:
   });
 
   test.each([false, true])(
-    "a patch and a command are carried out with a model limited to functions (stream: %s)",
+    "carries out a patch and a command with a model limited to functions (stream: %s)",
     async (stream) => {
       const done: unknown[] = [];
       const calls = [
@@ -194,7 +194,7 @@ models:
     },
   );
 
-  test("settings of the model reach the provider", async () => {
+  test("sends settings of the model to the provider", async () => {
     upstream.script([responsesAnswer(message("Hi."))]);
     const modelSettings = { temperature: 0.5, maxTokens: 100, reasoning: { effort: "low" as const } };
     const agent = new Agent({ name: "Poet", model: "native/model", instructions: "Rhyme.", modelSettings });
@@ -208,7 +208,7 @@ models:
     });
   });
 
-  test("a failure is the run's failure, with its status", async () => {
+  test("fails its run with the status of a failure", async () => {
     upstream.script([{ status: 429 }]);
     const agent = new Agent({ name: "Unlucky", model: "native/model" });
     await expect(runner.run(agent, "Hello")).rejects.toMatchObject({ status: 429 });

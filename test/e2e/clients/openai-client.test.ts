@@ -49,7 +49,7 @@ describe("the openai client with only its base URL and key changed", () => {
   });
   afterAll(() => installation?.stop());
 
-  test("create returns one whole response", async () => {
+  test("reads one whole response by create", async () => {
     const request = { model: "sluice/echo", input: "Name a moon.", user: "employee_123" };
     const asked = client.responses.create(request);
     const { data: response, request_id: requestId, response: raw } = await asked.withResponse();
@@ -61,7 +61,7 @@ describe("the openai client with only its base URL and key changed", () => {
     );
   });
 
-  test("a stream loop sees every event once, in order", async () => {
+  test("reads every event of a stream once, in order", async () => {
     const stream = await client.responses.create({ model: "sluice/echo", input: "Count to three.", stream: true });
     const events = [];
     for await (const event of stream) events.push(event);
@@ -72,7 +72,7 @@ describe("the openai client with only its base URL and key changed", () => {
     expect(text).toContain("Count to three.");
   });
 
-  test("stream().finalResponse() equals the terminal event", async () => {
+  test("reads the terminal event by stream().finalResponse()", async () => {
     const stream = client.responses.stream({
       model: "sluice/echo",
       input: "Is 91 prime?",
@@ -88,7 +88,7 @@ describe("the openai client with only its base URL and key changed", () => {
   });
 
   test.each([false, true])(
-    "a tool loop: items go back unchanged with the call's output (stream: %s)",
+    "sends items back unchanged with the output of a tool call (stream: %s)",
     async (streamed) => {
       const [first, second, ...more] = await converse(client, "Weather in Oslo?", streamed);
       expect(more).toEqual([]);
@@ -97,30 +97,27 @@ describe("the openai client with only its base URL and key changed", () => {
     },
   );
 
-  test.each([false, true])(
-    "a custom tool: free text goes in and comes back as it was (stream: %s)",
-    async (streamed) => {
-      const run = {
-        type: "custom" as const,
-        name: "run_sql",
-        description: "Runs SQL",
-        format: { type: "text" as const },
-      };
-      const question = { role: "user" as const, content: "How many moons?" };
-      const request = { model: "sluice/echo", input: [question], tools: [run] };
-      const first = streamed
-        ? await client.responses.stream(request).finalResponse()
-        : await client.responses.create(request);
-      const [call] = first.output;
-      if (call?.type !== "custom_tool_call") throw new Error(`no custom call in ${JSON.stringify(first.output)}`);
-      expect(call).toMatchObject({ name: "run_sql", input: expect.stringMatching(/./) });
-      const output = { type: "custom_tool_call_output" as const, call_id: call.call_id, output: "79" };
-      const second = await client.responses.create({ ...request, input: [question, call, output] });
-      expect(second.output_text).toContain("79");
-    },
-  );
+  test.each([false, true])("sends and reads free text with a custom tool, unchanged (stream: %s)", async (streamed) => {
+    const run = {
+      type: "custom" as const,
+      name: "run_sql",
+      description: "Runs SQL",
+      format: { type: "text" as const },
+    };
+    const question = { role: "user" as const, content: "How many moons?" };
+    const request = { model: "sluice/echo", input: [question], tools: [run] };
+    const first = streamed
+      ? await client.responses.stream(request).finalResponse()
+      : await client.responses.create(request);
+    const [call] = first.output;
+    if (call?.type !== "custom_tool_call") throw new Error(`no custom call in ${JSON.stringify(first.output)}`);
+    expect(call).toMatchObject({ name: "run_sql", input: expect.stringMatching(/./) });
+    const output = { type: "custom_tool_call_output" as const, call_id: call.call_id, output: "79" };
+    const second = await client.responses.create({ ...request, input: [question, call, output] });
+    expect(second.output_text).toContain("79");
+  });
 
-  test("parse() reads a structured answer, whole and streamed", async () => {
+  test("reads a structured answer by parse(), whole and streamed", async () => {
     const request = { model: "sluice/echo", input: "A moon?", text: { format: zodTextFormat(Moon, "moon") } };
     const whole = await client.responses.parse(request);
     expect(Moon.parse(whole.output_parsed)).toMatchObject({ planet: "Mars" });
@@ -128,7 +125,7 @@ describe("the openai client with only its base URL and key changed", () => {
     expect(streamed.output_parsed).toEqual(whole.output_parsed);
   });
 
-  test("parse() reads a function's arguments", async () => {
+  test("reads a function's arguments by parse()", async () => {
     const landing = zodResponsesFunction({ name: "land", parameters: Moon });
     const response = await client.responses.parse({ model: "sluice/echo", input: "Land.", tools: [landing] });
     const [call] = response.output;
@@ -136,12 +133,12 @@ describe("the openai client with only its base URL and key changed", () => {
     expect(Moon.parse(call?.type === "function_call" ? call.parsed_arguments : null)).toMatchObject({ planet: "Mars" });
   });
 
-  test("a refusal is a part of type refusal", async () => {
+  test("reads a refusal as a part of type refusal", async () => {
     const { output } = await client.responses.stream({ model: "sluice/echo", input: "refuse: this" }).finalResponse();
     expect(output).toMatchObject([{ type: "message", content: [{ type: "refusal", refusal: expect.any(String) }] }]);
   });
 
-  test("an answer truncated by max_output_tokens is incomplete with the reason", async () => {
+  test("reads an answer truncated by max_output_tokens as incomplete with the reason", async () => {
     const stream = client.responses.stream({ model: "sluice/echo", input: "Count.", max_output_tokens: 3 });
     expect(await stream.finalResponse()).toMatchObject({
       status: "incomplete",
@@ -150,7 +147,7 @@ describe("the openai client with only its base URL and key changed", () => {
     });
   });
 
-  test("a wrong field is a BadRequestError with its name, and an unknown model is a NotFoundError", async () => {
+  test("throws BadRequestError with the name of a wrong field, and NotFoundError for an unknown model", async () => {
     const hot = client.responses.create({ model: "sluice/echo", input: "x", temperature: 3 });
     await expect(hot).rejects.toMatchObject({
       status: 400,
@@ -167,7 +164,7 @@ describe("the openai client with only its base URL and key changed", () => {
     });
   });
 
-  test("models.list() shows the catalogue, models.retrieve() one model of it", async () => {
+  test("reads the catalogue by models.list(), and one model by models.retrieve()", async () => {
     const models = [];
     for await (const model of client.models.list()) models.push(model.id);
     expect(models).toContain("sluice/echo");

@@ -60,8 +60,8 @@ const lastRequest = () => upstream.requests.at(-1);
 
 beforeEach(() => upstream.script([answerOf(base64(0.5, -0.25, 1))]));
 
-describe("vectors", () => {
-  test("come by default in the client's format: base64, decoded by the client", async () => {
+describe("vectors of the openai client", () => {
+  test("are by default in the client's format: base64, decoded by the client", async () => {
     const { data: answer, response } = await client.embeddings
       .create({ model: "near/embed", input: "The house is blue." })
       .withResponse();
@@ -80,7 +80,7 @@ describe("vectors", () => {
     });
   });
 
-  test("come as numbers, copied as the provider wrote them", async () => {
+  test("may be numbers, copied as the provider wrote them", async () => {
     const entry = '{"object":"embedding","index":0,"embedding":[0.10, -1.5e-3,1]}';
     upstream.script([
       {
@@ -102,7 +102,7 @@ describe("vectors", () => {
     expect(asFloats.data[0]?.embedding).toEqual([0.5, -0.25, 1]);
   });
 
-  test("come in the order of the input, by their index", async () => {
+  test("are in the order of the input, by their index", async () => {
     const entries = [1, 0].map((index) => ({ object: "embedding", index, embedding: [index, 7] }));
     upstream.script([{ chunks: [{ json: { object: "list", data: entries, usage } }] }]);
     const { data } = await client.embeddings.create({ model: "near/embed", input: ["a", "b"] });
@@ -112,7 +112,7 @@ describe("vectors", () => {
     ]);
   });
 
-  test("are made of token ids, with dimensions", async () => {
+  test("are made from token ids, with dimensions", async () => {
     upstream.script([answerOf([1, 2], [3, 4])]);
     const input = [[1, 2, 3], [4]];
     const { data } = await client.embeddings.create({ model: "near/embed", input, dimensions: 2 });
@@ -138,7 +138,7 @@ describe("vectors", () => {
   });
 });
 
-describe("an unservable request", () => {
+describe("a refused embedding request", () => {
   test.each([
     [{ input: "Hi", model: "near/chat" }, 400, "near/chat gives no embeddings"],
     [{ input: "Hi", model: "claude/embed" }, 400, "has no embeddings"],
@@ -151,7 +151,7 @@ describe("an unservable request", () => {
     [{ model: "near/embed", input: Array.from({ length: 2_049 }, () => "a") }, 400, "at most 2048 inputs"],
     [{ model: "near/embed", input: "Hi", encoding_format: "int8" }, 400, "encoding_format: must be one of"],
     [{ model: "near/embed", input: "Hi", dimensions: 0 }, 400, "dimensions: must be between 1 and 16384"],
-  ])("%j gets %i: %s", async (body, status, message) => {
+  ])("with %j gets %i: %s", async (body, status, message) => {
     const asked = upstream.requests.length;
     const response = await post(body);
     expect(response.status).toBe(status);
@@ -159,12 +159,12 @@ describe("an unservable request", () => {
     expect(upstream.requests).toHaveLength(asked);
   });
 
-  test("an embedding model answers no turn", async () => {
+  test("is a turn for an embedding model", async () => {
     const asked = client.responses.create({ model: "near/embed", input: "Hi" });
     await expect(asked).rejects.toMatchObject({ status: 400, message: expect.stringContaining("POST /embeddings") });
   });
 
-  test("a management key is refused with 403, and a missing key with 401", async () => {
+  test("is 403 with a management key, and 401 without a key", async () => {
     const failure = (apiKey: string) =>
       new OpenAI({ baseURL: installation.baseUrl, apiKey, maxRetries: 0 }).embeddings
         .create({ model: "near/embed", input: "Hi" })
@@ -174,7 +174,7 @@ describe("an unservable request", () => {
   });
 });
 
-describe("a provider", () => {
+describe("a provider of embeddings", () => {
   const failureOf = async (reply: Reply, input: string | string[] = "Hi"): Promise<unknown> => {
     upstream.script([reply]);
     return client.embeddings
@@ -206,7 +206,7 @@ describe("a provider", () => {
     expect(await failureOf(reply, ["a", "b"])).toMatchObject({ status: 502, error: { code: 502 } });
   });
 
-  test("ignoring dimensions gives 400 with the name of the field", async () => {
+  test("that ignores dimensions gives 400 with the name of the field", async () => {
     upstream.script([answerOf([1, 2, 3])]);
     const asked = client.embeddings.create({
       model: "near/embed",
@@ -233,7 +233,7 @@ describe("a provider", () => {
     await closed;
   });
 
-  test("with an endless answer gives 408 at the configured limit", async () => {
+  test("with an endless answer gives 408 at the configured time limit", async () => {
     expect(
       await failureOf({ chunks: [{ bytes: "{" }], headers: { "content-type": "application/json" }, hang: true }),
     ).toMatchObject({
@@ -241,7 +241,7 @@ describe("a provider", () => {
     });
   });
 
-  test("refusing a request is quoted in the error", async () => {
+  test("that refuses a request is quoted in the error", async () => {
     const error = { message: "too many dimensions", type: "invalid_request_error" };
     expect(await failureOf({ status: 400, chunks: [{ json: { error } }] })).toMatchObject({
       status: 400,
@@ -249,7 +249,7 @@ describe("a provider", () => {
     });
   });
 
-  test("failing once is called again by the client", async () => {
+  test("that fails once is called again by the client", async () => {
     const retrying = new OpenAI({ baseURL: installation.baseUrl, apiKey: installation.apiKey, maxRetries: 2 });
     upstream.script([{ status: 529 }, answerOf([1])]);
     const { data } = await retrying.embeddings.create({ model: "near/embed", input: "Hi", encoding_format: "float" });

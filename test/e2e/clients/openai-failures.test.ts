@@ -41,7 +41,7 @@ ${Object.keys(upstreams)
   .join("\n")}
 `;
 
-describe("the openai client and failures", () => {
+describe("the openai client", () => {
   const upstreams: Record<string, Upstream> = {};
   let installation: Installation;
 
@@ -64,7 +64,7 @@ describe("the openai client and failures", () => {
     );
   };
 
-  describe("a failure is thrown as the class of its status, with the gateway's message", () => {
+  describe("throws the class of a failure's status, with the gateway's message:", () => {
     test.each([
       ["refusing", 400, OpenAI.BadRequestError, "no such voice"],
       ["missing", 404, OpenAI.NotFoundError, "does not serve"],
@@ -74,7 +74,7 @@ describe("the openai client and failures", () => {
       ["broken", 502, OpenAI.InternalServerError, "Provider returned error"],
       ["late", 524, OpenAI.InternalServerError, "did not answer in time"],
       ["overloaded", 529, OpenAI.InternalServerError, "overloaded"],
-    ] as const)("model t/%s: status %i", async (model, status, kind, message) => {
+    ] as const)("model t/%s gives status %i", async (model, status, kind, message) => {
       for (const stream of [false, true]) {
         const failure = await failureOf(model, clientOf(), stream);
         expect(failure).toBeInstanceOf(kind);
@@ -87,22 +87,22 @@ describe("the openai client and failures", () => {
       }
     });
 
-    test("a wrong key is 401", async () => {
+    test("a wrong key gives 401", async () => {
       const failure = await failureOf("busy", clientOf({ apiKey: "sk-unknown" }));
       expect(failure).toBeInstanceOf(OpenAI.AuthenticationError);
     });
 
-    test("the management key is 403", async () => {
+    test("a management key gives 403", async () => {
       const failure = await failureOf("busy", clientOf({ apiKey: installation.managementKey }));
       expect(failure).toBeInstanceOf(OpenAI.PermissionDeniedError);
     });
 
-    test("an answer beyond the time limit is 408", async () => {
+    test("an answer beyond the time limit gives 408", async () => {
       const failure = await failureOf("silent");
       expect(failure).toMatchObject({ status: 408, error: { metadata: { error_type: "timeout" } } });
     });
 
-    test("a blocking guardrail is 403 with the pattern", async () => {
+    test("a blocking guardrail gives 403 with the pattern", async () => {
       const created = await installation.admin("guardrails", "create", "--name", "all", "--block", "Hello", "--json");
       const { id } = JSON.parse(created.stdout) as { id: string };
       const management = clientOf({ apiKey: installation.managementKey });
@@ -115,7 +115,7 @@ describe("the openai client and failures", () => {
     });
   });
 
-  describe("a failure is retried by the client's own rules", () => {
+  describe("retries a failure by its own rules:", () => {
     /** @returns how often a client with its default settings sends the request */
     async function timesAsked(model: string, options: ClientOptions = {}): Promise<number> {
       let asked = 0;
@@ -146,7 +146,7 @@ describe("the openai client and failures", () => {
       expect(await timesAsked("silent")).toBe(1);
     });
 
-    test("Retry-After is waited for", async () => {
+    test("Retry-After is respected", async () => {
       const upstream = upstreams["busy-once"] as Upstream;
       const first = upstream.nextRequest().then(() => performance.now());
       const client = clientOf({ maxRetries: 1 });
@@ -158,7 +158,7 @@ describe("the openai client and failures", () => {
     });
   });
 
-  describe("a failure in the middle of a stream", () => {
+  describe("at a failure in the middle of a stream", () => {
     /** Makes the provider break off once the word has been read. */
     function breakAfterWord(): () => void {
       let go = () => {};
@@ -191,8 +191,8 @@ describe("the openai client and failures", () => {
     });
   });
 
-  describe("an abort by the client", () => {
-    test.each([false, true])("before any output ends the provider's call too (stream: %s)", async (stream) => {
+  describe("ends a call by an abort", () => {
+    test.each([false, true])("before any output, and the provider's call too (stream: %s)", async (stream) => {
       const upstream = upstreams["silent"] as Upstream;
       const asked = upstream.nextRequest();
       const closed = upstream.nextClose();
@@ -206,7 +206,7 @@ describe("the openai client and failures", () => {
       await closed;
     });
 
-    test.each(["abort", "break"])("ends a stream in the middle, by %s", async (how) => {
+    test.each(["abort", "break"])("in the middle of a stream, by %s", async (how) => {
       const closed = (upstreams["endless"] as Upstream).nextClose();
       const stream = await clientOf().responses.create({ model: "far/endless", input: "Hello", stream: true });
       const types = [];
@@ -220,7 +220,7 @@ describe("the openai client and failures", () => {
       await closed;
     });
 
-    test("is reported by stream()", async () => {
+    test("with a report by stream()", async () => {
       const closed = (upstreams["endless"] as Upstream).nextClose();
       const stream = clientOf().responses.stream({ model: "far/endless", input: "Hello" });
       stream.on("response.output_text.delta", () => stream.abort());

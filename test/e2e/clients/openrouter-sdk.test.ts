@@ -96,7 +96,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
     return { whole, events, streamed: terminal.response };
   }
 
-  describe("answers of the built-in model", () => {
+  describe("with the built-in model", () => {
     const requests: Record<string, [models.ResponsesRequest, string[]]> = {
       text: [{ input: "Name a moon." }, ["message"]],
       reasoning: [{ input: "Is 91 prime?", reasoning: { effort: "low", summary: "auto" } }, ["reasoning", "message"]],
@@ -137,7 +137,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
     };
 
     test.each(Object.entries(requests))(
-      "%s has no field unknown to the client, with a stream and without",
+      "finds no unknown field in an answer with %s, streamed or not",
       async (_, [request, items]) => {
         const { whole, streamed } = await bothAnswers(request);
         expect(whole.output.map((item) => item.type)).toEqual(items);
@@ -146,7 +146,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
     );
   });
 
-  describe("answers of a provider of the Responses format", () => {
+  describe("with a provider of the Responses format", () => {
     test.each<[string, models.ResponsesRequest]>([
       ["05-reasoning-stream", { include: ["reasoning.encrypted_content"] }],
       ["06-refusal-stream", {}],
@@ -156,7 +156,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
         "16-custom-and-patch",
         { tools: [{ type: "custom", name: "run_sql", format: { type: "text" } }, { type: "apply_patch" }] },
       ],
-    ])("%s has no field unknown to the client, with a stream and without", async (name, request) => {
+    ])("finds no unknown field in an answer with %s, streamed or not", async (name, request) => {
       const terminal = sampleStream(`${name}.sse`).events.at(-1);
       const whole: Reply = { chunks: [{ json: terminal?.["response"] }] };
       upstream.script([whole, { chunks: [{ bytes: readSample(`${name}.sse`) }] }]);
@@ -166,7 +166,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
   });
 
   test.each(["openrouter:", "service:"])(
-    "a provider's own tools named %s give items in the client's spelling",
+    "reads calls of a provider's own tools named %s in its own spelling",
     async (prefix) => {
       const response = JSON.parse(
         readSample("10-service-tools.response.json").replaceAll("service:", prefix),
@@ -202,7 +202,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
     },
   );
 
-  test("callModel runs its tools until the model has no more calls", async () => {
+  test("runs its tools with callModel until the model has no more calls", async () => {
     const execute = ({ town }: { town: string }) => ({ sky: `clear over ${town}` });
     const inputSchema = z.object({ town: z.string() });
     const outputSchema = z.object({ sky: z.string() });
@@ -215,7 +215,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
     expect(await result.getText()).toContain("clear over example");
   });
 
-  test("the lists of the catalogue have no field unknown to the client", async () => {
+  test("finds no unknown field in the lists of the catalogue", async () => {
     const listed = [];
     for await (const page of await client.models.list({ limit: 2 })) {
       expect(unknowns(page)).toEqual([]);
@@ -231,14 +231,14 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
     ]);
   });
 
-  test("this client's header requests the receipt, and the receipt comes under the client's name for it", async () => {
+  test("requests the receipt by its own header, and reads it under its own name", async () => {
     const responsesRequest = { model: "sluice/echo", input: "Hi", stream: false as const };
     const answer = await client.responses.send({ xOpenRouterMetadata: "enabled", responsesRequest });
     expect(answer).toMatchObject({ openrouterMetadata: { requested: "sluice/echo", attempt: 1 } });
     expect(unknowns(answer)).toEqual([]);
   });
 
-  describe("errors are its own classes", () => {
+  describe("throws errors of its own classes:", () => {
     const failures: [string, Reply, new (...args: never[]) => Error][] = [
       ["a provider's 400", { status: 400 }, errors.BadRequestResponseError],
       ["a provider's 404", { status: 404 }, errors.NotFoundResponseError],
@@ -256,7 +256,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
       await expect(stream({ model: "far/chat", input: "Hi" })).rejects.toBeInstanceOf(kind);
     });
 
-    test("a wrong key, and a management key where none belongs", async () => {
+    test("a wrong key, or a management key at an inference operation, has its class", async () => {
       const request = { responsesRequest: { model: "sluice/echo", input: "Hi" } };
       const stranger = clientOf("sk-unknown").responses.send(request);
       await expect(stranger).rejects.toBeInstanceOf(errors.UnauthorizedResponseError);
@@ -264,7 +264,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
       await expect(manager).rejects.toBeInstanceOf(errors.ForbiddenResponseError);
     });
 
-    test("a failure in the middle of a stream is its last event", async () => {
+    test("a failure in the middle of a stream is the last event", async () => {
       const [before, failed] = readSample("07-midstream-error.sse").split(/(?=event: response\.failed)/);
       let go = () => {};
       const after = new Promise<void>((resolve) => {
@@ -277,7 +277,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
     });
   });
 
-  test("keys are made, listed, shown, changed and deleted", async () => {
+  test("makes, lists, shows, changes and deletes keys", async () => {
     const { apiKeys } = clientOf(installation.managementKey);
     const made = await apiKeys.create({
       requestBody: { name: "sdk", external: { user: "employee_123" }, expiresAt: new Date("2999-01-31") },
@@ -303,7 +303,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
     await expect(notAllowed).rejects.toMatchObject({ statusCode: 403 });
   });
 
-  test("credits, activity, a generation and the count of models are read by the client", async () => {
+  test("reads credits, activity, a generation and the count of models", async () => {
     const manager = clientOf(installation.managementKey);
     const unlimited = await manager.credits.getCredits();
     expect(unlimited.data.totalCredits).toBeGreaterThan(1e6);
@@ -340,7 +340,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
     expect([generation, activity].flatMap((each) => unknowns(each))).toEqual([]);
   });
 
-  test("guardrails are made, listed, shown, changed and deleted", async () => {
+  test("makes, lists, shows, changes and deletes guardrails", async () => {
     const { guardrails } = clientOf(installation.managementKey);
     const contentFilters = [{ pattern: "forbidden", action: "block" as const, label: null }];
     const made = await guardrails.create({ createGuardrailRequest: { name: "sdk", description: "d", contentFilters } });
@@ -364,7 +364,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
     await expect(notAllowed).rejects.toMatchObject({ statusCode: 403 });
   });
 
-  test("a guardrail is assigned to a key, blocks, and is removed", async () => {
+  test("assigns a guardrail to a key, is blocked by it, and removes it", async () => {
     const created = await installation.admin("guardrails", "create", "--name", "g", "--block", "forbidden", "--json");
     const { id } = JSON.parse(created.stdout) as { id: string };
     const { guardrails } = clientOf(installation.managementKey);

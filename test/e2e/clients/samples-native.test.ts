@@ -81,11 +81,11 @@ models:
     expect(maskVolatile(await response.json())).toEqual(maskVolatile(sampleJson(name)));
   }
 
-  test("09: a search of the web has the items of the sample", async () => {
+  test("09: a web search gives the items of the sample", async () => {
     await expectStream("09-web-search-stream.sse", sampleJson("09-web-search-stream.request.json") as Json);
   });
 
-  test("10: tools of the service give the items of the sample", async () => {
+  test("10: the service's tools give the items of the sample", async () => {
     const answer = sampleJson("10-service-tools.response.json");
     await expectObject("10-service-tools.response.json", sampleJson("10-service-tools.request.json") as Json, {
       chunks: [{ json: answer }],
@@ -96,7 +96,7 @@ models:
     });
   });
 
-  test("11: fusion has the items of the sample", async () => {
+  test("11: fusion gives the items of the sample", async () => {
     const request = sampleJson("11-fusion-stream.request.json") as Json;
     // The sample's response has auto for a request with required; ours repeats the request.
     const { tool_choice: _, ...unforced } = request;
@@ -106,7 +106,7 @@ models:
     expect(upstream.requests.at(-1)?.json).toMatchObject({ tool_choice: "required" });
   });
 
-  test("12: the sent body equals the sample", async () => {
+  test("12: the body sent to the provider equals the sample", async () => {
     upstream.script([providerStream("12-debug-stream.sse")]);
     const response = await post(sampleJson("12-debug-stream.request.json"));
     const [debug, ...answer] = parseSse(await response.text()).events;
@@ -134,7 +134,7 @@ models:
     expect(upstream.requests.at(-1)?.json).toMatchObject({ text: request["text"] as Json });
   });
 
-  test("tools unknown to the provider are refused by name", async () => {
+  test("tools that the provider does not know are refused by name", async () => {
     const response = await post({
       model: "acme/large-2",
       input: "x",

@@ -351,7 +351,7 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
     expect([response.status, await response.json()]).toMatchObject([400, { error: { code: 400, message } }]);
   });
 
-  test("20: a failure after the status gate has opened, before any output", async () => {
+  test("20: a failure after the status gate has opened, before any output, is response.failed", async () => {
     const failure = { error: { message: "internal detail of the provider", code: 500 } };
     let fail = () => {};
     const after = new Promise<void>((resolve) => {
@@ -371,7 +371,7 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
     expect(answer.comments.length).toBeGreaterThan(0);
   });
 
-  test("the same failure before the gate opens is an honest status, with a stream and without", async () => {
+  test("20: the same failure before the status gate opens has an error status, with a stream and without", async () => {
     const failure = { error: { message: "internal detail of the provider", code: 500 } };
     for (const streamed of [true, false]) {
       chat.script([{ chunks: [{ sse: [failure] }] }]);

@@ -19,7 +19,7 @@ models:
 describe.each([
   ["version 3", "@ai-sdk/mistral"],
   ["version 4", "ai-sdk-mistral-4"],
-])("an installed package with %s of the interface", (version, name) => {
+])("an AI SDK provider package with %s of the interface", (version, name) => {
   let upstream: Upstream;
   let installation: Installation;
 
@@ -51,13 +51,13 @@ describe.each([
     usage: { input_tokens: 12, output_tokens: 2 },
   };
 
-  test("serves, with a stream and without", async () => {
+  test("answers with a stream and without", async () => {
     expect(checkLadder(parseSse(await (await post({ stream: true })).text()), true)).toMatchObject(answer);
     expect(await (await post({})).json()).toMatchObject(answer);
     expect(upstream.requests.map(({ path }) => path)).toEqual(["/v1/chat/completions", "/v1/chat/completions"]);
   });
 
-  test("lists unsent settings in the receipt", async () => {
+  test("lists the settings that it does not send in the receipt", async () => {
     const response = await post({ reasoning: { effort: "low", max_tokens: 100 }, top_k: 3 });
     const reasoning = version === "version 3" ? "reasoning" : "reasoning.max_tokens";
     expect(await response.json()).toMatchObject({
@@ -66,7 +66,7 @@ describe.each([
   });
 });
 
-test("an unloadable package leaves its provider out, and the start names the package to install", async () => {
+test("a provider whose package cannot be loaded is left out, and the start names the package to install", async () => {
   const installation = await startInstallation({
     config: `
 providers:
@@ -95,7 +95,7 @@ models:
   }
 });
 
-test("a package installed next to the data is served, and the checkout does not change", async () => {
+test("a provider package installed next to the data is used, and the checkout does not change", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "sluice-test-packages-"));
   const upstream = await startUpstream([{ chunks: [{ sse: [chatChunk({ content: "Bonjour" }, "stop"), "[DONE]"] }] }]);
   // The layout of npm install --prefix: the package in node_modules of that folder, next to its

@@ -94,7 +94,7 @@ const reasonOf = async ({ closed }: Named) => {
   return [code, String(reason)];
 };
 
-test("revoking a key fails the running response, stops further ones, and gives the reason on the connection", async () => {
+test("revoking a key fails its running WebSocket response, refuses further ones, and sends the reason", async () => {
   const { stdout } = await installation.admin("keys", "create", "--name", "for sockets", "--json");
   const { key, hash } = JSON.parse(stdout) as { key: string; hash: string };
   const all = await begin(key);
@@ -111,7 +111,7 @@ test("revoking a key fails the running response, stops further ones, and gives t
   provider.release();
 });
 
-test("a stopping gateway closes idle connections at once, the others at the end of their response", async () => {
+test("a stopping gateway closes idle WebSockets at once, and others at the end of their response", async () => {
   const all = await begin(installation.apiKey);
   const idle = await connect(installation.apiKey, "idle");
   process.kill(installation.pids()["gateway"] as number, "SIGTERM");

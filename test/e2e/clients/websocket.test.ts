@@ -66,7 +66,7 @@ const lastMessages = () =>
   ((upstream.requests.at(-1) as Received).json as { messages: { role: string; content: unknown }[] }).messages;
 
 describe("a response over a WebSocket", () => {
-  test("has the events of a stream, a frame for each, and the connection goes on", async () => {
+  test("has the events of a stream, one in a frame, and the connection stays open", async () => {
     const client = await connect();
     for (const word of ["one", "two"]) {
       upstream.script([says(word)]);
@@ -87,7 +87,7 @@ describe("a response over a WebSocket", () => {
     client.socket.close();
   });
 
-  test("continues the previous response by its id, and no other", async () => {
+  test("continues the previous response by its id, and no other response", async () => {
     const client = await connect();
     upstream.script([says("Anna")]);
     const first = idOf(await client.ask({ input: [{ type: "message", role: "user", content: "Who?" }] }));
@@ -138,7 +138,7 @@ describe("a response over a WebSocket", () => {
     client.socket.close();
   });
 
-  test("is refused in one frame, and the connection goes on", async () => {
+  test("is refused in one frame, and the connection stays open", async () => {
     const client = await connect();
     expect(await client.ask({ input: "x", temperature: 9 })).toMatchObject([
       { type: "error", status: 400, error: { code: "invalid_request" } },
@@ -153,7 +153,7 @@ describe("a response over a WebSocket", () => {
     client.socket.close();
   });
 
-  test("waits for the one before it", async () => {
+  test("begins after the end of the response before it", async () => {
     const client = await connect();
     upstream.script([says("first"), says("second")]);
     client.send({ input: "a" });
@@ -186,7 +186,7 @@ describe("a response over a WebSocket", () => {
   });
 });
 
-describe("a connection", () => {
+describe("a WebSocket connection", () => {
   test("needs a key, and an active key", async () => {
     expect(await refusal({})).toMatchObject([401, expect.stringContaining("Missing Authentication header")]);
     expect(await refusal({ authorization: `Bearer ${changeDigit(installation.apiKey)}` })).toMatchObject([
@@ -213,7 +213,7 @@ describe("a connection", () => {
     expect((await closed)[0]).toBe(1008);
   });
 
-  test("with another Upgrade is an ordinary request", async () => {
+  test("with another Upgrade header is an ordinary request", async () => {
     upstream.script([chatAnswer({ role: "assistant", content: "plain" })]);
     const body = JSON.stringify({ model: "acme/large-2", input: "x" });
     const request = httpRequest(`${installation.baseUrl}/responses`, {
@@ -235,7 +235,7 @@ describe("a connection", () => {
   });
 });
 
-test("two hundred connections with ten responses each lose no frame, and get no foreign frame", async () => {
+test("two hundred WebSocket connections with ten responses each neither lose nor mix up frames", async () => {
   const clients = await Promise.all(Array.from({ length: 200 }, () => connect()));
   const echo = (name: string) => ({ model: "sluice/echo", input: name });
   await Promise.all(

@@ -58,7 +58,7 @@ const list = async (cookie: string) =>
   ((await (await sendRequest(cookie)).json()) as { data: readonly Refusal[] }).data;
 
 describe("a refused configuration file", () => {
-  test("is shown with every process and the field, until a good file is in force", async () => {
+  test("is shown with every process and the field, until a valid file is in force", async () => {
     const cookie = await signIn(accountKey);
     expect(await list(cookie)).toEqual([]);
     const before = Date.now();
@@ -87,14 +87,14 @@ describe("a refused configuration file", () => {
   });
 });
 
-describeWithChromium(`the overview ${inChromium}`, () => {
+describeWithChromium(`the console's overview ${inChromium}`, () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await openBrowser();
   });
   afterAll(() => browser?.close());
 
-  test("shows the notice while the file is refused", async () => {
+  test("shows a notice while the configuration file is refused", async () => {
     const cookie = await signIn(accountKey);
     spoil();
     await eventually(async () => (await list(cookie)).length === 4);

@@ -53,7 +53,7 @@ describeWithChromium(`the console ${inChromium}`, () => {
     expect(complaints).toEqual([]);
   });
 
-  test("shows the API reference to visitors without a session; they try operations with their own key", async () => {
+  test("shows the API reference without a session, where operations can be tried with a key", async () => {
     const { page, complaints } = await visit(browser, origin());
     await page.goto("/docs/api");
     await page.getByLabel("Search operations").fill("content_filter_builtins");
@@ -70,7 +70,7 @@ describeWithChromium(`the console ${inChromium}`, () => {
     expect(complaints).toEqual([]);
   });
 
-  test("leads from the keyboard to a page of the documentation", async () => {
+  test("opens a page of the documentation by the keyboard", async () => {
     const { page, complaints } = await visit(browser, origin());
     await page.goto("/docs");
     const words = page.getByRole("searchbox");
@@ -101,7 +101,7 @@ describeWithChromium(`the console ${inChromium}`, () => {
   };
 });
 
-describe("the session of the console", () => {
+describe("a session of the console", () => {
   interface Answer {
     readonly status: number;
     readonly headers: Headers;
@@ -142,7 +142,7 @@ describe("the session of the console", () => {
     );
   });
 
-  test("is worth nothing outside the console", async () => {
+  test("is refused outside the console", async () => {
     const cookie = await signIn();
     const response = await fetch(`${installation.baseUrl}/keys`, { headers: { cookie } });
     expect(response.status).toBe(401);
@@ -156,7 +156,7 @@ describe("the session of the console", () => {
     ["a form", { "sec-fetch-site": "same-origin", "content-type": "text/plain" }, 400],
     ["another site", { "sec-fetch-site": "cross-site", "content-type": "application/json" }, 403],
     ["a sibling domain", { "sec-fetch-site": "same-site", "content-type": "application/json" }, 403],
-  ])("changes nothing for %s", async (_, headers, status) => {
+  ])("refuses changes for %s", async (_, headers, status) => {
     const cookie = await signIn();
     const answer = await sendRequest("POST", "/keys", { ...headers, cookie }, { name: "forged" });
     expect(answer.status).toBe(status);
@@ -178,7 +178,7 @@ describe("the session of the console", () => {
     expect(await findShortest(1_000, endedMs, 5)).toBeLessThan(1_000);
   });
 
-  test("ends with its own sign-out, or with all of its key", async () => {
+  test("ends with its own sign-out, or with the sign-out of all sessions of its key", async () => {
     const cookies = [await signIn(), await signIn(), await signIn()] as const;
     expect((await sendRequest("DELETE", "/session", { ...page(), cookie: cookies[0] })).status).toBe(204);
     expect((await sendRequest("GET", "/keys", { cookie: cookies[0] })).status).toBe(401);
@@ -189,7 +189,7 @@ describe("the session of the console", () => {
     for (const action of ["sessions.open", "sessions.end", "sessions.end-all"]) expect(stdout).toContain(`"${action}"`);
   });
 
-  test("is not opened by guessing", async () => {
+  test("cannot be opened by guessing", async () => {
     const guess = () => sendRequest("POST", "/session", page(), { management_key: `mk-sl-${"a".repeat(49)}` });
     const answers = await Promise.all(Array.from({ length: 200 }, guess));
     expect(answers.filter(({ status }) => status === 401).length).toBeLessThanOrEqual(10);

@@ -10,7 +10,7 @@ import { type Upstream, chatAnswer, startUpstream } from "../../support/provider
 
 const keys = ["hr-bot", "notebooks-bob"] as const;
 
-describeWithChromium(`daily questions in the console ${inChromium}`, () => {
+describeWithChromium(`the console ${inChromium}`, () => {
   let acme: Upstream;
   let installation: Installation;
   let browser: Browser;
@@ -92,7 +92,7 @@ models:
 
   const link = (name: string | RegExp) => (page: Page) => page.getByRole("link", { name, exact: true }).first();
 
-  test("what a key has spent, on which models, and why its spend has changed", async () => {
+  test("shows what a key has spent, on which models, and why its spend has changed", async () => {
     const page = await follow(link("notebooks-bob"), link("Spend"));
     await page.getByText("What changed").waitFor();
     await page.getByText(/^\+\$\d.*, of which/).waitFor();
@@ -103,7 +103,7 @@ models:
     expect(await shown.getAttribute("title")).toBe(`$${cost.replace(/0+$/, "")}`);
   });
 
-  test("what has failed, why, and the other failures of its kind", async () => {
+  test("shows failed requests, the cause, and other failures of the same kind", async () => {
     const page = await follow(link("Explorer"), link("Errors"), (at) =>
       at.getByRole("row", { name: "connect_refused" }).getByRole("link", { name: "2", exact: true }).first(),
     );
@@ -115,7 +115,7 @@ models:
     await page.getByText("502 failed").nth(1).waitFor();
   });
 
-  test("the console shows the providers a request has tried, and its prompt as a conversation for the playground", async () => {
+  test("shows the providers that a request has tried, and its prompt as a conversation for the playground", async () => {
     const page = await follow(link("Sessions"), link("run of hr-bot"), (at) =>
       at.getByRole("listitem").filter({ hasText: "acme/safe" }).getByRole("link"),
     );
@@ -128,7 +128,7 @@ models:
     expect(await page.getByLabel("Input", { exact: true }).inputValue()).toBe("And tomorrow?");
   });
 
-  test("a filter is in the address: Back, a reload and a link for somebody else show the same", async () => {
+  test("keeps a filter in the address, for Back, a reload and a link", async () => {
     const page = await follow(link("Explorer"), link("Requests"));
     const search = page.getByLabel("Search", { exact: true });
     await search.fill("notebooks");
@@ -150,7 +150,7 @@ models:
     expect(await page.getByRole("link", { name: "hr-bot" }).count()).toBe(0);
   });
 
-  test("a view is saved under a name, and opened again after a reload", async () => {
+  test("saves a view under a name, and opens it after a reload", async () => {
     const page = await follow(link("Explorer"), link("Errors"));
     await page.waitForURL(/tab=errors/);
     const address = page.url();
@@ -170,7 +170,7 @@ models:
     await page.getByText("No saved views in this workspace.").waitFor();
   });
 
-  test("columns are chosen with the keyboard, and are those of the address and of the CSV", async () => {
+  test("chooses columns by the keyboard, and keeps them in the address and the CSV file", async () => {
     const page = await follow(link("Explorer"));
     await page.goto("/console/explorer?tab=requests");
     const costs = page.getByRole("table").filter({ has: page.getByRole("columnheader", { name: /^Cost/ }) });
@@ -211,7 +211,7 @@ models:
     return readFileSync(await download.path(), "utf8").split("\r\n", 1)[0] ?? "";
   }
 
-  test("an alert is set on a view, tested, and deleted", async () => {
+  test("sets, tests and deletes an alert on a view", async () => {
     const page = await follow(link("Explorer"));
     await page.goto("/console/explorer?model=acme%2Flarge");
     await page.getByRole("button", { name: "Set an alert" }).click();
@@ -236,7 +236,7 @@ models:
     await page.getByText("No alert is set").waitFor();
   });
 
-  test("views that an earlier build kept in the browser are offered once, and moved to the workspace", async () => {
+  test("offers views that an earlier build stored in the browser once, and moves them to the workspace", async () => {
     const page = await follow(link("Explorer"));
     const { data: session } = (await (await page.request.get("/console/api/session")).json()) as {
       readonly data: { readonly workspace: { readonly id: string } };
@@ -256,7 +256,7 @@ models:
     expect(await page.evaluate(`localStorage.getItem(${storageName})`)).toBe(null);
   });
 
-  test("a chart is read and narrowed with the keyboard, and a page is found with Ctrl-K", async () => {
+  test("reads and narrows a chart by the keyboard, and finds a page with Ctrl-K", async () => {
     const page = await follow(link("Explorer"));
     const chart = page.getByRole("slider");
     await chart.focus();

@@ -12,7 +12,7 @@ import { type Upstream, chatAnswer, startUpstream } from "../../support/provider
 /** A browser that has not seen the console before. */
 const fresh = { storageState: { cookies: [], origins: [] } };
 
-describeWithChromium(`the first hour ${inChromium}`, () => {
+describeWithChromium(`the console in the first hour ${inChromium}`, () => {
   let installation: Installation;
   let browser: Browser;
   let upstream: Upstream;
@@ -48,7 +48,7 @@ describeWithChromium(`the first hour ${inChromium}`, () => {
     await page.getByRole("button", { name: "Add provider" }).click();
   }
 
-  test("the link of the start signs in once, and leads to four steps, which tick themselves, and ends with the overview", async () => {
+  test("signs in once by the link of the start, shows four steps ticked as they are done, then the overview", async () => {
     const { origin } = new URL(installation.baseUrl);
     const visited = await visit(browser, origin, fresh);
     const { page, complaints } = visited;
@@ -116,7 +116,7 @@ describeWithChromium(`the first hour ${inChromium}`, () => {
     await page.context().close();
   });
 
-  test("an installation with requests begins with the overview, and its providers are changed, tested and deleted", async () => {
+  test("begins with the overview when there are requests, and changes, tests and deletes providers", async () => {
     const { page, complaints } = await signedIn();
     await page.goto("/console/providers");
     const row = page.getByRole("row", { name: /acme/ });
@@ -137,7 +137,7 @@ describeWithChromium(`the first hour ${inChromium}`, () => {
     await page.context().close();
   });
 
-  test("an Ollama on this machine is found, and added with its models for chat by one click", async () => {
+  test("finds an Ollama on this machine, and adds it with its chat models by one click", async () => {
     const { page, complaints } = await signedIn();
     await page.goto("/console/providers");
     await page.getByRole("button", { name: "Add provider" }).click();

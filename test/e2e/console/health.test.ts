@@ -11,7 +11,7 @@ import { type Upstream, chatAnswer, startUpstream } from "../../support/provider
 const answered = 7;
 const fallbacks = 5;
 
-describeWithChromium(`the health of providers in the console ${inChromium}`, () => {
+describeWithChromium(`the page of provider health ${inChromium}`, () => {
   let acme: Upstream;
   let installation: Installation;
   let browser: Browser;
@@ -79,7 +79,7 @@ models:
       .locator("section.card", { has: page.getByRole("heading", { name: provider }) })
       .getByRole("row", { name: model });
 
-  test("uptime, calls and failures of each model equal the ledger, and a failing endpoint is ejected", async () => {
+  test("shows uptime, calls and failures of each model as in the ledger, and an ejected endpoint", async () => {
     const { page } = visited;
     await page.getByRole("link", { name: "Health", exact: true }).click();
     const failing = rowOf(page, "Gone", "acme/safe");
@@ -104,7 +104,7 @@ models:
     await page.getByText("No calls in this period.").waitFor();
   });
 
-  test("failures, fallbacks and latencies lead to their requests, and Back to the page", async () => {
+  test("links failures, fallbacks and latencies to their requests, and Back returns to the page", async () => {
     const { page } = visited;
     await page.goto("/console/health?last=1h");
     await rowOf(page, "Gone", "gone/model").getByRole("link", { name: "connect_refused" }).click();
@@ -121,7 +121,7 @@ models:
     await page.getByRole("rowheader", { name: "acme/large" }).waitFor();
   });
 
-  test("a provider is tested with the keyboard alone, and the page is in order in narrow windows and in the dark", async () => {
+  test("tests a provider by the keyboard only, and is accessible in narrow windows and in the dark", async () => {
     const { page } = visited;
     await page.goto("/console/health");
     const button = page.getByRole("button", { name: "Test Gone" });

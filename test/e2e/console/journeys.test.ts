@@ -23,7 +23,7 @@ test("the whole console is at most 150 KB, compressed with gzip", () => {
   expect(bytes).toBeLessThanOrEqual(150_000);
 });
 
-describeWithChromium(`ways through the console ${inChromium}`, () => {
+describeWithChromium(`the console ${inChromium}`, () => {
   let installation: Installation;
   let browser: Browser;
   beforeAll(async () => {
@@ -61,7 +61,7 @@ describeWithChromium(`ways through the console ${inChromium}`, () => {
     return response.status;
   }
 
-  test("the first paint takes less than 300 ms, after 150 KB at most and without a request elsewhere", async () => {
+  test("shows its first content in less than 300 ms, from at most 150 KB and no other server", async () => {
     const { page, complaints } = await signedIn();
     const client = await page.context().newCDPSession(page);
     await client.send("Network.enable");
@@ -80,7 +80,7 @@ describeWithChromium(`ways through the console ${inChromium}`, () => {
     expect(complaints).toEqual([]);
   });
 
-  test("a guardrail is created, tried and assigned to a key, and its refused call is shown with the rule", async () => {
+  test("creates, tries and assigns a guardrail, and shows its refused call with the rule", async () => {
     const { page, complaints } = await signedIn();
     const key = await makeKey(page, "guarded");
     await page.getByRole("link", { name: "Guardrails" }).click();
@@ -123,7 +123,7 @@ describeWithChromium(`ways through the console ${inChromium}`, () => {
     expect(complaints).toEqual([]);
   });
 
-  test("the page of models shows why a provider is left out", async () => {
+  test("shows why a provider is left out on the page of models", async () => {
     const { page, complaints } = await signedIn();
     await page.goto("/console/models");
     await page.getByText(/^\d+ providers are left out$/).click();
@@ -140,7 +140,7 @@ describeWithChromium(`ways through the console ${inChromium}`, () => {
     }
   }
 
-  test("signing in, opening a page and a dialog and leaving it works with only the keyboard", async () => {
+  test("signs in, and opens and leaves a page and a dialog by the keyboard only", async () => {
     const { page } = await visit(browser, new URL(installation.baseUrl).origin);
     await page.goto("/console");
     await page.getByRole("heading", { name: "Sign in to Sluice" }).waitFor();
@@ -165,7 +165,7 @@ describeWithChromium(`ways through the console ${inChromium}`, () => {
     expect(await focused(page)).toBe(text);
   }
 
-  test("HTML or formulas in names are shown as text", async () => {
+  test("shows HTML or formulas in names as text", async () => {
     const { page, complaints } = await signedIn();
     const name = '<img src=x onerror="document.title=1"><b>=1+1</b>';
     await makeKey(page, name);
@@ -177,7 +177,7 @@ describeWithChromium(`ways through the console ${inChromium}`, () => {
     expect(complaints).toEqual([]);
   });
 
-  test("a spreadsheet runs no formula from an exported usage file", async () => {
+  test("exports usage in a file whose formulas no spreadsheet runs", async () => {
     const { page, complaints } = await signedIn();
     await sendRequest(await makeKey(page, '=HYPERLINK("x"),1'), "Hello");
     await page.goto("/console/explorer?tab=requests");
@@ -192,7 +192,7 @@ describeWithChromium(`ways through the console ${inChromium}`, () => {
     expect(complaints).toEqual([]);
   });
 
-  test("no key is left in the page, its storage or its cookies", async () => {
+  test("leaves no key in the page, its storage or its cookies", async () => {
     const { page } = await signedIn();
     const key = await makeKey(page, "shown once");
     await page.goto("/console/playground");

@@ -136,7 +136,7 @@ describe("open requests", () => {
     await Promise.all(streams.map(({ rest }) => rest));
   });
 
-  test("are ended with an error naming the cause, a record and an entry in the audit log", async () => {
+  test("are ended with an error that names the cause, a record and an entry in the audit log", async () => {
     const { id, rest } = await openStream("eve");
     const cookie = await signIn();
     await readUntil(cookie, ({ turns }) => turns.some((turn) => turn.id === id));
@@ -158,7 +158,7 @@ describe("open requests", () => {
     });
   });
 
-  test("are ended, and the end is on record, while a process does not answer", async () => {
+  test("are ended and recorded as ended even while a process does not answer", async () => {
     const streams = await Promise.all(["gil", "hal", "ida", "jon"].map(openStream));
     const cookie = await signIn();
     await readUntil(cookie, ({ total }) => total === streams.length);
@@ -193,7 +193,7 @@ describe("open requests", () => {
     expect(new Set(statuses.flat())).toEqual(new Set([404]));
   });
 
-  test("are no longer reported once the session has ended", async () => {
+  test("are no longer reported to a session that has ended", async () => {
     const cookie = await signIn();
     const watched = (await watch(cookie)).text();
     await fetch(`${origin}/console/api/session`, {

@@ -66,8 +66,8 @@ const connectWithoutSession: Connect = async (key, headers) => {
 describe.each<[string, Connect]>([
   ["with the handshake of 2025", connectWithSession],
   ["without a session, as of 2026-07-28", connectWithoutSession],
-])("an MCP client %s", (_revision, connect) => {
-  test("finds a tool for each operation that reads, and none that changes or shows prompts", async () => {
+])("the MCP server for a client %s", (_revision, connect) => {
+  test("has a tool for each operation that reads, and none that changes or shows prompts", async () => {
     const client = await connect(installation.managementKey);
     const tools = await client.tools();
     const names = tools.map(({ name }) => name);
@@ -83,7 +83,7 @@ describe.each<[string, Connect]>([
     await client.close();
   });
 
-  test("reads the records of the key's workspace, and gets the reason of a refusal", async () => {
+  test("reads the records of the key's workspace, and reports the reason of a refusal", async () => {
     const client = await connect(installation.managementKey);
     const series = await client.call("getUsageSeries", { by: "model", step: "hour" });
     expect(JSON.parse(series.text)).toMatchObject({ totals: [{ value: "sluice/echo", requests: 1 }] });
@@ -98,7 +98,7 @@ describe.each<[string, Connect]>([
   });
 });
 
-test("a key of the account reads the workspace that its header names", async () => {
+test("a management key of the account reads the workspace named in its MCP header", async () => {
   const { stdout } = await installation.admin("workspaces", "create", "--name", "other");
   await installation.admin("keys", "create", "--name", "theirs", "--workspace", "other");
   const account = JSON.parse(
@@ -118,7 +118,7 @@ test.each<[string, () => RequestInit, number, string]>([
   ["without a key", () => ({}), 401, "Missing Authentication header"],
   ["with an API key", () => requestInit(installation.apiKey), 403, "Only management keys can use this MCP server"],
   ["with a body that is no JSON", () => requestInit(installation.managementKey), 400, "body"],
-])("a request %s is refused", async (_kind, init, status, message) => {
+])("an MCP request %s is refused", async (_kind, init, status, message) => {
   const { headers, ...rest } = init();
   const response = await fetch(url, {
     ...rest,

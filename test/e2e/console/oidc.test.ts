@@ -106,7 +106,7 @@ const signIn = async (person: Claims): Promise<string> => {
 
 const sessionOf = async (cookie: string) => (await askConsole(origin, "GET", "/session", { cookie })).body.data;
 
-describe("a sign-in", () => {
+describe("a sign-in by OpenID Connect", () => {
   test("is offered to a person without a session", async () => {
     const { body } = await askConsole(origin, "GET", "/session");
     expect(body).toEqual({ data: null, oidc: { name: "Acme" } });
@@ -149,13 +149,13 @@ describe("a sign-in", () => {
     expect(await sessionOf(other)).not.toBeNull();
   });
 
-  test('accepts an address verified by the service, "true" as a text, and a clock two minutes ahead', async () => {
+  test('accepts an address verified by the service, "true" as text, and a clock two minutes ahead', async () => {
     expect(await signIn({ ...operator, email_verified: "true" })).toBeDefined();
     provider.spoil = (claims) => ({ ...claims, iat: Math.floor(Date.now() / 1_000) + 120 });
     expect(await signIn(operator)).toBeDefined();
   });
 
-  test("reads claims missing in a short token from the service", async () => {
+  test("gets claims missing in a short token from the service", async () => {
     provider.userInfo = { ...operator, sub: "9" };
     expect(await sessionOf(await signIn({ sub: "9" }))).toMatchObject({ person: "bob@example.com", role: "operator" });
     provider.userInfo = { ...operator, sub: "somebody else" };
@@ -164,7 +164,7 @@ describe("a sign-in", () => {
   });
 });
 
-describe("a sign-in is refused", () => {
+describe("a sign-in by OpenID Connect is refused", () => {
   const now = Math.floor(Date.now() / 1_000);
   const past = now - 3_600;
   const spoilt: readonly (readonly [string, (claims: Claims) => Claims])[] = [
@@ -179,7 +179,7 @@ describe("a sign-in is refused", () => {
   ];
   const failed = { status: 303, location: "/console?sign_in=failed", session: undefined };
 
-  test.each(spoilt)("by a token with %s", async (_, spoil) => {
+  test.each(spoilt)("for a token with %s", async (_, spoil) => {
     provider.spoil = spoil;
     expect(await finish(await begin())).toEqual(failed);
   });
@@ -188,7 +188,7 @@ describe("a sign-in is refused", () => {
     ["of another key", signingMethods.withAnotherKey],
     ["without a signature", signingMethods.without],
     ["that is made with the client's secret", signingMethods.withTheSecret],
-  ])("by a token %s", async (_, seal) => {
+  ])("for a token %s", async (_, seal) => {
     provider.seal = seal;
     expect(await finish(await begin())).toEqual(failed);
   });
@@ -205,19 +205,19 @@ describe("a sign-in is refused", () => {
     expect(await finish({ cookie: mine.cookie, callback: other.callback })).toEqual(failed);
   });
 
-  test("by the code of another attempt under the state of this attempt", async () => {
+  test("for the code of another attempt with the state of this attempt", async () => {
     const [mine, other] = [await begin(), await begin()];
     mine.callback.searchParams.set("code", other.callback.searchParams.get("code") as string);
     expect(await finish(mine)).toEqual(failed);
   });
 
-  test("by a used code", async () => {
+  test("for a used code", async () => {
     const attempt = await begin();
     expect((await finish(attempt)).session).toBeDefined();
     expect(await finish(attempt)).toEqual(failed);
   });
 
-  test("by a refusal of the service, with any text", async () => {
+  test("after a refusal by the service, with any text", async () => {
     const { cookie, callback } = await begin();
     const state = callback.searchParams.get("state") as string;
     callback.search = new URLSearchParams({ error: "access_denied", error_description: "<b>", state }).toString();
@@ -261,14 +261,14 @@ describeWithChromium(`the sign-in page ${inChromium}`, () => {
   });
 });
 
-test("no log holds a secret, code or token", async () => {
+test("no log holds a secret, code or token of a sign-in", async () => {
   const { callback } = await begin();
   const logs = await installation.allLogged();
   for (const text of [clientSecret, callback.searchParams.get("code") as string]) expect(logs).not.toContain(text);
   expect(logs).toContain("a sign-in to the console failed");
 });
 
-test("an address without email_verified is accepted if the configuration allows it, an explicit denial never", async () => {
+test("an address without email_verified is accepted if the configuration allows it, an explicit false never", async () => {
   const optional = configuration(provider.issuer, rules).replace(
     "    roles:",
     "    require_verified_email: false\n    roles:",
@@ -279,7 +279,7 @@ test("an address without email_verified is accepted if the configuration allows 
   expect(await signIn({ ...operator, email_verified: "false" })).toBeUndefined();
 });
 
-test("removing a rule ends its sessions, and an unreachable service is reported", async () => {
+test("removing an OIDC rule ends the sessions that it allowed, and an unreachable service is reported", async () => {
   const [bob, eve] = [await signIn(operator), await signIn(viewer)];
   writeFileSync(join(installation.dataDir, "sluice.yaml"), configuration("http://localhost:1", rules.toSpliced(1, 1)));
   await eventually(async () => (await sessionOf(bob)) === null);

@@ -62,7 +62,7 @@ describeWithChromium(`pages of the console ${inChromium}`, () => {
     await page.screenshot({ path: join(pictures, `${name}-${form.replaceAll(" and ", "-")}.png`) });
   };
 
-  test.each(forms)("all pages are in order when $form", async ({ form, ...options }) => {
+  test.each(forms)("are all accessible and without errors when $form", async ({ form, ...options }) => {
     const visited: Visit = await visit(browser, new URL(installation.baseUrl).origin, options);
     const { page, complaints } = visited;
     const found: Record<string, readonly string[]> = {};

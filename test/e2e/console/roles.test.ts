@@ -91,13 +91,13 @@ test("the contract and this test agree on the role for each operation", () => {
   }
 });
 
-describe.each(roles)("the role %s", (role) => {
+describe.each(roles)("the console role %s", (role) => {
   test("is shown to the page", async () => {
     const { body } = await as(role, "GET", "/session");
     expect(body.data).toMatchObject({ role, person: `${role}@example.com`, workspace: { name: "default" } });
   });
 
-  test("calls its permitted operations, and no other", async () => {
+  test("may call its permitted operations, and no other", async () => {
     const calls = all.map(async ([id, operation]) => {
       const verb = operation.method.toUpperCase();
       const { status, body } = await as(role, verb, pathOf(operation), operation.method === "get" ? undefined : {});
@@ -109,7 +109,7 @@ describe.each(roles)("the role %s", (role) => {
     await Promise.all(calls);
   });
 
-  test("records its refusals in the audit log, with the person", async () => {
+  test("has its refusals in the audit log, with the person", async () => {
     const expected = all.filter(([, operation]) => !permits(role, neededRole(operation)));
     const { body } = await as("viewer", "GET", `/audit?limit=100&action=sessions.refuse&actor=${role}@example.com`);
     const entries = body.data as readonly { readonly target: string; readonly after: object }[];
@@ -119,21 +119,21 @@ describe.each(roles)("the role %s", (role) => {
     for (const { after } of entries) expect(after).toMatchObject({ role });
   });
 
-  test("may end a turn from operator upwards", async () => {
+  test("may end a turn only as operator or higher", async () => {
     const { status, body } = await as(role, "DELETE", "/live/gen-none");
     if (role === "viewer") expect(body.error?.message).toMatch(/needs the role operator; yours is viewer$/);
     expect(status).toBe(role === "viewer" ? 403 : 404);
   });
 });
 
-test("a change has the person in the audit log, not the shared key", async () => {
+test("the audit log names the person of a change, not the shared key of the workspace", async () => {
   const { status } = await as("operator", "POST", "/keys", { name: "made by a person" });
   expect(status).toBe(201);
   const { body } = await as("viewer", "GET", "/audit?action=keys.create&actor=operator@example.com");
   expect(body.data).toMatchObject([{ after: { name: "made by a person" } }]);
 });
 
-test("people of a workspace share one secret key, replaced by a successor when revoked", async () => {
+test("people of a workspace share one internal key, which is replaced when it is revoked", async () => {
   await installation.admin("workspaces", "create", "--name", "research");
   const keyOf = async (name: string) => {
     const { body } = await askConsole(origin, "GET", "/session", headersFor(`${name}@research.example`));
@@ -147,7 +147,7 @@ test("people of a workspace share one secret key, replaced by a successor when r
   expect(await keyOf("ada")).not.toBe(hash);
 });
 
-test("a gateway unaware of roles gets no session of a lesser role", async () => {
+test("an earlier gateway without roles gets no session of a lesser role", async () => {
   const { method } = SessionService;
   const isAnswered = async (role: string, knowsRoles: boolean) => {
     const person = { email: `${role}@example.com`, role };
@@ -162,7 +162,7 @@ test("a gateway unaware of roles gets no session of a lesser role", async () => 
   expect(await isAnswered("admin", false)).toBe(true);
 });
 
-describeWithChromium(`pages ${inChromium}`, () => {
+describeWithChromium(`console pages ${inChromium}`, () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await openBrowser();
@@ -192,7 +192,7 @@ describeWithChromium(`pages ${inChromium}`, () => {
   });
 });
 
-test("a client without the service token names no person", async () => {
+test("a request without the service token cannot name a person", async () => {
   const metadata = new Metadata();
   metadata.set("authorization", `Bearer ${installation.managementKey}`);
   metadata.set("x-sluice-person", "forged@example.com");

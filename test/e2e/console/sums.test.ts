@@ -27,7 +27,7 @@ function picos(text: string): bigint {
   return BigInt(whole + part.padEnd(picosPerDollar, "0"));
 }
 
-describeWithChromium(`sums ${inChromium}`, () => {
+describeWithChromium(`sums in the console ${inChromium}`, () => {
   let acme: Upstream;
   let installation: Installation;
   let browser: Browser;
@@ -138,7 +138,7 @@ models:
     expect(stdout).toContain("1 of them lost calls");
   });
 
-  test("sums of lists equal the ledger, after kills", async () => {
+  test("equal the ledger in lists, after kills of processes", async () => {
     const { page, complaints } = await signedIn();
     const whole = await ledger();
     const lost = await ledger("status = 'lost'");
@@ -171,7 +171,7 @@ models:
     expect(complaints).toEqual([]);
   });
 
-  test("sums of usage equal the ledger, for every grouping", async () => {
+  test("equal the ledger in usage, for every grouping", async () => {
     const { page, complaints } = await signedIn();
     const whole = await ledger();
     await page.goto("/console/explorer?tab=requests&show=sums");
@@ -183,7 +183,7 @@ models:
     expect(complaints).toEqual([]);
   });
 
-  test("sums by a tag equal the ledger, and lead to the requests with one of its values", async () => {
+  test("equal the ledger by tag, and link to the requests with a value of the tag", async () => {
     const { page, complaints } = await signedIn();
     await page.goto("/console/explorer?tab=requests&show=sums");
     await page.getByLabel("Group by", { exact: true }).selectOption({ label: "Tag…" });

@@ -56,7 +56,7 @@ const sendRequest = (from: string, method: string, path: string, headers: Header
 const session = "/console/api/session";
 const ada = { "x-forwarded-email": "ada@example.com" };
 
-describe("a person of the proxy", () => {
+describe("a person signed in by a trusted proxy", () => {
   test.each([
     ["by address, whatever its spelling", { "x-forwarded-email": "ADA@example.com" }, "ada@example.com", "admin", true],
     ["by domain", { "x-forwarded-email": "eve@partner.example" }, "eve@partner.example", "viewer", false],
@@ -73,7 +73,7 @@ describe("a person of the proxy", () => {
     expect(body.data).toMatchObject({ person, role, account, sign_out_url: "/oauth2/sign_out" });
   });
 
-  test("is in the workspace of the rule, and sees nothing of another", async () => {
+  test("is in the workspace of the rule, and sees no record of another", async () => {
     const eve = { "x-forwarded-email": "eve@partner.example" };
     const { body } = await sendRequest(proxy, "GET", session, eve);
     expect(body.data).toMatchObject({ workspace: { name: "partners" } });
@@ -139,7 +139,7 @@ async function cookieOfKey(): Promise<string> {
   return (response.headers.get("set-cookie") as string).split(";")[0] as string;
 }
 
-describe("a stranger", () => {
+describe("a person not signed in by a trusted proxy", () => {
   test.each([
     ["with the header", session, ada],
     ["with the header of groups", session, { "x-forwarded-groups": "on-call" }],

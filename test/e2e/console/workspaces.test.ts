@@ -5,7 +5,7 @@ import { describeWithChromium, inChromium } from "../../support/browser-tests.ts
 import { findBarriers, openBrowser, signInTo, visit } from "../../support/browser.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 
-describeWithChromium(`workspaces of the console ${inChromium}`, () => {
+describeWithChromium(`workspaces in the console ${inChromium}`, () => {
   let installation: Installation;
   let browser: Browser;
   beforeAll(async () => {
@@ -17,7 +17,7 @@ describeWithChromium(`workspaces of the console ${inChromium}`, () => {
     await installation.stop();
   });
 
-  test("are opened, filled and deleted with a key of the account", async () => {
+  test("are opened, filled and deleted with a management key of the account", async () => {
     await installation.admin("demo", "--days", "2");
     const made = await installation.admin("keys", "create", "--management", "--account", "--name", "account", "--json");
     const visited = await visit(browser, new URL(installation.baseUrl).origin);

@@ -58,14 +58,14 @@ describe.each(doors)("an answer limit at %s with %s", (path, field, body) => {
     expect(upstream.requests.at(-1)?.json).toMatchObject({ max_tokens: 16_000 });
   });
 
-  test("is refused if every parameter is required", async () => {
+  test("above the model's maximum is refused if every parameter is required", async () => {
     const response = await post(path, { ...body, [field]: 32_000, provider: { require_parameters: true } });
     expect(response.status).toBe(404);
     expect(await response.text()).toContain("t/small gives fewer than 32000 tokens");
   });
 });
 
-test("the header lists a lowered limit together with unknown fields", async () => {
+test("the warning header lists a lowered answer limit together with unknown fields", async () => {
   const response = await post("/chat/completions", { messages, max_tokens: 32_000, flavour: 7 });
   expect(response.headers.get("x-sluice-warning")).toBe(
     "unknown field flavour, max_tokens: sent as 16000: the model writes no more",
@@ -75,13 +75,13 @@ test("the header lists a lowered limit together with unknown fields", async () =
 test.each([
   ["/responses", { input: "Hi", max_output_tokens: 32_000 }],
   ["/chat/completions", { messages, max_tokens: 32_000 }],
-])("a model with a high enough limit is preferred at %s", async (path, body) => {
+])("a model that can give an answer of the requested length is preferred at %s", async (path, body) => {
   const response = await post(path, { ...body, models: ["t/small", "t/large"] });
   expect(await response.text()).toContain('"t/large"');
   expect(response.headers.get("x-sluice-warning")).toBeNull();
 });
 
-test("budgets reserve for the lowered limit, as shown by a dry run", async () => {
+test("budgets reserve for a lowered answer limit, as a dry run shows", async () => {
   const response = await post("/responses/dry-run", { input: "Hi", max_output_tokens: 32_000 });
   expect(await response.json()).toMatchObject({
     candidates: [{ model: "t/small", estimate: { max_output_tokens: 16_000 } }],

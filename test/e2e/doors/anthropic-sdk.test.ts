@@ -49,7 +49,7 @@ const chatStream = (...chunks: readonly object[]) => ({
   chunks: [{ sse: [...chunks, chatUsage] }, { bytes: "data: [DONE]\n\n" }],
 });
 
-describe("text", () => {
+describe("text for the Anthropic SDK", () => {
   test("is whole", async () => {
     upstream.script([claudeMessage([{ type: "text", text: "Hello" }])]);
     const message = await client.messages.create({ ...words, model: "t/claude" });
@@ -77,7 +77,7 @@ describe("text", () => {
   });
 });
 
-test("the events of a stream stand in Anthropic's order", async () => {
+test("the stream for the Anthropic SDK has its events in Anthropic's order", async () => {
   upstream.script([
     claudeStream([
       [
@@ -99,7 +99,7 @@ test("the events of a stream stand in Anthropic's order", async () => {
   ]);
 });
 
-describe("tools and signed thinking go back to Anthropic as they came", () => {
+describe("tools and signed thinking go back to Anthropic unchanged:", () => {
   const tools: Anthropic.Tool[] = [
     {
       name: "weather",
@@ -126,7 +126,7 @@ describe("tools and signed thinking go back to Anthropic as they came", () => {
     ],
   ] as const;
 
-  test("keep the same prefix", async () => {
+  test("the requests of a conversation keep the same prefix", async () => {
     upstream.script([claudeStream(first, "tool_use"), claudeMessage([{ type: "text", text: "Clear." }])]);
     const message = await client.messages.stream(settings).finalMessage();
     expect(message.stop_reason).toBe("tool_use");
@@ -171,10 +171,10 @@ describe("tools and signed thinking go back to Anthropic as they came", () => {
   });
 });
 
-describe("tokens", () => {
+describe("tokens counted for the Anthropic SDK", () => {
   const tools: Anthropic.Tool[] = [{ name: "weather", input_schema: { type: "object", properties: {} } }];
 
-  test("of a prompt are counted without a provider and next to running streams, many at once", async () => {
+  test("are those of a prompt, without a provider and while many streams run", async () => {
     const before = upstream.requests.length;
     const count = (text: string) =>
       client.messages.countTokens({ model: "t/claude", tools, messages: [{ role: "user", content: text }] });
@@ -198,7 +198,7 @@ describe("tokens", () => {
     expect(inputs).toEqual([1_255, 11]);
   });
 
-  test("above the maximum of a model are lowered to it", async () => {
+  test("are lowered to the maximum of a model", async () => {
     upstream.script([claudeMessage([{ type: "text", text: "Hello" }])]);
     const asked = client.messages.create({ ...words, max_tokens: 128_000, model: "t/claude" }, { timeout: 30_000 });
     expect(await asked).toMatchObject({ stop_reason: "end_turn" });
@@ -206,7 +206,7 @@ describe("tokens", () => {
   });
 });
 
-describe("errors", () => {
+describe("errors for the Anthropic SDK", () => {
   const asked = (body: object) => client.messages.create({ ...words, model: "t/claude", ...body } as never);
 
   test("have the name of the field", async () => {
@@ -219,7 +219,7 @@ describe("errors", () => {
     });
   });
 
-  test("a thread is refused with the message after which the SDK goes on without a thread", async () => {
+  test("refuse a thread with the message after which the SDK continues without a thread", async () => {
     await expect(asked({ thread: { type: "create" } })).rejects.toMatchObject({
       status: 400,
       error: {

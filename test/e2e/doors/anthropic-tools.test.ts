@@ -88,27 +88,27 @@ const shown = [
   said,
 ];
 
-describe("pages at Anthropic", () => {
-  test("the tool is sent unchanged, and the page comes back whole", async () => {
+describe("a page fetched by Anthropic's tool", () => {
+  test("comes back whole, and the tool is sent unchanged", async () => {
     upstream.script([claudeMessage([call, page, said])]);
     expect(JSON.parse(await sendRequest({}))).toMatchObject({ content: shown });
     expect(lastSent()["tools"]).toEqual([tool]);
   });
 
-  test("the page comes back in a stream", async () => {
+  test("comes back in a stream", async () => {
     const input = { type: "input_json_delta", partial_json: JSON.stringify(call.input) };
     const words = { type: "text_delta", text: said.text };
     upstream.script([claudeStream([[{ ...call, input: {} }, input], [page], [{ type: "text", text: "" }, words]])]);
     expect(readStreamedMessage(await sendRequest({ stream: true }))).toMatchObject(shown);
   });
 
-  test("an unreadable page is an error in its block", async () => {
+  test("is an error in its block when it cannot be read", async () => {
     upstream.script([claudeMessage([call, failed, said])]);
     const content = [shown[0], { content: { type: "web_fetch_tool_result_error" } }, said];
     expect(JSON.parse(await sendRequest({}))).toMatchObject({ content });
   });
 
-  test("a page of an earlier answer is text in the next turn", async () => {
+  test("is text in the next turn", async () => {
     upstream.script([claudeMessage([call, page, said])]);
     const { content } = JSON.parse(await sendRequest({})) as { content: unknown };
     upstream.script([claudeMessage([said])]);
@@ -118,7 +118,7 @@ describe("pages at Anthropic", () => {
   });
 });
 
-test("elsewhere the tool is a function, and Sluice fetches", async () => {
+test("Anthropic's fetch tool is a function at other providers, and Sluice fetches the page", async () => {
   upstream.script([claudeMessage([said])]);
   await sendRequest({ model: "t/other" });
   expect(lastSent()["tools"]).toMatchObject([{ name: "service_web_fetch" }]);
@@ -171,7 +171,7 @@ describe.each(["regex", "bm25"] as const)("deferred tools at Anthropic, searched
     expect(readStreamedMessage(await sendRequest({ tools, stream: true }))).toMatchObject(seen);
   });
 
-  test("are searched by Sluice elsewhere, including the tools found before by Anthropic", async () => {
+  test("are searched by Sluice at other providers, including tools that Anthropic found before", async () => {
     upstream.script([claudeMessage([said])]);
     await sendRequest({ model: "t/other", tools });
     const names = () => (lastSent()["tools"] as { name: string }[]).map(({ name }) => name).sort();
@@ -242,7 +242,7 @@ describe("deferred tools searched by the client itself", () => {
   const known = [{ name: "find_tools" }, { name: "get_weather" }, { name: "fx.rates" }];
   const words = (name: string) => `Tool found: ${name}`;
 
-  test("are ordinary tools elsewhere, and the result names them", async () => {
+  test("are ordinary tools at other providers, and the result names them", async () => {
     upstream.script([claudeMessage([said])]);
     await sendRequest({ model: "t/other", tools, messages: searched() });
     const { tools: sent, messages: turns } = lastSent() as { tools: object[]; messages: { content: object[] }[] };

@@ -70,7 +70,7 @@ models:
     return events.flatMap((event) => (JSON.parse(event.slice(6)) as Body).choices);
   }
 
-  test("citations stand at the same places of the text, whole and streamed", async () => {
+  test("has citations at the same places of the text, whole and streamed", async () => {
     const name = "09-web-search-stream.sse";
     native.script([{ chunks: [{ json: sampleStream(name).events.at(-1)?.["response"] }] }]);
     const request = { model: "far/native", messages: [question], web_search_options: {} };
@@ -90,7 +90,7 @@ models:
     expect(deltas.map(({ content }) => content ?? "").join("")).toBe(message.content);
   });
 
-  test("probabilities come with their pieces of text", async () => {
+  test("has log probabilities with their pieces of text", async () => {
     const words = ["Hi", " you"];
     const sse = words.map((token) => ({
       choices: [{ index: 0, delta: { content: token }, logprobs: { content: [logprob(token)] }, finish_reason: null }],
@@ -105,7 +105,7 @@ models:
     );
   });
 
-  test("a refusal of the provider is no content", async () => {
+  test("has a provider's refusal as a refusal, not as content", async () => {
     const sse = [
       chatChunk({ role: "assistant", refusal: "I can" }),
       chatChunk({ refusal: "not." }),
@@ -119,7 +119,7 @@ models:
     expect(deltas.map(({ content }) => content ?? "").join("")).toBe("");
   });
 
-  test("the input of a custom tool is text, and its result goes back", async () => {
+  test("has the input of a custom tool as text, and takes its result back", async () => {
     const tools = [{ type: "custom", custom: { name: "run_sql", description: "Runs SQL", format: { type: "text" } } }];
     const request = { model: "sluice/echo", messages: [question], tools };
     const { message, finish_reason: reason } = await whole(request);
@@ -136,7 +136,7 @@ models:
     expect(answer.message.content).toContain("79");
   });
 
-  test("a choice among allowed tools keeps the others from being called", async () => {
+  test("calls no tool outside the allowed tools of its tool choice", async () => {
     const named = (name: string) => ({ type: "function", function: { name, parameters: { type: "object" } } });
     const only = { type: "function", function: { name: "second" } };
     const { message } = await whole({

@@ -41,7 +41,7 @@ ${Object.keys(upstreams)
 
 const question = (content: string): Message[] => [{ role: "user", content }];
 
-describe("openai's chat completions with only base URL and key changed", () => {
+describe("the openai client's chat completions with only its base URL and key changed", () => {
   const upstreams: Record<string, Upstream> = {};
   let installation: Installation;
   let client: OpenAI;
@@ -59,7 +59,7 @@ describe("openai's chat completions with only base URL and key changed", () => {
   const clientOf = (options: ClientOptions = {}) =>
     new OpenAI({ baseURL: installation.baseUrl, apiKey: installation.apiKey, maxRetries: 0, ...options });
 
-  test("create returns one whole completion", async () => {
+  test("read one whole completion by create", async () => {
     const asked = client.chat.completions.create({ model: "sluice/echo", messages: question("Name a moon.") });
     const { data: completion, request_id: requestId, response } = await asked.withResponse();
     expect(completion).toMatchObject({
@@ -80,7 +80,7 @@ describe("openai's chat completions with only base URL and key changed", () => {
   });
 
   test.each([null, { include_usage: true }])(
-    "a stream has the role, the text, the finish reason, and usage in a separate chunk (%j)",
+    "read a stream with role, text, finish reason, and usage in a separate chunk (%j)",
     async (options) => {
       const stream = await client.chat.completions.create({
         model: "sluice/echo",
@@ -102,7 +102,7 @@ describe("openai's chat completions with only base URL and key changed", () => {
     },
   );
 
-  test("unrequested usage is left out for the SDK for Go, so its accumulator keeps the finish reason", async () => {
+  test("leave out usage that was not requested, so that the SDK for Go keeps the finish reason", async () => {
     const asGo = clientOf({ defaultHeaders: { "x-stainless-lang": "go" } });
     const sendRequest = async (options: { include_usage: boolean } | null) => {
       const request = {
@@ -120,7 +120,7 @@ describe("openai's chat completions with only base URL and key changed", () => {
     expect((await sendRequest({ include_usage: true })).at(-1)).toMatchObject({ choices: [], usage: {} });
   });
 
-  test.each([false, true])("a tool loop runs to its answer (stream: %s)", async (streamed) => {
+  test.each([false, true])("run a tool loop to its answer (stream: %s)", async (streamed) => {
     const messages = question("Weather in Oslo?");
     const request = { model: "sluice/echo", messages, tools: [weather] };
     const first = streamed
@@ -136,7 +136,7 @@ describe("openai's chat completions with only base URL and key changed", () => {
     expect(second.choices[0]?.message.content).toContain("clear sky");
   });
 
-  test("runTools calls functions until the model has no more calls", async () => {
+  test("call functions by runTools until the model has no more calls", async () => {
     const runner = client.chat.completions.runTools({
       model: "sluice/echo",
       messages: question("Weather in Oslo?"),
@@ -156,7 +156,7 @@ describe("openai's chat completions with only base URL and key changed", () => {
     expect(await runner.finalContent()).toContain("clear sky");
   });
 
-  test("the deprecated functions give one function_call, answered by its name", async () => {
+  test("take the deprecated functions, with one function_call answered by its name", async () => {
     const messages = question("Weather in Oslo?");
     const functions = [weather.type === "function" ? weather.function : { name: "" }];
     const request = { model: "sluice/echo", messages, functions };
@@ -176,7 +176,7 @@ describe("openai's chat completions with only base URL and key changed", () => {
     expect(chunks.find((call) => call?.name)).toEqual({ name: "get_weather", arguments: "" });
   });
 
-  test("parse() reads a structured answer, whole and streamed", async () => {
+  test("read a structured answer by parse(), whole and streamed", async () => {
     const request = {
       model: "sluice/echo",
       messages: question("A moon?"),
@@ -188,7 +188,7 @@ describe("openai's chat completions with only base URL and key changed", () => {
     expect(streamed.choices[0]?.message.parsed).toEqual(whole.choices[0]?.message.parsed);
   });
 
-  test("parse() reads a function's arguments", async () => {
+  test("read a function's arguments by parse()", async () => {
     const tools = [zodFunction({ name: "land", parameters: Moon })];
     const { choices } = await client.chat.completions.parse({
       model: "sluice/echo",
@@ -198,7 +198,7 @@ describe("openai's chat completions with only base URL and key changed", () => {
     expect(choices[0]?.message.tool_calls?.[0]?.function.parsed_arguments).toMatchObject({ planet: "Mars" });
   });
 
-  test("a refusal is no content", async () => {
+  test("read a refusal as a refusal, not as content", async () => {
     const request = { model: "sluice/echo", messages: question("refuse: this") };
     for (const { choices } of [
       await client.chat.completions.create(request),
@@ -209,13 +209,13 @@ describe("openai's chat completions with only base URL and key changed", () => {
     }
   });
 
-  test("a truncated answer has its reason", async () => {
+  test("read the reason of a truncated answer", async () => {
     const request = { model: "sluice/echo", messages: question("Count."), max_tokens: 3 };
     const { choices, usage } = await client.chat.completions.create(request);
     expect([choices[0]?.finish_reason, usage?.completion_tokens]).toEqual(["length", 3]);
   });
 
-  test("wrong fields, an unknown model and a wrong key are errors of their classes", async () => {
+  test("throw errors of their classes for wrong fields, an unknown model and a wrong key", async () => {
     const sendRequest = (fields: object, options: ClientOptions = {}) =>
       clientOf(options).chat.completions.create({ model: "sluice/echo", messages: question("x"), ...fields });
     await expect(sendRequest({ temperature: 3 })).rejects.toMatchObject({
@@ -231,7 +231,7 @@ describe("openai's chat completions with only base URL and key changed", () => {
     await expect(sendRequest({}, { apiKey: "sk-unknown" })).rejects.toBeInstanceOf(OpenAI.AuthenticationError);
   });
 
-  test("a failure before the first chunk has its status, and is retried by the client's own rules", async () => {
+  test("throw the status of a failure before the first chunk, after the client's own retries", async () => {
     const broken = client.chat.completions.create({ model: "far/broken", messages: question("x"), stream: true });
     await expect(broken).rejects.toMatchObject({ status: 502 });
     const { choices } = await clientOf({ maxRetries: 2 }).chat.completions.create({
@@ -241,7 +241,7 @@ describe("openai's chat completions with only base URL and key changed", () => {
     expect(choices[0]?.message.content).toBe("Now.");
   });
 
-  test("a failure in the middle of a stream is thrown, after the delivered chunks", async () => {
+  test("throw a failure in the middle of a stream after the delivered chunks", async () => {
     let tear = () => {};
     const after = new Promise<void>((resolve) => (tear = resolve));
     const word = { sse: [chatChunk({ role: "assistant", content: "One" })] };
@@ -258,7 +258,7 @@ describe("openai's chat completions with only base URL and key changed", () => {
     expect(texts.join("")).toBe("One");
   });
 
-  test("an abort ends the call of the provider", async () => {
+  test("end the call of the provider when they are aborted", async () => {
     const closed = upstreams["endless"]!.nextClose();
     const stream = await client.chat.completions.create({
       model: "far/endless",

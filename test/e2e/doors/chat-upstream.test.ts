@@ -105,7 +105,7 @@ models:
     return events.map((event) => JSON.parse(event.slice(6)) as Answer);
   }
 
-  test("fields of the format reach a provider of the same format", async () => {
+  test("pass fields of the format to a provider of the same format", async () => {
     await sendRequest({
       model: "far/open",
       messages: [
@@ -145,7 +145,7 @@ models:
     });
   });
 
-  test("an image in an answer arrives, whole and streamed, and goes back in the next request", async () => {
+  test("carry an image in an answer, whole and streamed, and back in the next request", async () => {
     const request = { model: "far/open", messages: [{ role: "user", content: "Draw" }], modalities: ["text", "image"] };
     const { choices } = await sendRequest(request);
     const image = { type: "image_url", image_url: { url: `data:image/png;base64,${pixel}` }, index: 0 };
@@ -160,7 +160,7 @@ models:
     await sendRequest({ ...request, messages: again });
   });
 
-  test("log probabilities of tokens reach the client", async () => {
+  test("carry log probabilities of tokens to the client", async () => {
     chat.script([
       {
         chunks: [
@@ -192,7 +192,7 @@ models:
     expect(choices[0]?.logprobs).toEqual({ content: [logprob], refusal: null });
   });
 
-  test("the receipt names unsent fields, and a name not allowed in the format", async () => {
+  test("report unsent fields and a name that the format does not allow in the receipt", async () => {
     const { service_metadata: receipt } = await sendRequest(
       { model: "far/thinker", messages: [{ role: "user", name: "ann", content: "x" }], seed: 1 },
       { "x-service-metadata": "enabled" },
@@ -202,7 +202,7 @@ models:
     expect(notSent).toContain("name");
   });
 
-  describe("reasoning goes back as it came", () => {
+  describe("reasoning goes back to the provider unchanged:", () => {
     const question = { role: "user", content: "Is 91 prime?" };
     const request = { model: "far/thinker", messages: [question], reasoning: { max_tokens: 2_000 }, max_tokens: 4_000 };
     const thoughts = [
@@ -224,14 +224,14 @@ models:
       expect(await sentBack(choices[0]!.message)).toMatchObject(thoughts);
     });
 
-    test("of a stream with entries collected one by one", async () => {
+    test("of a stream, with its entries collected one by one", async () => {
       const deltas = (await stream(request)).map((chunk) => chunk.choices[0]?.delta ?? {});
       const details = deltas.flatMap((delta) => delta.reasoning_details ?? []);
       expect(deltas.map((delta) => delta.reasoning ?? "").join("")).toBe("Is it prime?");
       expect(await sentBack({ content: "No: 7 x 13.", reasoning_details: details })).toMatchObject(thoughts);
     });
 
-    test("is hidden if the request excludes it", async () => {
+    test("reasoning is hidden if the request excludes it", async () => {
       const { choices } = await sendRequest({ ...request, reasoning: { max_tokens: 2_000, exclude: true } });
       expect(Object.keys(choices[0]!.message)).toEqual(["role", "content", "refusal"]);
     });

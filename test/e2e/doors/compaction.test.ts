@@ -110,7 +110,7 @@ describe("POST /responses/compact", () => {
     expect([answer.status, answer.body.error.message]).toEqual([400, expect.stringMatching(message)]);
   });
 
-  test("fails when the model writes nothing", async () => {
+  test("fails when the model writes no summary", async () => {
     upstream.script([chatAnswer({ role: "assistant", content: "" })]);
     expect((await post("/responses/compact", { input: conversation })).status).toBe(502);
   });
@@ -118,7 +118,7 @@ describe("POST /responses/compact", () => {
 
 describe("a compacted conversation", () => {
   test.each(["acme/large-2", "anthropic/one"])(
-    "goes on with %s, which reads the summary and the user's words",
+    "continues with %s, which reads the summary and the user's messages",
     async (model) => {
       const item = await compact();
       upstream.script([
@@ -156,7 +156,7 @@ describe("a compacted conversation", () => {
     expect([status, sent()]).toEqual([200, expect.stringContaining("parse is called read now")]);
   });
 
-  test("is refused after a change, and to another workspace", async () => {
+  test("is refused after a change, and in another workspace", async () => {
     const item = await compact();
     const changed = { ...item, encrypted_content: changeDigit(item.encrypted_content) };
     for (const [key, input] of [
@@ -172,10 +172,10 @@ describe("a compacted conversation", () => {
   });
 });
 
-describe("a trigger", () => {
+describe("a compaction trigger", () => {
   const input = [...conversation, { type: "compaction_trigger" }];
 
-  test("at the end of an input gives the item in a stream as well", async () => {
+  test("at the end of an input gives the compacted item in a stream as well", async () => {
     upstream.script([chatAnswer({ role: "assistant", content: summary })]);
     const response = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
@@ -187,7 +187,7 @@ describe("a trigger", () => {
     expect(text).toMatch(/event: response.completed/);
   });
 
-  test("elsewhere is refused", async () => {
+  test("at another place is refused", async () => {
     const { status, body } = await post("/responses", {
       input: [...input, conversation[0]],
     });

@@ -145,7 +145,7 @@ describe("a failure at the door of chat completions", () => {
   });
 });
 
-describe("keys and models", () => {
+describe("a failure by key, model or path", () => {
   const sendRequest = (path: string, headers: Record<string, string>) =>
     fetch(`${installation.baseUrl}${path}`, {
       method: "POST",
@@ -159,7 +159,7 @@ describe("keys and models", () => {
     ["/messages?beta=true", { authorization: "Bearer sk-none" }],
     ["/messages/count_tokens", {}],
     ["/messages/count_tokens?beta=true", { "x-api-key": "sk-none" }],
-  ])("%s with %j is refused in Anthropic's form", async (path, headers) => {
+  ])("for %s with %j is in Anthropic's form", async (path, headers) => {
     const response = await sendRequest(path, headers);
     expect([response.status, response.headers.get("x-should-retry")]).toEqual([401, "false"]);
     const id = response.headers.get("request-id");
@@ -170,7 +170,7 @@ describe("keys and models", () => {
     });
   });
 
-  test("an unknown model is 404, and in the log", async () => {
+  test("for an unknown model is 404, and in the log", async () => {
     const response = await post("/messages", { model: "t/chad", max_tokens: 1, messages: [hi] });
     expect([response.status, response.headers.get("x-should-retry")]).toEqual([404, "false"]);
     expect(await response.json()).toMatchObject({
@@ -184,7 +184,7 @@ describe("keys and models", () => {
     ["the base path twice", "/v1/messages", {}, "it is at /api/v1/messages"],
     ["an operation of Anthropic's that Sluice has not", "/files", { "anthropic-version": "2023-06-01" }, "/files"],
     ["a path below the door", "/messages/batches", {}, "/messages/batches"],
-  ])("%s is 404 in Anthropic's form", async (_, path, headers, hint) => {
+  ])("for %s is 404 in Anthropic's form", async (_, path, headers, hint) => {
     const response = await sendRequest(path, { authorization: `Bearer ${installation.apiKey}`, ...headers });
     expect(response.status).toBe(404);
     const id = response.headers.get("request-id");
@@ -195,7 +195,7 @@ describe("keys and models", () => {
     });
   });
 
-  test("a path of no format is 404 in the form of /responses", async () => {
+  test("for a path of no format is 404 in the form of /responses", async () => {
     const response = await sendRequest("/files", { authorization: `Bearer ${installation.apiKey}` });
     expect(await response.json()).toMatchObject({ error: { code: 404, type: "invalid_request_error" } });
   });

@@ -91,7 +91,7 @@ test.each(rows)(
   },
 );
 
-test("beta names reach a provider with support for them, and are noted elsewhere", async () => {
+test("Anthropic's beta names reach a provider with support for them, and are reported as unsent elsewhere", async () => {
   const betas = "context-1m-2025-08-07,later-2027-01-01";
   await sendRequest({ model: "t/claude", max_tokens: 9, ...userMessage(textBlock("Hi")) }, { "anthropic-beta": betas });
   expect(upstream.requests.at(-1)?.headers["anthropic-beta"]).toBe(betas);

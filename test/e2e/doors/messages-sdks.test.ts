@@ -49,7 +49,7 @@ describe("@langchain/anthropic", () => {
     expect(lastParts()).toEqual(shown);
   });
 
-  test("a broken-off stream fails", async () => {
+  test("throws for a broken-off stream", async () => {
     const go = breakAfterWord();
     const reading = (async () => {
       for await (const chunk of await model().stream("x")) if (chunk.text === "One") go();
@@ -68,7 +68,7 @@ const sdks: readonly (readonly [name: string, ai: AiSdk, model: () => ai6.Langua
 ];
 
 describe.each(sdks)("%s with @ai-sdk/anthropic", (_, ai, modelOf) => {
-  test("images are sent by bytes and by URL", async () => {
+  test("sends images by bytes and by URL", async () => {
     stage.answer("A dot.");
     const content = [
       { type: "image" as const, image: Buffer.from(pixelUrl.split(",")[1] as string, "base64") },
@@ -80,7 +80,7 @@ describe.each(sdks)("%s with @ai-sdk/anthropic", (_, ai, modelOf) => {
     expect(lastParts()).toEqual(shown);
   });
 
-  test("a broken-off stream is an error", async () => {
+  test("throws for a broken-off stream", async () => {
     const go = breakAfterWord();
     const errors: unknown[] = [];
     const onError = ({ error }: { error: unknown }) => void errors.push(error);

@@ -57,27 +57,30 @@ const reasons = [
   ["model_context_window_exceeded", {}],
 ] as const;
 
-test.each(reasons)("the stop reason %s of a provider reaches the client unchanged", async (reason, more) => {
-  const asked = { model: "t/claude", stop_sequences: ["END"] };
-  const end = { stop_reason: reason, stop_sequence: null, ...more };
-  upstream.script([claudeMessage(said, reason, more)]);
-  expect(await answerOf(asked)).toMatchObject({ content: said, ...end });
-  upstream.script([
-    claudeStream(
-      [
+test.each(reasons)(
+  "the stop reason %s of a provider of Messages reaches the client unchanged",
+  async (reason, more) => {
+    const asked = { model: "t/claude", stop_sequences: ["END"] };
+    const end = { stop_reason: reason, stop_sequence: null, ...more };
+    upstream.script([claudeMessage(said, reason, more)]);
+    expect(await answerOf(asked)).toMatchObject({ content: said, ...end });
+    upstream.script([
+      claudeStream(
         [
-          { type: "text", text: "" },
-          { type: "text_delta", text: "Hello" },
+          [
+            { type: "text", text: "" },
+            { type: "text_delta", text: "Hello" },
+          ],
         ],
-      ],
-      reason,
-      more,
-    ),
-  ]);
-  expect(await lastDelta(asked)).toMatchObject(end);
-});
+        reason,
+        more,
+      ),
+    ]);
+    expect(await lastDelta(asked)).toMatchObject(end);
+  },
+);
 
-test("a refusal has the words of the provider", async () => {
+test("a refusal at /messages has the words of the provider", async () => {
   const details = { type: "refusal", category: "bio", explanation: "Not this." };
   upstream.script([claudeMessage(said, "refusal", { stop_details: details })]);
   expect(await answerOf({ model: "t/claude" })).toMatchObject({
@@ -86,7 +89,7 @@ test("a refusal has the words of the provider", async () => {
   });
 });
 
-test("usage has the reasoning tokens, the lifetimes of cache writes and the tier of the provider", async () => {
+test("usage at /messages has the reasoning tokens, the lifetimes of cache writes and the provider's tier", async () => {
   const usage = {
     input_tokens: 9,
     cache_creation_input_tokens: 5,
@@ -108,7 +111,7 @@ const chatReasons: readonly (readonly [finish: string, reason: string])[] = [
 ];
 
 test.each(chatReasons)(
-  "the finish reason %s of chat completions becomes the stop reason %s",
+  "the finish reason %s of chat completions becomes the stop reason %s of Messages",
   async (finish, reason) => {
     upstream.script([chatAnswer({ role: "assistant", content: "Hello" }, finish)]);
     expect(await answerOf({ model: "t/chat" })).toMatchObject({ stop_reason: reason });
@@ -118,7 +121,7 @@ test.each(chatReasons)(
   },
 );
 
-test("a stop text named by a server of chat completions is returned", async () => {
+test("a stop sequence named by a server of chat completions is returned at /messages", async () => {
   const named = {
     id: "c",
     choices: [{ index: 0, message: { content: "Hello" }, finish_reason: "stop", stop_reason: "END" }],
@@ -130,7 +133,7 @@ test("a stop text named by a server of chat completions is returned", async () =
   });
 });
 
-test("a provider's paused search has no result yet", async () => {
+test("a provider's paused search has no result yet at /messages", async () => {
   const use = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "Mars" } };
   upstream.script([claudeMessage([...said, use], "pause_turn")]);
   const tools = [{ type: "web_search_20250305", name: "web_search" }];

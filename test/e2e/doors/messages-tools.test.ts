@@ -64,7 +64,7 @@ function pathsOf({ service_metadata: receipt }: Answer): readonly string[] {
   return [...notSent.map(({ path }) => path), ...unknown.map(({ name }) => name)];
 }
 
-describe("tools nothing runs here fail by call, in the block of the result", () => {
+describe("a tool that neither Sluice nor the provider can run fails in the block of its result:", () => {
   const search = { type: "web_search_20250305", name: "web_search" };
   const code = { type: "code_execution_20250825", name: "code_execution" };
   const cases = [
@@ -90,7 +90,7 @@ describe("tools nothing runs here fail by call, in the block of the result", () 
     expect(stop_reason).toBe("end_turn");
   });
 
-  test.each(cases)("%j, as a stream", async (tool, name, args, kind) => {
+  test.each(cases)("%j, in a stream", async (tool, name, args, kind) => {
     upstream.script([callReplyStream("", { name, args }), chatStream("I could not.")]);
     const { events } = parseSse(await (await sendRequest({ model: "t/chat", tools: [tool], stream: true })).text());
     const blocks = events.flatMap((event) => ("content_block" in event ? [event["content_block"]] : []));
@@ -101,20 +101,20 @@ describe("tools nothing runs here fail by call, in the block of the result", () 
     ]);
   });
 
-  test("a forced search", async () => {
+  test("with a forced search", async () => {
     upstream.script([callReply({ name: "web_search", args: { query: "x" } }), textReply("No.")]);
     const choice = { type: "tool", name: "web_search" };
     const { content } = await answerOf({ model: "t/chat", tools: [search], tool_choice: choice });
     expect(content.map(({ type }) => type)).toEqual(["server_tool_use", "web_search_tool_result", "text"]);
   });
 
-  test("a provider's own search is left to the provider", async () => {
+  test("a search that the provider can run is left to the provider", async () => {
     await answerOf({ model: "t/claude", tools: [search] });
     expect(sent()).toMatchObject({ tools: [search] });
   });
 });
 
-describe("client tools with a dated type", () => {
+describe("client tools with a dated type at /messages", () => {
   const typed = [
     { type: "bash_20250124", name: "bash" },
     { type: "text_editor_20250728", name: "str_replace_based_edit_tool", max_characters: 9_000 },
@@ -138,7 +138,7 @@ describe("client tools with a dated type", () => {
     expect(pathsOf(answer)).toEqual([]);
   });
 
-  test.each(["t/other", "t/chat"])("are functions elsewhere, with a note: %s", async (model) => {
+  test.each(["t/other", "t/chat"])("become functions at other endpoints, with a note: %s", async (model) => {
     if (model === "t/chat") upstream.script([textReply("Hello")]);
     const answer = await answerOf({ model, tools: typed });
     expect(sent()["tools"]).toHaveLength(typed.length);
@@ -147,7 +147,7 @@ describe("client tools with a dated type", () => {
   });
 });
 
-describe("cache marks", () => {
+describe("cache marks at /messages", () => {
   const mark = { cache_control: { type: "ephemeral" } };
   const long = { cache_control: { type: "ephemeral", ttl: "1h" } };
   const tool = (name: string, more: object = {}) => ({ name, input_schema: { type: "object" }, ...more });
@@ -207,7 +207,7 @@ describe("cache marks", () => {
     expect(pathsOf(answer)).toEqual(["messages.2.content.0.cache_control"]);
   });
 
-  test("more than four, tools among them, are refused by name", async () => {
+  test("are refused by name above four, including those on tools", async () => {
     const parts = [1, 2, 3, 4].map((number) => text(String(number), mark));
     const messages = [{ role: "user", content: parts }];
     const response = await sendRequest({ model: "t/claude", tools: [tool("a", mark)], messages });
@@ -217,7 +217,7 @@ describe("cache marks", () => {
     });
   });
 
-  test.each(["t/chat", "t/open"])("are noted for formats without cache marks: %s", async (model) => {
+  test.each(["t/chat", "t/open"])("are reported as unsent for formats without cache marks: %s", async (model) => {
     const message = { type: "message", id: "m", role: "assistant", status: "completed", content: [] };
     const response = { id: "r", object: "response", status: "completed", output: [message] };
     upstream.script([model === "t/chat" ? textReply("Hello") : { chunks: [{ json: response }] }]);

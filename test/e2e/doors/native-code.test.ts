@@ -57,8 +57,8 @@ const shown = (returned: number) => [
   said,
 ];
 
-describe("native code at /messages", () => {
-  test.each([0, 1])("comes back as a run with the result %i", async (returned) => {
+describe("native code execution at /messages", () => {
+  test.each([0, 1])("gives a run with the result %i", async (returned) => {
     upstream.script([claudeMessage([call, printed(returned), said])]);
     const body = { max_tokens: 64, messages, tools: [code, search], container: "container_1" };
     const { content } = JSON.parse(await post("/messages", body)) as { content: object[] };
@@ -67,7 +67,7 @@ describe("native code at /messages", () => {
     expect(asked()?.headers["anthropic-beta"]).toBe("code-execution-2025-08-25");
   });
 
-  test("comes back as a run in a stream, in blocks usable in the next request", async () => {
+  test("gives a run in a stream, in blocks usable in the next request", async () => {
     const { input, ...head } = call;
     const streamed = claudeStream([
       [
@@ -100,7 +100,7 @@ describe("native code at /messages", () => {
   });
 });
 
-test("native code at /responses comes back as an item with its outputs", async () => {
+test("native code execution at /responses gives an item with its outputs", async () => {
   upstream.script([claudeMessage([call, printed(0), said])]);
   const tools = [{ type: "code_interpreter", container: { type: "auto" } }];
   const include = ["code_interpreter_call.outputs"];
@@ -121,7 +121,7 @@ test("native code at /responses comes back as an item with its outputs", async (
   expect(asked()?.json).not.toHaveProperty("container");
 });
 
-test("a paused provider gives a call without a result yet", async () => {
+test("native code execution paused by the provider gives a call without a result yet", async () => {
   upstream.script([claudeMessage([call], "pause_turn")]);
   const { content, stop_reason: reason } = JSON.parse(
     await post("/messages", { max_tokens: 64, messages, tools: [code] }),

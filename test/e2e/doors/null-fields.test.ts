@@ -65,16 +65,16 @@ async function asked(path: string, body: object): Promise<string> {
   return (upstream.requests.at(-1) as { body: string }).body;
 }
 
-describe.each(doors)("$path", ({ path, fields, body, answer }) => {
+describe.each(doors)("a request to $path", ({ path, fields, body, answer }) => {
   const open = Object.keys(fields).filter((name) => !(name in body));
 
-  test.each(open)("null for %s counts as absent", async (name) => {
+  test.each(open)("with null for %s is the same as without the field", async (name) => {
     upstream.script([answer]);
     expect(await asked(path, { ...body, [name]: null })).toBe(await asked(path, body));
   });
 });
 
-test("a model of null counts as absent", async () => {
+test("a request with null as its model is the same as without a model", async () => {
   upstream.script([answers.chat]);
   const { body } = doors[0] as (typeof doors)[0];
   expect(await asked("/chat/completions", { ...body, model: null, models: ["far/model"] })).toContain("Hello");

@@ -65,7 +65,7 @@ const conversations: fc.Arbitrary<Conversation> = fc.record({
 const runs = Number(process.env["DOOR_RUNS"] ?? 100);
 
 test(
-  "any conversation leads to the same bytes at the provider",
+  "any conversation leads to the same bytes at the provider through every door",
   async () => {
     const property = fc.asyncProperty(conversations, async (conversation) => {
       const sent = [];
@@ -77,7 +77,7 @@ test(
   Math.max(600_000, runs * 1_000),
 );
 
-test("the steps of a long conversation lead to the same bytes, whether the key has sent the step before or not", async () => {
+test("a long conversation leads to the same bytes, whether or not the key has sent the step before", async () => {
   const { stdout } = await installation.admin("keys", "create", "--name", "another", "--json");
   const { key: another } = JSON.parse(stdout) as { key: string };
   const said = Array.from({ length: 9 }, (_, step) => `${step}: ${"She said “no”.\n".repeat(40)}`);

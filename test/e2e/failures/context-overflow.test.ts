@@ -45,7 +45,7 @@ async function sendRequest(model: string, more: object = {}): Promise<Refused & 
 
 const openAi = "This model's maximum context length is 10 tokens. However, your messages resulted in 20 tokens.";
 
-describe.each([{ stream: false }, { stream: true }])("%j", (more) => {
+describe.each([{ stream: false }, { stream: true }])("an error for a prompt that is too long, with %j", (more) => {
   test.each([
     ["t/chat", words(openAi), "20 tokens > 10"],
     ["t/responses", words(openAi), "20 tokens > 10"],
@@ -61,7 +61,7 @@ describe.each([{ stream: false }, { stream: true }])("%j", (more) => {
     ],
     ["t/cohere", refused({ message: "too many tokens: cannot exceed 40 - received 50." }), "50 tokens > 40"],
     ["t/chat", words("Your input exceeds the context window of this model."), "90001 tokens > 90000"],
-  ] as const)("%s has the token counts of %j", async (model, reply, figures) => {
+  ] as const)("at %s has the token counts of %j", async (model, reply, figures) => {
     upstream.script([reply]);
     expect(await sendRequest(model, more)).toMatchObject({
       status: 400,
@@ -72,12 +72,12 @@ describe.each([{ stream: false }, { stream: true }])("%j", (more) => {
   test.each([
     "prompt is too long: 210000 tokens > 200000 maximum",
     "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens` and try again",
-  ])("Anthropic's own words come as they are: %s", async (message) => {
+  ])("of Anthropic has Anthropic's own words: %s", async (message) => {
     upstream.script([words(message)]);
     expect((await sendRequest("t/messages", more)).error.message).toBe(message);
   });
 
-  test("Sluice's own refusal of an incompressible prompt has the token counts, too", async () => {
+  test("by Sluice's own refusal of an incompressible prompt has the token counts, too", async () => {
     const { status, error } = await sendRequest("t/small", { system: "word ".repeat(4_000), ...more });
     expect(status).toBe(400);
     const [, requested, maximum] = /^prompt is too long: (\d+) tokens > (\d+) maximum$/.exec(error.message) ?? [];
@@ -85,7 +85,7 @@ describe.each([{ stream: false }, { stream: true }])("%j", (more) => {
   });
 });
 
-test("the provider's message is shown together with the format's", async () => {
+test("an error for a prompt that is too long has the provider's message in addition to the format's", async () => {
   upstream.script([words(openAi)]);
   const { error } = await sendRequest("t/chat");
   expect(error.metadata).toMatchObject({ provider_message: openAi, context_length: { requested: 20, maximum: 10 } });

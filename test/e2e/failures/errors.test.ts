@@ -40,7 +40,7 @@ const lone = [...upstreamFailures.map(([name]) => name), "busy"].flatMap((name) 
   [true, false].map((stream) => loneOf(name, stream)),
 );
 
-describe("the statuses of the contract", () => {
+describe("failures of the contract", () => {
   let upstream: Upstream;
   let installation: Installation;
 
@@ -95,7 +95,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
     expect(body.error.message.startsWith(samples[body.error.code]?.error.message ?? "?")).toBe(true);
 
   describe.each([false, true])("of a failing provider (stream: %s)", (stream) => {
-    test.each(upstreamFailures)("%s is passed on with its status", async (name, ...row) => {
+    test.each(upstreamFailures)("in the case %s have the documented status", async (name, ...row) => {
       const [reply, status, errorType, retry, after] = row;
       upstream.script([reply]);
       const response = await post({ model: loneOf(name, stream), stream });
@@ -129,13 +129,13 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
       expect(body.error.metadata).toMatchObject({ provider_status: 500, provider_request_id: id });
     });
 
-    test("have no request id of more than one word", async () => {
+    test("have no provider's request id of more than one word", async () => {
       upstream.script([answering(500, { headers: { "x-request-id": "see http://10.0.0.1/secret" } })]);
       const body = await expectFault(await post({ model: loneOf("busy", stream), stream }), 502);
       expect(body.error.metadata).not.toHaveProperty("provider_request_id");
     });
 
-    test("of two failing providers: the answer names both, in the form of the sample", async () => {
+    test("show both of two failing providers, in the form of the sample", async () => {
       upstream.script([answering(500)]);
       const body = await expectFault(await post({ model: "acme/twice", stream }), 502);
       const sample = samples["502"]?.error;
@@ -143,7 +143,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
       expect(body.error).toEqual({ ...sample, type: "server_error", metadata: { ...sample?.metadata, ...provider } });
     });
 
-    test("of two busy providers: the shorter wait is the hint", async () => {
+    test("have the shorter wait of two busy providers as the hint", async () => {
       const busy = (seconds: string) => answering(429, { headers: { "retry-after": seconds } });
       upstream.script([busy("20"), busy("90")]);
       const response = await post({ model: "acme/busy", stream });
@@ -164,7 +164,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
       ]);
     });
 
-    test("beyond the configured time limit: 408, because a retry would be paid twice", async () => {
+    test("are 408 beyond the configured time limit, because a retry would be paid twice", async () => {
       upstream.script([{ hang: true }]);
       const response = await post({ stream });
       const body = await expectFault(response, 408);
@@ -197,7 +197,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
     expect(Object.keys(wrong.error)).toEqual(["code", "message"]);
   });
 
-  test("402: the budget of the key is spent", async () => {
+  test("are 402 when the budget of the key is spent", async () => {
     const { stdout } = await installation.admin("keys", "create", "--name", "poor", "--limit", "0", "--json");
     const response = await post({}, (JSON.parse(stdout) as { key: string }).key);
     const body = await expectFault(response, 402);
@@ -243,7 +243,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
     expect(response.headers.get("allow")).toBe(allow);
   });
 
-  test("HEAD is GET without its body, and 404 where there is no GET", async () => {
+  test("are 404 for HEAD where there is no GET; elsewhere HEAD is GET without its body", async () => {
     const head = (path: string) =>
       fetch(`${installation.baseUrl}${path}`, {
         method: "HEAD",
@@ -254,7 +254,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
     expect([responses.status, responses.headers.get("allow")]).toEqual([404, "POST"]);
   });
 
-  test("a stream already open at the gate fails inside", async () => {
+  test("are inside of a stream that is already open at the status gate", async () => {
     upstream.script([{ chunks: [{ sse: [chatChunk({ content: "One" })] }], cut: true }]);
     const response = await post({ stream: true });
     expect([response.status, response.headers.get("x-should-retry")]).toEqual([200, null]);

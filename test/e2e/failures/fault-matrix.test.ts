@@ -41,7 +41,7 @@ interface Found {
 
 const actName = ({ phase, name, only }: FaultRow) => `${phase}-${name}-${only ?? "both"}`.replaceAll(" ", "-");
 
-describe("the fault matrix", () => {
+describe("the fault matrix of providers", () => {
   let faulty: FaultyProvider;
   let good: Upstream;
   let installation: Installation;
@@ -163,7 +163,7 @@ describe("the fault matrix", () => {
     await eventually(() => Promise.resolve(faulty.sockets(id) <= kept));
   });
 
-  test("the working provider is called once for each case with a fallback", async () => {
+  test("a working provider is called once for each case with a fallback", async () => {
     expect(good.requests.length).toBe(
       cases.filter(({ endpoints, row }) => endpoints === 3 && row.three.attempts > 1).length,
     );

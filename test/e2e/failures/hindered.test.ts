@@ -257,7 +257,7 @@ test("a gateway is ready once its inference process knows the policy, and then s
   }
 });
 
-describe("one of two inference processes fails locally", () => {
+describe("one of two inference processes, failing locally,", () => {
   let upstream: Upstream;
   let installation: Installation;
   let bad: Bad;
@@ -324,33 +324,36 @@ describe("one of two inference processes fails locally", () => {
   }
 
   const possible = (cause: Cause) => isMounted || !cause.needsDisk;
-  if (!causes.every(possible)) test.skip("with a full disk (this machine mounts none)", () => {});
+  if (!causes.every(possible)) test.skip("is not used while its disk is full (this machine mounts none)", () => {});
 
-  test.each(causes.filter(possible).map((cause) => [cause.name, cause] as const))("with %s", async (_, cause) => {
-    const { readiness, isPartial = false } = cause;
-    await eventually(isWhole);
-    expect(await clients.failures(8, 4)).toEqual([]);
-    await breakBy(cause);
-    try {
-      // No client waits for the detection.
-      expect((await clients.failures(40, 1)).length).toBeLessThanOrEqual(2);
-      expect((await clients.failures(80, 8)).length).toBeLessThanOrEqual(4);
-      await eventually(async () => (await figure("sluice_inference_hindered_processes")) === 1);
-      const [status, text] = await isReady(bad.healthPort);
-      expect(status === 200).toBe(isPartial);
-      // A process without file descriptors accepts no connection.
-      if (status !== 0) expect(text).toContain(readiness);
-      expect(await figure("sluice_inference_processes")).toBe(isPartial ? 2 : 1);
-      expect([await clients.failures(40, 8), await clients.failures(16, 4, clients.embedding)]).toEqual([[], []]);
-    } finally {
-      await repair();
-    }
-    await eventually(async () => (await isReady(bad.healthPort)).join() === "200,ready\n", repairedMs);
-    await eventually(async () => (await figure("sluice_inference_hindered_processes")) === 0, repairedMs);
-    expect(await clients.failures(8, 4)).toEqual([]);
-  });
+  test.each(causes.filter(possible).map((cause) => [cause.name, cause] as const))(
+    "is not used while it has %s",
+    async (_, cause) => {
+      const { readiness, isPartial = false } = cause;
+      await eventually(isWhole);
+      expect(await clients.failures(8, 4)).toEqual([]);
+      await breakBy(cause);
+      try {
+        // No client waits for the detection.
+        expect((await clients.failures(40, 1)).length).toBeLessThanOrEqual(2);
+        expect((await clients.failures(80, 8)).length).toBeLessThanOrEqual(4);
+        await eventually(async () => (await figure("sluice_inference_hindered_processes")) === 1);
+        const [status, text] = await isReady(bad.healthPort);
+        expect(status === 200).toBe(isPartial);
+        // A process without file descriptors accepts no connection.
+        if (status !== 0) expect(text).toContain(readiness);
+        expect(await figure("sluice_inference_processes")).toBe(isPartial ? 2 : 1);
+        expect([await clients.failures(40, 8), await clients.failures(16, 4, clients.embedding)]).toEqual([[], []]);
+      } finally {
+        await repair();
+      }
+      await eventually(async () => (await isReady(bad.healthPort)).join() === "200,ready\n", repairedMs);
+      await eventually(async () => (await figure("sluice_inference_hindered_processes")) === 0, repairedMs);
+      expect(await clients.failures(8, 4)).toEqual([]);
+    },
+  );
 
-  test("with both failing, turns are 503 with a retry hint, and the gateway is not ready", async () => {
+  test("makes turns 503 with a retry hint when the second fails, too", async () => {
     const pids = [bad.pid, installation.pids()["inference-svc"] as number];
     for (const pid of pids) limit(pid, "fsize", "1");
     try {
@@ -370,7 +373,7 @@ describe("one of two inference processes fails locally", () => {
   });
 });
 
-test("one of two gateways with inference-svc in the same process is withdrawn, and ready again after the repair", async () => {
+test("a gateway in one process with a failing inference-svc is withdrawn, and is ready again after the repair", async () => {
   const upstream = await startUpstream([answer]);
   const environment = { ...serviceSecrets, SLUICE_BOOTSTRAP_API_KEY: mintKey(KeyKind.INFERENCE) };
   const options = { inferenceReplicas: 0, environment, config: configFor(upstream) };

@@ -21,7 +21,7 @@ const ways: Readonly<Record<string, (socket: Socket) => unknown>> = {
   resets: (socket) => socket.resetAndDestroy(),
 };
 
-describe("a client leaving at any moment leaves nothing behind", () => {
+describe("a client that leaves at any moment leaves nothing open:", () => {
   let upstream: Upstream;
   let failing: Upstream;
   let installation: Installation;
@@ -112,7 +112,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
     await untilNothingIsOpen();
   });
 
-  test("nonsense after queued requests ends the connection, and answers do not mix", async () => {
+  test("after queued requests and invalid bytes, which end the connection without mixing answers", async () => {
     const before = upstream.requests.length;
     const socket = send(request(installation.apiKey, true), request(installation.apiKey, false));
     await askedTimes(before + 2);

@@ -33,7 +33,7 @@ describe("an unresponsive admin-svc", () => {
     return { status: response.status, headers: response.headers, tookMs: performance.now() - at };
   }
 
-  test("a known key keeps working, and only the first request waits for the missing answer", async () => {
+  test("delays only the first request of a known key, which keeps working", async () => {
     const answers = [];
     for (let n = 0; n < 10; n++) answers.push(await sendRequest(installation.apiKey));
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
@@ -41,7 +41,7 @@ describe("an unresponsive admin-svc", () => {
     expect(answers.filter(({ tookMs }) => tookMs > 1_500).length).toBeLessThan(5);
   });
 
-  test("an unknown key is 503 and not 401, because its state is unknown", async () => {
+  test("gives an unknown key 503 and not 401, because its state is unknown", async () => {
     const { status, headers } = await sendRequest(mintKey(KeyKind.INFERENCE));
     expect([status, headers.get("retry-after"), headers.get("x-should-retry")]).toEqual([503, "1", "true"]);
   });
@@ -55,7 +55,7 @@ describe("an unresponsive admin-svc", () => {
     ["DELETE", `/keys/${"0".repeat(64)}`, undefined],
     ["GET", "/guardrails", undefined],
     ["GET", "/guardrails/assignments/keys", undefined],
-  ])("administration is 500 with a retry hint: %s %s", async (method, path, body) => {
+  ])("makes administration 500 with a retry hint: %s %s", async (method, path, body) => {
     const response = await fetch(`${installation.baseUrl}${path}`, {
       method,
       headers: { authorization: `Bearer ${installation.managementKey}`, "content-type": "application/json" },
@@ -66,7 +66,7 @@ describe("an unresponsive admin-svc", () => {
     expect(await response.json()).toMatchObject({ error: { code: 500, message: "Internal Server Error" } });
   });
 
-  test("after its return, unknown keys are 401 again", async () => {
+  test("answers unknown keys with 401 again after its return", async () => {
     process.kill(stopped, "SIGCONT");
     await eventually(async () => (await sendRequest(mintKey(KeyKind.INFERENCE))).status === 401);
     expect((await sendRequest(installation.apiKey)).status).toBe(200);
@@ -90,7 +90,7 @@ describe("an inference process paused during a policy change", () => {
   const lastChange = async () =>
     JSON.parse((await installation.admin("audit", "list", "--limit", "1", "--json")).stdout) as unknown;
 
-  test("is named in the audit log, and serves nothing under the old policy: the answer to the change holds", async () => {
+  test("is named in the audit log, and serves nothing under the old policy after the change was answered", async () => {
     const filters = [{ pattern: "secret", action: "block" }];
     const made = await send("/guardrails", installation.managementKey, { name: "words", content_filters: filters });
     const { data } = (await made.json()) as { data: { id: string } };

@@ -50,7 +50,7 @@ const sendRequest = (model: string, stream: boolean) =>
     body: JSON.stringify({ model, input: "Hi", stream }),
   });
 
-test("whole answers and streams arriving byte by byte are read, on one connection", async () => {
+test("whole answers and streams over TLS that arrive byte by byte are read, on one connection", async () => {
   const text = sse(chatChunk({ content: "grüße " }), chatChunk({ content: "東京" }), chatChunk({}, "stop"), "[DONE]");
   const bytes = Array.from(Buffer.from(text), (byte) => ({ bytes: Uint8Array.of(byte) }));
   upstreams[0]?.script([whole, { chunks: bytes }, whole]);
@@ -65,25 +65,28 @@ test("whole answers and streams arriving byte by byte are read, on one connectio
 test.each([
   ["expired", "CERT_HAS_EXPIRED", "not valid now"],
   ["elsewhere", "ERR_TLS_CERT_ALTNAME_INVALID", "names other hosts"],
-])("an %s certificate is named in the answer, in the log and by test-provider", async (name, code, advice) => {
-  const response = await sendRequest(name, false);
-  expect([response.status, await response.json()]).toMatchObject([
-    502,
-    { error: { metadata: { provider_error: "tls", provider_name: name } } },
-  ]);
-  await eventually(() => installation.logs("inference-svc").includes(code));
-  const { stdout } = await runProgram(
-    process.execPath,
-    [join(root, "inference-svc/bundle/operator.js"), "test-provider", name, "--json"],
-    {
-      environment: {
-        ...bareEnvironment(),
-        SLUICE_CONFIG: join(installation.dataDir, "sluice.yaml"),
-        NODE_EXTRA_CA_CERTS: join(folder, "good", "ca.crt"),
+])(
+  "an %s certificate of a provider is named in the answer, in the log and by test-provider",
+  async (name, code, advice) => {
+    const response = await sendRequest(name, false);
+    expect([response.status, await response.json()]).toMatchObject([
+      502,
+      { error: { metadata: { provider_error: "tls", provider_name: name } } },
+    ]);
+    await eventually(() => installation.logs("inference-svc").includes(code));
+    const { stdout } = await runProgram(
+      process.execPath,
+      [join(root, "inference-svc/bundle/operator.js"), "test-provider", name, "--json"],
+      {
+        environment: {
+          ...bareEnvironment(),
+          SLUICE_CONFIG: join(installation.dataDir, "sluice.yaml"),
+          NODE_EXTRA_CA_CERTS: join(folder, "good", "ca.crt"),
+        },
       },
-    },
-  );
-  const cause = (JSON.parse(stdout) as { cause: object }).cause;
-  expect(cause).toMatchObject({ kind: "tls", message: expect.stringMatching(`${code}.*${advice}`) });
-  expect(upstreams[name === "expired" ? 1 : 2]?.requests).toEqual([]);
-});
+    );
+    const cause = (JSON.parse(stdout) as { cause: object }).cause;
+    expect(cause).toMatchObject({ kind: "tls", message: expect.stringMatching(`${code}.*${advice}`) });
+    expect(upstreams[name === "expired" ? 1 : 2]?.requests).toEqual([]);
+  },
+);

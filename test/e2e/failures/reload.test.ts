@@ -94,7 +94,7 @@ ${more}
   }
   const reloads = (port: number, result: string) => metric(port, `sluice_config_reloads_total{result="${result}"`);
 
-  test("is in force soon after its link was swapped, and the log names the unchanged settings", async () => {
+  test("is in force soon after its link was swapped, and the log names settings that need a restart", async () => {
     const before = await reloads(installation.ports.inference_health, "success");
     swap(configuration(["acme/one", "acme/two"]));
     await serves("acme/one", "acme/two");
@@ -146,7 +146,7 @@ ${more}
     expect(await reloads(installation.ports.gateway_health, "success")).toBeGreaterThan(0);
   });
 
-  test("sends a newly mounted key", async () => {
+  test("includes newly mounted keys of providers", async () => {
     const sent = async () => {
       upstream.script([chatStream("Hello")]);
       await (await sendRequest("acme/one", { stream: true })).text();
@@ -181,7 +181,7 @@ ${more}
     await eventually(() => upstream.openSockets === 0);
   });
 
-  test("is refused when it is broken: the last good file stays, one line lists every problem, and metrics show it", async () => {
+  test("is refused when it is broken, the last good file stays, and log and metrics show it", async () => {
     const failures = await reloads(installation.ports.inference_health, "failure");
     const told = refusals("inference-svc").length;
     swap(`providers: [{id: x, dialect: telnet}]\nmodels: [{id: "a b", endpoints: []}]\nlimits: {body_bytes: 0}`);

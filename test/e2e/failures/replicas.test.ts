@@ -86,7 +86,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 100}
     return stream.events.at(-1)?.type;
   };
 
-  test("killing one fails only its streams, each with response.failed and [DONE], and new requests go on", async () => {
+  test("lose only the streams of a killed process, each with response.failed and [DONE], and serve new requests", async () => {
     const streams = await openStreams();
     const pid = installation.pids()["inference-svc-1"] ?? Number.NaN;
     process.kill(pid, "SIGKILL");
@@ -114,7 +114,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 100}
     expect(ends.filter((end) => end === "response.completed")).toHaveLength(streamCount - lost);
   });
 
-  test("with all of them gone a stream is refused with 503, and the gateway lives on", async () => {
+  test("leave the gateway alive with 503 for streams when both are gone", async () => {
     const { gateway } = installation.pids();
     for (const name of ["inference-svc", "inference-svc-1"])
       process.kill(installation.pids()[name] ?? Number.NaN, "SIGKILL");
@@ -131,7 +131,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 100}
     expect([...statuses].filter((status) => ![200, 502, 503].includes(status))).toEqual([]);
   });
 
-  test.each(["inference-svc", "gateway"])("SIGTERM to %s cuts no stream and fails no request", async (name) => {
+  test.each(["inference-svc", "gateway"])("cut no stream and fail no request when %s gets SIGTERM", async (name) => {
     const streams = await openStreams();
     const pid = installation.pids()[name] ?? Number.NaN;
     process.kill(pid, "SIGTERM");
@@ -148,7 +148,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 100}
     );
   });
 
-  test("a stream goes on in a draining inference process beyond the time of a keep-alive check", async () => {
+  test("continue a stream in a draining process beyond the time of a keep-alive check", async () => {
     const streams = await openStreams();
     process.kill(installation.pids()["inference-svc"] ?? Number.NaN, "SIGTERM");
     // Each lane sends a keep-alive every ten seconds.

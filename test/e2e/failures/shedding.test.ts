@@ -12,7 +12,7 @@ import { eventually } from "../../support/processes.ts";
 /** More turns than may wait for an inference process that begins none. */
 const waiting = 100;
 
-describe("an inference process that begins no turn", () => {
+describe("a frozen inference process", () => {
   let installation: Installation;
   let stopped: number;
   let accepted: Promise<Response[]>;
@@ -59,7 +59,7 @@ limits: {streams_per_key: 1000}
   test.each([
     ["a short one", "Hi"],
     ["one that is longer than what is read over", "x".repeat(200_000)],
-  ])("%s is refused, with a retry hint", async (_, input) => {
+  ])("makes the gateway refuse %s, with a retry hint", async (_, input) => {
     const response = await sendRequest(input);
     const hint = Number(response.headers.get("retry-after"));
     expect([response.status, hint >= 1, hint <= 5, response.headers.get("x-should-retry")]).toEqual([
@@ -72,7 +72,7 @@ limits: {streams_per_key: 1000}
     expect(validateError(503, await response.json())).toEqual([]);
   });
 
-  test("several on a kept connection get the contract's error each, and are not read, looked up or logged", async () => {
+  test("gives several requests on a kept connection the contract's error each, before they are read", async () => {
     const agent = new Agent({ keepAlive: true });
     const noted = async () => samplesOf(await metrics()).filter(({ name }) => name === "sluice_http_requests_total");
     const before = await noted();
@@ -89,7 +89,7 @@ limits: {streams_per_key: 1000}
     expect([sockets.size, await noted()]).toEqual([1, before]);
   });
 
-  test("probes and administration are not refused", async () => {
+  test("leaves probes and administration working", async () => {
     const { origin } = new URL(installation.baseUrl);
     expect((await fetch(`${origin}/livez`)).status).toBe(200);
     expect((await fetch(`${origin}/readyz`)).status).toBe(200);
@@ -101,12 +101,12 @@ limits: {streams_per_key: 1000}
     expect(changed.status).toBe(404);
   });
 
-  test("a refusal is counted, and logged once", async () => {
+  test("has its refusals counted, and logged once", async () => {
     expect(Number(/^sluice_shed_total\{.*\} (\d+)$/m.exec(await metrics())?.[1])).toBeGreaterThanOrEqual(7);
     await installation.logged("gateway", "overloaded: new turns may be refused");
   });
 
-  test("accepted turns are served when the process goes on, and new turns are accepted", async () => {
+  test("serves accepted and new turns when it continues", async () => {
     process.kill(stopped, "SIGCONT");
     expect((await accepted).map(({ status }) => status)).toEqual(Array.from({ length: waiting }, () => 200));
     await eventually(async () => (await sendRequest()).status === 200);

@@ -37,7 +37,7 @@ const post = (path: string, key: string, body: unknown) =>
 
 const turn = () => post("/responses", installation.apiKey, { model: "sluice/echo", input: "Hello", stream: true });
 
-test("an installation with TLS serves turns and administration, and takes new certificates without failing one", async () => {
+test("an installation with TLS serves turns and administration, and takes new certificates without a failed call", async () => {
   const statuses: number[] = [];
   const over = new AbortController();
   const asking = async () => {
@@ -66,7 +66,7 @@ test("an installation with TLS serves turns and administration, and takes new ce
   expect(new Set(statuses)).toEqual(new Set([200, 201]));
 });
 
-test("a service refuses callers without a certificate", async () => {
+test("a service with TLS refuses callers without a certificate", async () => {
   const check = `http://127.0.0.1:${installation.ports.inference}/grpc.health.v1.Health/Check`;
   await expect(fetch(check, { method: "POST" })).rejects.toThrow("fetch failed");
 });

@@ -88,7 +88,7 @@ afterEach(async () => {
 });
 
 describe("a change of the account's guardrail is in force with its answer", () => {
-  test("for keys of every workspace, through both gateways and both inference processes", async () => {
+  test("for keys of every workspace, in both gateways and both inference processes", async () => {
     const id = await holding({ content_filters: [block("round 0")] });
     for (let round = 1; round <= 10; round++) {
       const input = `this is round ${round}!`;
@@ -117,7 +117,7 @@ describe("a change of the account's guardrail is in force with its answer", () =
       expect((await turn(foreignKey, "this is round 10!", base)).status).toBe(200);
   });
 
-  test("on the command line: made, listed, shown, changed and deleted", async () => {
+  test("when it is made, listed, shown, changed or deleted on the command line", async () => {
     const { stdout } = await installation.admin(
       "guardrails",
       "create",
@@ -164,8 +164,8 @@ describe("a change of the account's guardrail is in force with its answer", () =
   });
 });
 
-describe("an account guardrail together with those of workspace and key", () => {
-  test("the strictest wins, and each stage names its level", async () => {
+describe("a guardrail of the account together with those of workspace and key", () => {
+  test("applies with the strictest winning, and each stage names its level", async () => {
     const filter = (pattern: string, action: string) => ({ content_filters: [{ pattern, action }] });
     const ofAccount = await holding(filter("alpha|beta", "redact"));
     const ofWorkspace = await make({ workspace_default: true, ...filter("alpha", "flag") });
@@ -197,7 +197,7 @@ describe("an account guardrail together with those of workspace and key", () => 
     ]);
   });
 
-  test("scans its answers, also in a stream", async () => {
+  test("scans the account's answers, also in a stream", async () => {
     const id = await holding({ applies_to: "output", content_filters: [{ pattern: "word", action: "redact" }] });
     const response = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
@@ -274,7 +274,7 @@ describe("a guardrail of the account", () => {
     expect((await turn(installation.apiKey, "kept")).status).toBe(403);
   });
 
-  test("checks its setting, and has no assignments to members", async () => {
+  test("refuses a wrong account_default, and has no assignments to members", async () => {
     const answer = await send(account, "POST", "/guardrails", { name: "x", account_default: null });
     expect([answer.status, answer.body.error.message]).toEqual([400, "account_default: must be true or false"]);
     const id = await holding({});

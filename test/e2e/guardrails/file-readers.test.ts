@@ -300,7 +300,7 @@ describe("a text file with a forbidden word", () => {
       "a text behind which a PDF begins",
       inline(`data:text/plain;base64,${base64(Buffer.concat([Buffer.from(`${attack}\n`), textPdf(["harmless"])]))}`),
     ],
-  ])("does not pass with %s", async (_, file) => {
+  ])("is blocked or redacted when it is disguised as %s", async (_, file) => {
     for (const dialect of [...dialects, "converse", "cohere"]) {
       for (const action of actions) {
         const content = [{ type: "input_file", filename: "a", ...file }];
@@ -328,15 +328,18 @@ const honestFiles: readonly (readonly [type: string, Buffer])[] = [
   ["text/plain", marked([0xef, 0xbb, 0xbf], Buffer.from(honest))],
 ];
 
-describe("an honest text file", () => {
-  test.each([...dialects, "converse", "cohere"])("arrives readable under a guardrail: %s", async (dialect) => {
-    for (const [type, bytes] of honestFiles) {
-      for (const action of ["block", "flag"]) {
-        const { bodies } = await send({ place: "message", dialect, door: "/responses", type, bytes }, action);
-        expect([type, bodies.map(utf8Of)]).toEqual([type, [expect.stringContaining(honest.trim())]]);
+describe("a text file without a forbidden word", () => {
+  test.each([...dialects, "converse", "cohere"])(
+    "arrives readable under a guardrail at a provider of %s",
+    async (dialect) => {
+      for (const [type, bytes] of honestFiles) {
+        for (const action of ["block", "flag"]) {
+          const { bodies } = await send({ place: "message", dialect, door: "/responses", type, bytes }, action);
+          expect([type, bodies.map(utf8Of)]).toEqual([type, [expect.stringContaining(honest.trim())]]);
+        }
       }
-    }
-  });
+    },
+  );
 
   test("arrives readable without a guardrail where its format takes text", async () => {
     for (const [type, bytes] of honestFiles) {

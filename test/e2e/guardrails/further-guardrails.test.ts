@@ -57,7 +57,7 @@ const turn = (key: string, input: string, model = "sluice/echo") => send("POST",
 const change = (hash: string, ids: readonly string[] | null) =>
   send("PATCH", `/keys/${hash}`, { further_guardrails: ids });
 
-test("the assigned guardrail, the further ones and the defaults all apply, and receipts name the key's", async () => {
+test("the assigned guardrail, additional ones and the defaults all apply to a key, and receipts name the key's", async () => {
   const redacting = await guardrail(rule("heron", "redact"));
   const restricting = await guardrail({ ignored_models: ["sluice/other"] });
   const assigned = await guardrail(rule("swan", "redact"));
@@ -75,7 +75,7 @@ test("the assigned guardrail, the further ones and the defaults all apply, and r
   expect(await send("DELETE", `/guardrails/${usual}`)).toMatchObject({ status: 200 });
 });
 
-test("assigning and removing an assigned guardrail leaves the further ones", async () => {
+test("assigning and removing a key's assigned guardrail leaves its additional ones", async () => {
   const [further, assigned] = [await guardrail(rule("heron", "block")), await guardrail({})];
   const { key, data } = await keyWith([further]);
   await send("POST", `/guardrails/${assigned}/assignments/keys`, { key_hashes: [data.hash] });
@@ -84,7 +84,7 @@ test("assigning and removing an assigned guardrail leaves the further ones", asy
   expect(await turn(key, "a heron")).toMatchObject({ status: 403 });
 });
 
-test("the list of a key, its guardrails and their deletion are in force with the next request, over gRPC too", async () => {
+test("changes of a key's list, of its guardrails and their deletion are in force with the next request", async () => {
   const id = await guardrail(rule("heron", "block"));
   const { key, data } = await keyWith(null);
   const client = dial(`127.0.0.1:${installation.ports.inference}`);
@@ -117,14 +117,14 @@ test("the list of a key, its guardrails and their deletion are in force with the
   }
 });
 
-test("the budget of a further guardrail refuses a request", async () => {
+test("the budget of an additional guardrail of a key refuses a request", async () => {
   const id = await guardrail({ limit_usd: 0.000_001, reset_interval: "daily" });
   const { key } = await keyWith([id]);
   const refused = { status: 403, body: { error: { message: expect.stringContaining("budget") } } };
   expect(await turn(key, "Hi")).toMatchObject(refused);
 });
 
-test("a rotated key has the further guardrails of the old one, and the command line changes them", async () => {
+test("a rotated key has the additional guardrails of the old one, and the command line changes them", async () => {
   const id = await guardrail(rule("heron", "block"));
   const { data } = await keyWith([id]);
   const rotated = await send("POST", `/keys/${data.hash}/rotate`, {});
@@ -139,7 +139,7 @@ test("a rotated key has the further guardrails of the old one, and the command l
   await eventually(async () => (await status()) === 403);
 });
 
-describe("a list is refused by name", () => {
+describe("a key's list of additional guardrails is refused by name", () => {
   const unknown = "00000000-0000-4000-8000-000000000000";
   test.each<[string, () => readonly unknown[], string]>([
     [
@@ -151,7 +151,7 @@ describe("a list is refused by name", () => {
     ["of a text that is no id", () => ["birds"], "further_guardrails.0: must be the id of a guardrail"],
     ["without an entry", () => [], "further_guardrails: at least 1 guardrail"],
     ["of eleven", () => Array.from({ length: 11 }, () => unknown), "further_guardrails: at most 10 guardrails"],
-  ])("%s", async (_, ids, message) => {
+  ])("for %s", async (_, ids, message) => {
     const body = { name: "k", further_guardrails: ids() };
     const { data } = await keyWith(null);
     for (const answer of [await send("POST", "/keys", body), await send("PATCH", `/keys/${data.hash}`, body)]) {
@@ -160,7 +160,7 @@ describe("a list is refused by name", () => {
   });
 });
 
-test("guardrails deleted while keys take them up leave no id behind, and no change fails", async () => {
+test("deleting guardrails while keys get them leaves no id of a deleted one, and no change fails", async () => {
   const keys = await Promise.all(Array.from({ length: 6 }, () => keyWith(null)));
   const ids = await Promise.all(Array.from({ length: 6 }, () => guardrail({})));
   const answers = await Promise.all([

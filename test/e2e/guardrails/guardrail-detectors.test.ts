@@ -195,7 +195,7 @@ describe("a detector's match in a request", () => {
     expect((await sendRequest(key, { input: "Nobody", tools: [{ type: "function", name: "Bern" }] }))[0]).toBe(200);
   });
 
-  test("passes if a rule only reports, if its guardrail does, and below its threshold", async () => {
+  test("passes if a rule only reports, if its guardrail only reports, and below its threshold", async () => {
     for (const [rules, settings, found] of [
       [[rule("flag")], {}, { action: "flagged" }],
       [[rule("block")], { mode: "audit" }, { action: "blocked", mode: "audit" }],
@@ -209,7 +209,7 @@ describe("a detector's match in a request", () => {
     }
   });
 
-  test("is classified text by text, tools and their outputs as a whole", async () => {
+  test("is searched text by text, with tools and their outputs as a whole", async () => {
     const { key } = await guarded([injection("redact")]);
     const [status, body] = await sendRequest(key, {
       input: [
@@ -268,7 +268,7 @@ describe("an unconfigured detector", () => {
   test.each([
     ["nobody:person-name", "the configuration file has no detector nobody", "detector:nobody"],
     ["names:nothing", "the configuration file gives detector names no category nothing", "ner:names"],
-  ])("%s refuses the turn, and names the reason", async (detector, reason, engine) => {
+  ])("named %s refuses the turn, with the reason", async (detector, reason, engine) => {
     const failed = { detected: false, engines: [engine], patterns: [detector.split(":")[1]] };
     for (const appliesTo of ["input", "output"]) {
       const closed = await given(detector, "--applies-to", appliesTo);
@@ -294,7 +294,7 @@ describe("an unresponsive detector", () => {
     ["an error", { status: 500, chunks: [{ json: { error: "no" } }] }],
     ["garbage", { chunks: [{ bytes: "[{" }] }],
     ["places outside of the text", entities([0, 4], [20, 400])],
-  ])("answering with %s fails the request, unless the guardrail fails open or only reports", async (_, reply) => {
+  ])("that answers with %s fails the request, unless the guardrail fails open or only reports", async (_, reply) => {
     scripted.script([reply]);
     const closed = await guarded([scriptedRule("block")]);
     const before = acme.requests.length;
@@ -317,7 +317,7 @@ describe("an unresponsive detector", () => {
     }
   });
 
-  test("gives 503 when it is unreachable, or another detector's refusal", async () => {
+  test("gives 503 when it is unreachable, unless another detector refuses the request", async () => {
     const gone = { detector: "gone", category: "person-name", action: "redact" };
     expect((await sendRequest((await guarded([gone])).key))[0]).toBe(503);
     const [status, body] = await sendRequest((await guarded([gone, rule("block")])).key);
@@ -337,7 +337,7 @@ describe("an unresponsive detector", () => {
     await closed;
   });
 
-  test("overlapping findings are merged into one", async () => {
+  test("has its overlapping findings merged into one", async () => {
     scripted.script([entities([2, 8], [5, 11], [2, 11])]);
     const { key } = await guarded([scriptedRule("redact")]);
     const [, body] = await sendRequest(key);
@@ -450,7 +450,7 @@ describe("a detector's match in an answer", () => {
     }
   });
 
-  test("fails without a scan, or passes with a note", async () => {
+  test("fails when it could not be scanned, or passes with a note", async () => {
     const closed = await guarded([scriptedRule("redact")], output);
     const broken: Reply = { status: 500, chunks: [{ json: {} }] };
     acme.script([chatStream("Hello there. ", "I met Anna Berg. ")]);
@@ -475,7 +475,7 @@ describe("a detector's match in an answer", () => {
   });
 });
 
-test("calls are spans of their turn, without text of the request", async () => {
+test("calls of detectors are spans of their turn, without text of the request", async () => {
   const { key } = await guarded([rule("redact")]);
   await sendRequest(key, { input: "Anna Berg in a trace" });
   const spansOf = (name: string) => collector.spans.filter((span) => span.name === name);
@@ -492,7 +492,7 @@ test("calls are spans of their turn, without text of the request", async () => {
   expect(JSON.stringify(collector.spans)).not.toContain("Anna");
 });
 
-test("calls are counted, by detector and outcome", async () => {
+test("calls of detectors are counted, by detector and outcome", async () => {
   const samples = samplesOf(await scrape(installation)).filter(({ name }) => name === "sluice_detector_calls_total");
   const outcomes = new Set(samples.map(({ labels }) => `${labels["detector"]} ${labels["outcome"]}`));
   for (const each of [

@@ -141,7 +141,7 @@ const channels = answersWithForbiddenWord.filter(
   ({ dialect, channel }) => dialect !== "responses" || /^(message|reasoning|custom_tool_call) /.test(channel),
 );
 
-describe.each(["redact", "block"])("%s", (action) => {
+describe.each(["redact", "block"])("a guardrail with %s", (action) => {
   let key: string;
   beforeAll(async () => {
     key = await makeKey();
@@ -173,7 +173,7 @@ describe.each(["redact", "block"])("%s", (action) => {
   });
 });
 
-describe("a policy changed during a stream", () => {
+describe("a change of policy during a stream", () => {
   const model = "chat/model";
 
   /** An open stream; `ended` gives its whole content after `go` was called. */
@@ -223,7 +223,7 @@ describe("a policy changed during a stream", () => {
     ["deleted", true, (id) => send("DELETE", `/guardrails/${id}`, {}), redacted, untouched],
     ["given", false, (id, key) => assign(id, key), untouched, redacted],
   ])(
-    "%s: the running turn keeps the old policy, as shown in its receipt; the next turn has the new policy",
+    "that changes %s holds for the next turn; the running turn keeps the old policy, as its receipt shows",
     async (...row) => {
       const [, isGiven, change, before, after] = row;
       const [id, key] = [await makeGuardrail("redact", "output"), await makeKey()];
@@ -240,7 +240,7 @@ describe("a policy changed during a stream", () => {
     },
   );
 
-  test("a revoked key gets nothing more, not even withheld text", async () => {
+  test("that revokes the key stops the stream, including withheld text", async () => {
     const key = await makeKey();
     await assign(await makeGuardrail("redact", "output"), key);
     const running = await begun(key);

@@ -51,9 +51,9 @@ const post = (path: string, body: object, key: string) =>
   });
 const administer = (path: string, body: object) => post(path, body, installation.managementKey);
 
-describe.each(doors)("%s", (path, settings) => {
+describe.each(doors)("an answer at %s with an output guardrail", (path, settings) => {
   test.each(answersWithForbiddenWord)(
-    "the channel $channel of $dialect shows no forbidden word",
+    "shows no forbidden word in the channel $channel of $dialect",
     async ({ dialect, streamed, whole }) => {
       const messages = [{ role: "user", content: "Say it" }];
       for (const stream of [true, false]) {
@@ -69,7 +69,7 @@ describe.each(doors)("%s", (path, settings) => {
   );
 });
 
-test("every format and dialect shows the words when no rule forbids them", () => {
+test("the answers of every format and dialect show the forbidden words without a guardrail", () => {
   const all = doors.flatMap(([path]) =>
     dialects.flatMap((dialect) => [true, false].map((stream) => `${path} ${dialect} ${stream}`)),
   );

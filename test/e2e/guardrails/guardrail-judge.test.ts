@@ -121,7 +121,7 @@ describe("a judged request", () => {
     expect((await sendRequest(key)).status).toBe(200);
   });
 
-  test("passes if a rule only reports, or its guardrail does", async () => {
+  test("passes if a rule only reports, or its guardrail only reports", async () => {
     judge.script([says(0.9)]);
     const flagged = await guarded([{ rule, action: "flag" }]);
     const audited = await guarded([{ rule, action: "block" }], { mode: "audit" });
@@ -157,7 +157,7 @@ describe("a judged request", () => {
     expect(judge.requests).toHaveLength(asked);
   });
 
-  test("costs the key nothing, and is in the ledger", async () => {
+  test("costs the key nothing for the judge, and the judge's call is in the ledger", async () => {
     const { key } = await guarded([{ rule, action: "flag" }]);
     const response = await sendRequest(key);
     const { usage } = (await response.json()) as { usage: { cost: number } };
@@ -200,7 +200,7 @@ describe("a judged answer", () => {
     await closed;
   });
 
-  test("ends at once, even with patterns scanning it too and a silent provider", async () => {
+  test("ends at once after a violation, even with patterns and a silent provider", async () => {
     const filters = [{ pattern: "\\d{16}", action: "redact" }];
     const { key } = await guarded(block, { ...output, content_filters: filters });
     judge.script([says(0.1), says(0.9)]);
@@ -250,7 +250,7 @@ describe("a judged answer", () => {
     });
   });
 
-  test("fails in the middle without a verdict", async () => {
+  test("fails in the middle when the judge gives no verdict", async () => {
     const { key } = await guarded(block, output);
     judge.script([says(0.1), chatAnswer({ content: "no" })]);
     const { events, done } = parseSse(await (await sendRequest(key, { stream: true })).text()) as never as {

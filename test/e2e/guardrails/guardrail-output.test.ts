@@ -63,9 +63,9 @@ const sendRequest = (key: string | undefined, model: string, stream: boolean, mo
     body: JSON.stringify({ model, input: "Say it", stream, ...more }),
   });
 
-describe.each([true, false])("stream: %s", (stream) => {
+describe.each([true, false])("an output guardrail (stream: %s)", (stream) => {
   test.each(answersWithForbiddenWord)(
-    "the channel $channel of $dialect shows no forbidden word",
+    "hides the forbidden word in the channel $channel of $dialect",
     async ({ dialect, streamed, whole }) => {
       upstream.script([stream ? streamed : whole]);
       const redacted = await sendRequest(keys["redact"], `${dialect}/model`, stream);
@@ -93,7 +93,7 @@ describe.each([true, false])("stream: %s", (stream) => {
   });
 });
 
-test("a block in the middle ends the stream after its permitted part, and stops the provider call", async () => {
+test("an output guardrail that blocks in the middle ends the stream after the permitted part, and the provider call", async () => {
   let deliver = () => {};
   const delivered = new Promise<void>((resolve) => (deliver = resolve));
   upstream.script([
@@ -127,7 +127,7 @@ test("a block in the middle ends the stream after its permitted part, and stops 
   expect((response["usage"] as { output_tokens: number }).output_tokens).toBeGreaterThan(3);
 });
 
-test("in audit mode a match is delivered, and the receipt names the would-be action", async () => {
+test("an output guardrail in audit mode delivers a match, and the receipt names the action it would take", async () => {
   const key = await guardedKey("--block", forbiddenWord, "--applies-to", "output", "--mode", "audit");
   const said = answersWithForbiddenWord.find(({ dialect, channel }) => dialect === "chat" && channel === "text");
   upstream.script([said?.whole ?? {}]);

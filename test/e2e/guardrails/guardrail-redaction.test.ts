@@ -205,7 +205,7 @@ function expectNothing(text: string): void {
   expect(text).not.toContain(base64("the word is").slice(0, 12));
 }
 
-describe("a marker in forty places", () => {
+describe("a redacted word in forty places of a request", () => {
   test("goes to no provider, and into no log, metric or file", async () => {
     expect(marked).toBeGreaterThanOrEqual(40);
     const { status, text } = await post("/responses", { ...everywhere, model: "acme/responses" });
@@ -219,7 +219,7 @@ describe("a marker in forty places", () => {
     expectNothing(await scrape(installation));
   });
 
-  test("is in no trace, though it has the prompt", async () => {
+  test("is in no trace with content", async () => {
     expect(await post("/responses", { ...everywhere, model: "acme/responses" })).toMatchObject({ status: 200 });
     await eventually(() => collector.spans.some(({ attributes }) => "gen_ai.input.messages" in attributes));
     const traces = collector.bodies.join("\n");
@@ -254,7 +254,7 @@ describe("a marker in forty places", () => {
     expectNothing(sent());
   });
 
-  test("is in no error of a provider quoting the request", async () => {
+  test("is in no error of a provider that quotes the request", async () => {
     const { status, text } = await post("/responses", { ...everywhere, model: "acme/quoting" });
     expect([status, text]).toEqual([400, expect.stringContaining("[REDACTED]")]);
     expectNothing(text);
@@ -272,7 +272,7 @@ describe("a marker in forty places", () => {
     expectNothing(sent());
   });
 
-  test("is in no dry run: its body is the provider's", async () => {
+  test("is not in the provider's body shown by a dry run", async () => {
     const { status, text } = await post("/responses/dry-run", {
       ...everywhere,
       model: "acme/responses",

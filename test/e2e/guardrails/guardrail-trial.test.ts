@@ -92,7 +92,7 @@ async function turn(side: string, pieces: readonly string[], settings: object) {
   return { status: 200, text: deltas.join("") };
 }
 
-describe("a trial does the same as a turn", () => {
+describe("a trial of a guardrail does the same as a turn", () => {
   test.each<[string, string, readonly string[], object]>([
     ["a harmless text", "input", ["Hello there"], guardrail],
     ["a blocked text", "input", ["the secret-42"], guardrail],
@@ -109,14 +109,14 @@ describe("a trial does the same as a turn", () => {
       ["call +1 415 555 2671"],
       { content_filter_builtins: [{ slug: "phone", action: "redact" }] },
     ],
-  ])("%s", async (_, side, pieces, settings) => {
+  ])("for %s", async (_, side, pieces, settings) => {
     const trial = await attempt({ guardrail: settings, side, text: pieces });
     const done = await turn(side, pieces, settings);
     expect([trial.text, trial.error?.code ?? 200]).toEqual([done.text, done.status]);
   });
 });
 
-describe("a trial", () => {
+describe("a trial of a guardrail", () => {
   test("shows the matching rules and their places in code points", async () => {
     const text = "\u{1f600} anna@acme.test wants a refund";
     const trial = await attempt({ guardrail, text });
@@ -127,7 +127,7 @@ describe("a trial", () => {
     ]);
   });
 
-  test("the places of matches over the pieces of an answer, and the text delivered until then", async () => {
+  test("shows the places of matches in the pieces of an answer, and the text delivered until then", async () => {
     const trial = await attempt({ guardrail, side: "output", text: ["One. Two. ", "sec", "ret-42 and more"] });
     expect(trial).toMatchObject({ decision: "blocked", text: "One. Two. ", error: null });
     expect(trial.matches).toEqual([{ rule: "code", action: "block", engine: "regex", start: 10, end: 19 }]);
@@ -161,7 +161,7 @@ describe("a trial", () => {
   });
 });
 
-test("a trial keeps no text in logs and records", async () => {
+test("a trial of a guardrail leaves no text in logs and records", async () => {
   const word = "Quaxolotl";
   await attempt({ guardrail, side: "output", text: [word, " secret-42"] });
   await attempt({ guardrail, text: `${word} anna@acme.test` });
@@ -189,12 +189,12 @@ test.each<[object, number, string]>([
     "detectors.0.detector",
   ],
   [{ guardrail_id: crypto.randomUUID(), text: "x" }, 404, "Guardrail not found"],
-])("a trial with %j is refused", async (body, status, message) => {
+])("a trial of a guardrail is refused with %j", async (body, status, message) => {
   const answer = await send("/guardrails/try", body);
   expect([answer.status, answer.body.error.message]).toEqual([status, expect.stringContaining(message)]);
 });
 
-test("a trial needs a management key, and finds no guardrail of another workspace", async () => {
+test("a trial of a guardrail needs a management key, and finds no guardrail of another workspace", async () => {
   expect((await send("/guardrails/try", { guardrail, text: "x" }, installation.apiKey)).status).toBe(403);
   const made = await send("/guardrails", { name: "ours", ...guardrail });
   const { id } = made.body.data as unknown as { readonly id: string };

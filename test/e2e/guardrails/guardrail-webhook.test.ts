@@ -135,7 +135,7 @@ async function post(key: string, body: object): Promise<readonly [status: number
 
 const sent = () => acme.requests.at(-1)?.body ?? "";
 
-describe("a webhook of one's own", () => {
+describe("a webhook for a guardrail", () => {
   test("blocks, redacts and reports findings of requests", async () => {
     const blocking = await guarded([rule("own", "code-name", "block")]);
     expect((await post(blocking, { input: "Tell me about project x." }))[0]).toBe(403);
@@ -149,7 +149,7 @@ describe("a webhook of one's own", () => {
     expect(own.requests.every(({ path }) => path === "/check?tenant=7")).toBe(true);
   });
 
-  test("redacts a streamed answer wherever it is cut, and is told its direction", async () => {
+  test("redacts a streamed answer wherever it is cut, and gets the direction of the text", async () => {
     const key = await guarded([rule("own", "person-name", "redact")], { applies_to: "output" });
     const before = own.requests.length;
     for (const deltas of [
@@ -173,7 +173,7 @@ describe("a webhook of one's own", () => {
 
 const findings = (...found: readonly object[]): Reply => ({ chunks: [{ json: { findings: found } }] });
 
-describe("a webhook that misbehaves", () => {
+describe("a failing webhook", () => {
   test.each<[string, Reply]>([
     ["lies about places", findings({ label: "NAME", start: 0, end: 4_000 })],
     ["gives a place before the text", findings({ label: "NAME", start: -5, end: 2 })],
@@ -182,7 +182,7 @@ describe("a webhook that misbehaves", () => {
     ["floods", { chunks: [{ json: { findings: [], more: "x".repeat(6_000_000) } }] }],
     ["dies", { chunks: [{ bytes: '{"findings":[]' }], cut: true }],
     ["refuses the signature", { status: 401, chunks: [{ json: { findings: [] } }] }],
-  ])("fails closed or open as its guardrail says when it %s, in both directions", async (_, reply) => {
+  ])("fails closed or open as its guardrail demands when it %s, in both directions", async (_, reply) => {
     scripted.script([reply]);
     for (const [settings, status] of [
       [{}, 503],
@@ -347,7 +347,7 @@ const redacted: readonly [Adapter, Readonly<Record<string, object>>][] = [
   ],
 ];
 
-describe("the example program", () => {
+describe("the example program of a webhook", () => {
   test.each(blocked)("for %s blocks by its finding of %s", async (adapter, category, answers) => {
     const key = await guarded([rule(`${adapter}-labels`, category, "block")], { applies_to: "input" });
     scriptVendor(clean[adapter]);

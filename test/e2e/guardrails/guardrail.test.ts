@@ -39,7 +39,7 @@ describe("a blocking guardrail", () => {
   const sendRequest = (stream: boolean, headers: Record<string, string> = {}) =>
     post("/responses", installation.apiKey, { model: "sluice/echo", input: "this is code red", stream }, headers);
 
-  test("the very next request of the key is refused, and after the removal served again, twenty times over", async () => {
+  test("refuses the very next request of the key, and none after its removal, twenty times over", async () => {
     for (let round = 0; round < 20; round++) {
       expect(await (await assign("")).json()).toEqual({ assigned_count: 1 });
       const refused = await sendRequest(round % 2 === 0);
@@ -52,7 +52,7 @@ describe("a blocking guardrail", () => {
     }
   });
 
-  test("the guardrail's own message replaces the default, until it is cleared", async () => {
+  test("answers with its own message instead of the default, until the message is cleared", async () => {
     await assign("");
     const change = (blocked_message: string | null) =>
       fetch(`${installation.baseUrl}/guardrails/${guardrail}`, {
@@ -76,38 +76,41 @@ describe("a blocking guardrail", () => {
     });
   });
 
-  test.each([true, false])("403 names the pattern; the receipt comes on request only (stream: %s)", async (stream) => {
-    await assign("");
-    const plain = await sendRequest(stream);
-    expect([plain.status, plain.headers.get("x-should-retry")]).toEqual([403, "false"]);
-    expect(await plain.json()).toEqual({
-      error: {
-        code: 403,
-        message: "Request blocked by content filter: codes",
-        type: "permission_error",
-        metadata: { patterns: ["codes"] },
-      },
-    });
-    const explained = await sendRequest(stream, { "X-Service-Metadata": "enabled" });
-    expect(explained.status).toBe(403);
-    expect(await explained.json()).toMatchObject({
-      error: { code: 403, metadata: { patterns: ["codes"] } },
-      service_metadata: {
-        attempt: 0,
-        is_byok: false,
-        requested: "sluice/echo",
-        pipeline: [
-          {
-            type: "guardrail",
-            name: "content-filter",
-            guardrail_id: guardrail,
-            guardrail_scope: "api-key",
-            data: { action: "blocked", detected: true, engines: ["regex"], patterns: ["codes"] },
-          },
-        ],
-      },
-    });
-  });
+  test.each([true, false])(
+    "names the pattern in its 403, with a receipt only on request (stream: %s)",
+    async (stream) => {
+      await assign("");
+      const plain = await sendRequest(stream);
+      expect([plain.status, plain.headers.get("x-should-retry")]).toEqual([403, "false"]);
+      expect(await plain.json()).toEqual({
+        error: {
+          code: 403,
+          message: "Request blocked by content filter: codes",
+          type: "permission_error",
+          metadata: { patterns: ["codes"] },
+        },
+      });
+      const explained = await sendRequest(stream, { "X-Service-Metadata": "enabled" });
+      expect(explained.status).toBe(403);
+      expect(await explained.json()).toMatchObject({
+        error: { code: 403, metadata: { patterns: ["codes"] } },
+        service_metadata: {
+          attempt: 0,
+          is_byok: false,
+          requested: "sluice/echo",
+          pipeline: [
+            {
+              type: "guardrail",
+              name: "content-filter",
+              guardrail_id: guardrail,
+              guardrail_scope: "api-key",
+              data: { action: "blocked", detected: true, engines: ["regex"], patterns: ["codes"] },
+            },
+          ],
+        },
+      });
+    },
+  );
 
   test.each([true, false])("refuses over gRPC as well (stream: %s)", async (stream) => {
     await assign("");

@@ -10,7 +10,7 @@ interface Answer {
   error: { message: string; metadata?: { patterns?: string[] } };
 }
 
-describe("guardrails", () => {
+describe("guardrails over HTTP", () => {
   let installation: Installation;
   beforeAll(async () => {
     installation = await startInstallation({
@@ -46,7 +46,7 @@ detectors:
     manage("POST", `/guardrails/${id}/assignments/keys`, { key_hashes: [hashKey(installation.apiKey)] });
   const turn = (input: string) => manage("POST", "/responses", { model: "sluice/echo", input }, installation.apiKey);
 
-  test("is shown as it was made, with every field of the known shape", async () => {
+  test("are shown as they were made, with every field of the known shape", async () => {
     const filters = [block("secret-\\d+", "Secret"), block("code red")];
     const made = await manage("POST", "/guardrails", {
       name: "no secrets",
@@ -73,7 +73,7 @@ detectors:
     expect((await manage("GET", `/guardrails/${made.body.data.id}`)).body).toEqual(made.body);
   });
 
-  test("is shown with its lists of models, providers and built-in filters; a change affects only its named fields", async () => {
+  test("are shown with models, providers and built-in filters; a change affects only its named fields", async () => {
     const rules = {
       content_filters: [{ pattern: "x", action: "flag", label: "X" }],
       content_filter_builtins: [
@@ -128,7 +128,7 @@ detectors:
     expect(changed.body.data).toMatchObject({ ...shown, ...change, mode: "enforce", enforce_zdr: true });
   });
 
-  test("restricts the models, from the very next request on", async () => {
+  test("restrict the models, from the very next request on", async () => {
     const { id } = await make({ allowed_models: ["acme/large"] });
     await give(id);
     const refused = await turn("hello");
@@ -148,7 +148,7 @@ detectors:
     expect((await turn("hello")).status).toBe(200);
   });
 
-  test("of the workspace holds for keys without a guardrail, from the very next request on", async () => {
+  test("of the workspace hold for keys without a guardrail, from the very next request on", async () => {
     const { id } = await make({ content_filters: [block("office rule")] });
     expect((await turn("by office rule")).status).toBe(200);
     await manage("PATCH", `/guardrails/${id}`, { workspace_default: true });
@@ -157,7 +157,7 @@ detectors:
     expect((await turn("by office rule")).status).toBe(200);
   });
 
-  test("changed and deleted: each is in force on the very next request", async () => {
+  test("are in force on the very next request when changed or deleted", async () => {
     const { id } = await make({ content_filters: [block("round 0")] });
     await give(id);
     for (let round = 1; round <= 20; round++) {
@@ -180,7 +180,7 @@ detectors:
   });
 
   const unavailable = [["include_byok_in_budgets", true]] as const;
-  test.each(unavailable)("%s is refused by its name, and nothing is stored", async (field, value) => {
+  test.each(unavailable)("with a wrong %s are refused by its name, and not stored", async (field, value) => {
     const { id } = await make({});
     const before = await manage("GET", "/guardrails?limit=1");
     for (const answer of [
@@ -238,18 +238,18 @@ detectors:
     ],
     [{ name: "x", content_filters: Array(101).fill(block("x")) }, "content_filters: at most 100 elements"],
     [{ name: "x".repeat(1_048_576) }, "Request payload too large: at most 1048576 bytes"],
-  ])("POST %.60j is 400", async (body, message) => {
+  ])("are refused with 400 for POST %.60j", async (body, message) => {
     const answer = await manage("POST", "/guardrails", body);
     expect([answer.status, answer.body.error.message]).toEqual([400, message]);
   });
 
-  test("the largest pattern is accepted, in any spelling of its characters", async () => {
+  test("may have the largest pattern, in any spelling of its characters", async () => {
     const body = JSON.stringify({ name: "x", content_filters: [block("y".repeat(99_999))] });
     const escaped = body.replace(/y{99999}/, `\\u0078${"\u{1d4b3}".repeat(99_999)}`);
     expect((await manage("POST", "/guardrails", escaped)).status).toBe(201);
   });
 
-  test("an empty change is 400", async () => {
+  test("refuse an empty change with 400", async () => {
     const { id } = await make({});
     const answer = await manage("PATCH", `/guardrails/${id}`, {});
     expect([answer.status, answer.body.error.message]).toEqual([400, "body: at least one field"]);
@@ -279,7 +279,7 @@ detectors:
     }
   });
 
-  test("lists its keys, and all assignments", async () => {
+  test("show their keys, and all assignments", async () => {
     const { id } = await make({});
     await give(id);
     const hash = hashKey(installation.apiKey);
@@ -317,7 +317,7 @@ detectors:
     expect((await manage("GET", mine)).status).toBe(404);
   });
 
-  test("lists in pages", async () => {
+  test("are listed in pages", async () => {
     const { total_count: before } = (await manage("GET", "/guardrails")).body;
     const made = [(await make({ name: "a" })).id, (await make({ name: "b" })).id];
     const page = (await manage("GET", `/guardrails?offset=${before}&limit=1`)).body as unknown as {

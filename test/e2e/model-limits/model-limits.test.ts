@@ -55,8 +55,8 @@ const statusOf = async (key: string, body: object): Promise<number> => {
 
 const user = [{ role: "user", content: "Hi" }];
 
-describe("requests", () => {
-  test("above a limit are 429 that names it, with its headers, and without a call of the provider", async () => {
+describe("requests of a key with limits for models", () => {
+  test("are 429 above a limit, with its name and headers, and without a call of the provider", async () => {
     const key = await keyWith({ models: ["acme/l*", "acme/s*"], requests_per_minute: 2 });
     expect([await statusOf(key, { model: "acme/large" }), await statusOf(key, { model: "acme/small" })]).toEqual([
       200, 200,
@@ -89,7 +89,7 @@ describe("requests", () => {
     expect(await statusOf(key, { model: "borealis/vast" })).toBe(200);
   });
 
-  test("refused by the request itself do not count, and those of a failing provider count once", async () => {
+  test("do not count when refused for themselves, and count once at a failing provider", async () => {
     const key = await keyWith({ models: ["acme/large"], requests_per_minute: 1 });
     expect(await statusOf(key, { model: "acme/large", temperature: 9 })).toBe(400);
     expect((await post(installation, key, "/responses/dry-run", { model: "acme/large", input: "Hi" })).status).toBe(
@@ -125,7 +125,7 @@ describe("requests", () => {
       },
     ],
     ["embeddings", "/embeddings", { model: "acme/vectors", input: "Hi" }],
-  ])("do not pass a limit by %s", async (_, path, body) => {
+  ])("do not bypass a limit by %s", async (_, path, body) => {
     const key = await keyWith({ models: ["acme/large", "acme/vectors"], requests_per_minute: 1 });
     upstream.script(reply);
     try {
@@ -143,7 +143,7 @@ describe("requests", () => {
     }
   });
 
-  test("for a model at its limit are served by the next of their models", async () => {
+  test("are served by the next of their models when one is at its limit", async () => {
     const key = await keyWith({ models: ["acme/*"], requests_per_minute: 1 });
     const models = ["acme/large", "acme/small", "borealis/vast"];
     const modelOf = async () => ((await (await ask(key, { models })).json()) as { model: string }).model;
@@ -174,7 +174,7 @@ describe("requests", () => {
     }
   });
 
-  test("over gRPC and a WebSocket count as those over HTTP", async () => {
+  test("count the same over gRPC, a WebSocket and HTTP", async () => {
     const key = await keyWith({ models: ["*"], requests_per_minute: 1 });
     const socket = new SocketClient(installation.ports.gateway, { authorization: `Bearer ${key}` });
     await once(socket.socket, "open");
@@ -212,7 +212,7 @@ const reply = ({ path }: Received) =>
       }
     : served;
 
-test("tokens of all calls of a turn use up the limit, by the minute and by the day", async () => {
+test("tokens of all calls of a turn use up a model's limit, by the minute and by the day", async () => {
   for (const [limit, words] of [
     ["tokens_per_minute", "tokens a minute"],
     ["tokens_per_day", "tokens a day"],
@@ -229,7 +229,7 @@ test("tokens of all calls of a turn use up the limit, by the minute and by the d
   }
 });
 
-test("a limit by the day admits its requests at once, and the longest wait of several limits is announced", async () => {
+test("a model's daily limit admits its requests at once, and a refusal names the longest wait of several limits", async () => {
   const key = await keyWith(
     { models: ["acme/*"], requests_per_minute: 2 },
     { models: ["acme/large"], requests_per_day: 2 },
@@ -243,7 +243,7 @@ test("a limit by the day admits its requests at once, and the longest wait of se
   expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(43_000);
 });
 
-test("a turn at a time runs of models with this limit, also among its own parallel calls", async () => {
+test("a limit of one concurrent request also holds for the parallel calls of a single turn", async () => {
   let answer: () => void = () => {};
   const after = new Promise<void>((resolve) => {
     answer = resolve;
@@ -281,20 +281,20 @@ async function leaveEarly(key: string): Promise<void> {
   await Promise.all([leaving, closed]);
 }
 
-test("a client that leaves frees its place", async () => {
+test("a client that leaves frees its concurrent request under a model's limit", async () => {
   const key = await keyWith({ models: ["acme/*"], concurrent_requests: 1 });
   await leaveEarly(key);
   await eventually(async () => (await statusOf(key, { model: "acme/large" })) === 200);
 });
 
-test("a client that leaves pays for its tokens", async () => {
+test("a client that leaves pays for its tokens under a model's limit", async () => {
   const key = await keyWith({ models: ["acme/*"], tokens_per_day: 1 });
   await leaveEarly(key);
   const refused = await ask(key, { model: "acme/large" });
   expect((await errorIn(refused)).message).toContain("model_limits.0.tokens_per_day");
 });
 
-test("requests of a key whose budget is spent use up no limit of its workspace", async () => {
+test("requests of a key with a spent budget do not count in the model limits of its workspace", async () => {
   const workspace = (entries: readonly Entry[] | null) =>
     administer(installation, "PATCH", `/workspaces/${defaultWorkspaceId}`, { model_limits: entries });
   const [poor, rich] = await Promise.all([{ limit: 0 }, {}].map((settings) => limitedKey(installation, [], settings)));
@@ -308,7 +308,7 @@ test("requests of a key whose budget is spent use up no limit of its workspace",
   }
 });
 
-test("the keys of a workspace share its limits, and changes are in force on the next request", async () => {
+test("the keys of a workspace share its model limits, and changes are in force on the next request", async () => {
   const workspace = (entries: readonly Entry[] | null) =>
     administer(installation, "PATCH", `/workspaces/${defaultWorkspaceId}`, { model_limits: entries });
   const [first, second] = await Promise.all([1, 2].map(() => limitedKey(installation, [])));
@@ -330,7 +330,7 @@ test("the keys of a workspace share its limits, and changes are in force on the 
   expect([await status(second?.key), await status(second?.key), await status(first?.key)]).toEqual([200, 429, 200]);
 });
 
-describe("settings", () => {
+describe("settings of model limits", () => {
   test.each<[string, unknown, string]>([
     ["no models", [{ requests_per_minute: 1 }], "model_limits.0.models"],
     ["no limit", [{ models: ["*"] }], "model_limits.0"],
@@ -358,7 +358,7 @@ describe("settings", () => {
     expect([answer.status, (await errorIn(answer)).metadata?.["param"]]).toEqual([400, path]);
   });
 
-  test("come back as they were given, over HTTP and on the command line", async () => {
+  test("are returned as they were given, over HTTP and on the command line", async () => {
     const entries = [{ models: ["acme/*"], requests_per_minute: 3, tokens_per_day: 10_000_000_000 }];
     const { hash } = await limitedKey(installation, entries);
     const read = async () =>

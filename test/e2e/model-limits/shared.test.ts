@@ -70,7 +70,7 @@ describeWithRedis("two installations with one Redis", () => {
     return statuses;
   }
 
-  test("admit exactly as many requests as the limits of the day allow, and fewer where another entry refuses", async () => {
+  test("admit exactly as many requests as daily limits allow, and fewer where another limit refuses", async () => {
     await limitWorkspaces([
       { models: ["sluice/*"], requests_per_day: 45 },
       { models: ["sluice/other"], requests_per_day: 10 },
@@ -86,7 +86,7 @@ describeWithRedis("two installations with one Redis", () => {
     expect(more.filter((status) => status === 200)).toHaveLength(5);
   });
 
-  test("free every place that a limit of requests at a time has lent", async () => {
+  test("give back every place taken under a limit of concurrent requests", async () => {
     await limitWorkspaces([{ models: ["sluice/*"], concurrent_requests: 4 }]);
     const statuses = await storm("sluice/echo", 120);
     expect(new Set([...statuses, 200, 429])).toEqual(new Set([200, 429]));

@@ -27,7 +27,7 @@ async function refusedPermission(key: string, body: object = {}): Promise<string
   return error?.metadata?.permission ?? (answer.status === 200 ? undefined : `${answer.status}`);
 }
 
-test("a key without lists may use nothing, and each list opens its part", async () => {
+test("a key without permission lists may use nothing, and each list permits its part", async () => {
   const { key, hash } = await newKey(installation, { permissions: {} });
   const models = async () => {
     const answer = await fetch(`${installation.baseUrl}/models`, { headers: { authorization: `Bearer ${key}` } });
@@ -50,7 +50,7 @@ test("a key without lists may use nothing, and each list opens its part", async 
   expect(await refusedPermission(key, { plugins: [{ id: "response-healing" }] })).toBe("permissions.plugins");
 });
 
-test("the lists of a workspace are enough for a key without any, and the command line sets both", async () => {
+test("a workspace's permission lists are enough for a key without any, and the command line sets both", async () => {
   const all = { doors: ["*"], models: ["*"], providers: ["*"] };
   const run = async (...args: string[]) => JSON.parse((await installation.admin(...args, "--json")).stdout) as object;
   await run("workspaces", "create", "--name", "open", "--permissions", JSON.stringify(all));
@@ -76,7 +76,7 @@ test("the lists of a workspace are enough for a key without any, and the command
   await expect(wrong).rejects.toThrow(/permissions\.model/);
 });
 
-test("a list has a limit, names and no unknown field", async () => {
+test("a permission list has a limit, valid names and no unknown field", async () => {
   const make = (permissions: object) => newKey(installation, { permissions: permissions as never });
   const names = Array.from({ length: 1_000 }, (_, index) => `acme/${index}`);
   const { hash } = await make({ models: names, plugins: [] });

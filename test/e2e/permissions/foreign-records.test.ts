@@ -254,7 +254,7 @@ const snapshot = () =>
   );
 
 describe.each(Object.keys(callers))("as %s of another workspace", (name) => {
-  test("a caller gets the answer for a record that does not exist, in every operation that names one, and changes nothing", async () => {
+  test("a caller gets the same answer as for a missing record, in every operation, and changes nothing", async () => {
     const call = callers[name] as Caller;
     const before = await snapshot();
     const differing: string[] = [];
@@ -271,7 +271,7 @@ describe.each(Object.keys(callers))("as %s of another workspace", (name) => {
   });
 });
 
-test("the owner of the records gets other answers, so that the comparison proves something", async () => {
+test("the owner of a record gets other answers than a caller of another workspace", async () => {
   const alike: string[] = [];
   let count = 0;
   for (const operation of operations.filter(([, { method, key }]) => method === "get" && key !== "inference")) {

@@ -50,7 +50,7 @@ const reading = Object.values(operations).filter(
 const filled = (path: string, slug: string) => path.replace("{author}", "acme").replace("{slug}", slug);
 const isRecord = ({ path }: { readonly path: string }) => path.includes("{");
 
-test("the walk meets the lists that exist", () => {
+test("the test of permissions in lists covers all existing lists", () => {
   expect(reading.map(({ path }) => path).sort()).toEqual([
     "/key",
     "/models",
@@ -70,7 +70,7 @@ test.each(reading.filter((operation) => !isRecord(operation)).map(({ path }) => 
 );
 
 test.each(reading.filter(isRecord).map(({ path }) => path))(
-  "at %s a model that a key may not use answers like one that does not exist",
+  "at %s a model that a key may not use answers like a model that does not exist",
   async (path) => {
     const key = await narrow();
     expect(await read(key, filled(path, "shown"))).toMatchObject({ status: 200 });
@@ -85,7 +85,7 @@ test.each(reading.filter(isRecord).map(({ path }) => path))(
   },
 );
 
-test("a key without permissions sees everything, so that the walk proves something", async () => {
+test("a key without restrictions sees every entry of all lists", async () => {
   const free = await keyWith({});
   for (const path of ["/models", "/providers"])
     expect(await read(free, path)).toMatchObject({ status: 200, text: expect.stringContaining(hidden) });

@@ -64,7 +64,7 @@ const slugs: readonly (readonly [RegExp, string])[] = [
 
 const doors = ["/responses", "/chat/completions", "/messages", "WebSocket", "RunTurn", "CreateResponse"];
 
-test.each(doors)("a key is refused models that it may not use in every field of a request to %s", async (name) => {
+test.each(doors)("a key is refused forbidden models in every field of a request to %s", async (name) => {
   const { ask, base, schema } = waysInto(installation).find((way) => way.name === name)!;
   const keyWith = async (permissions: Permissions) => (await newKey(installation, { permissions })).key;
   const narrow = await keyWith({ models: ["acme/outer", "acme/painter"] });

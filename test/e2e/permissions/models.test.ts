@@ -72,8 +72,8 @@ interface ErrorBody {
   };
 }
 
-describe("a key for some models", () => {
-  test.each(requests)("is served by them and refused the others at the door %s, %s", async (_, path, body) => {
+describe("a key permitted to use some models", () => {
+  test.each(requests)("is served by these and refused other models at the door %s, %s", async (_, path, body) => {
     const key = await keyWith({ models: ["borealis/*"] });
     const served = await post(key, path, { model: "borealis/vast", ...body });
     expect([served.status, await served.text()]).toEqual([200, expect.anything()]);
@@ -88,7 +88,7 @@ describe("a key for some models", () => {
     }
   });
 
-  test("is refused others by an error of the published form, with the reasons counted", async () => {
+  test("is refused other models by an error of the published form, with the reasons counted", async () => {
     const key = await keyWith({ models: ["borealis/*"] });
     const refused = await respond(key, { model: "acme/small" });
     const body = (await refused.json()) as ErrorBody;
@@ -96,7 +96,7 @@ describe("a key for some models", () => {
     expect(body.error.metadata?.availability).toMatchObject({ excluded_by: { "permissions.models": 2 } });
   });
 
-  test("embeds with them only", async () => {
+  test("embeds only with these models", async () => {
     const body = { model: "acme/vectors", input: "Hi" };
     expect((await post(await keyWith({ models: ["acme/l*"] }), "/embeddings", body)).status).toBe(403);
     const dry = await post(await keyWith({ models: ["acme/l*"] }), "/embeddings/dry-run", body);
@@ -121,7 +121,7 @@ describe("a key for some models", () => {
       "the panel of a fusion",
       { model: "service/fusion", plugins: [{ id: "fusion", analysis_models: ["acme/large"], model: "acme/large" }] },
     ],
-  ])("gets no other through %s", async (_, body) => {
+  ])("gets no other model through %s", async (_, body) => {
     const before = upstream.requests.length;
     const answer = await respond(await keyWith({ models: ["borealis/*"] }), body);
     expect([answer.status, ((await answer.json()) as ErrorBody).error.metadata?.permission]).toEqual([
@@ -139,7 +139,7 @@ describe("a key for some models", () => {
     }
   });
 
-  test("lists them only", async () => {
+  test("lists only these models", async () => {
     const key = await keyWith({ models: ["acme/l*", "borealis/*"], providers: ["acme"] });
     const read = async (path: string) =>
       (await fetch(`${installation.baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } })).json();
@@ -155,7 +155,7 @@ describe("a key for some models", () => {
   });
 });
 
-test("a key for a provider is served by no other, and refused where only others could serve", async () => {
+test("a key permitted to use one provider is served by no other, and refused where only others could serve", async () => {
   const key = await keyWith({ providers: ["acme"] });
   const answer = await respond(key, { model: "acme/small" });
   const { service_metadata: receipt } = (await answer.json()) as { service_metadata: { endpoints: object } };
@@ -172,7 +172,7 @@ test("a key for a provider is served by no other, and refused where only others 
 test.each([
   ["moderation", { id: "moderation" }],
   ["alignment", { id: "alignment", rules: ["Never rude."] }],
-])("a key for a provider gets no %s by another, and no answer without it", async (_, plugin) => {
+])("a key permitted to use one provider is refused a request with %s at another", async (_, plugin) => {
   const before = upstream.requests.length;
   const body = { model: "acme/large", plugins: [plugin] };
   const refused = await respond(await keyWith({ providers: ["acme"] }), body);
@@ -182,7 +182,7 @@ test.each([
   expect([served.status, await served.text()]).toEqual([200, expect.anything()]);
 });
 
-describe("a key for some doors", () => {
+describe("a key permitted to use some doors", () => {
   test.each(requests)("is refused at the door %s, %s, unless it is named", async (door, path, body) => {
     const others = ["responses", "chat", "messages", "embeddings", "grpc"].filter((each) => each !== door);
     const refused = await post(await keyWith({ doors: others }), path, { model: "acme/large", ...body });

@@ -86,9 +86,9 @@ const refusalOf = (address: string, status = 403) => ({
   text: expect.stringContaining(`This key may not be used from ${address} (allowed_networks)`),
 });
 
-describe("a key for a network", () => {
+describe("a key limited to a network", () => {
   test.each(requests)(
-    "may use %s from there, and is refused from elsewhere before its body is read",
+    "may use %s from the network, and is refused from elsewhere before its body is read",
     async (path, body) => {
       const { key } = await newKey("127.0.0.2", "2001:db8::/32");
       const served = await ask(allowed, key, path, { ...(body && { body }) });
@@ -102,7 +102,7 @@ describe("a key for a network", () => {
     },
   );
 
-  test("is refused a WebSocket from elsewhere, and each response once the network was taken away", async () => {
+  test("is refused a WebSocket from elsewhere, and each response once the network was removed", async () => {
     const { key, data } = await newKey("127.0.0.2");
     const open = (address: string) =>
       new SocketClient(installation.ports.gateway, { authorization: `Bearer ${key}` }, address);
@@ -145,7 +145,7 @@ describe("a key for a network", () => {
     expect(await callFrom(other, admin, read, spoofed)).toMatchObject(refusalOf(other));
   });
 
-  test("is on record as refused from elsewhere", async () => {
+  test("has its refusals from elsewhere recorded", async () => {
     const { key, data } = await newKey("127.0.0.2");
     await ask(other, key, "/responses", { body: { model: "acme/large", input: "Hi" } });
     let listed: readonly object[] = [];
@@ -168,7 +168,7 @@ describe("a key for a network", () => {
     ["something that is no address", "127.0.0.2, unknown", 403],
     ["an address of its IPv6 network", "2001:db8::7", 200],
     ["an address of another IPv6 network", "2001:db9::7", 403],
-  ])("is held to the address that a trusted proxy names: %s", async (_, forwarded, status) => {
+  ])("is checked by the address that a trusted proxy names: %s", async (_, forwarded, status) => {
     const { key } = await newKey("127.0.0.2", "2001:db8::/32");
     const headers = { "x-forwarded-for": forwarded };
     expect(await ask(proxy, key, "/models/count", { headers })).toMatchObject({ status });
@@ -184,7 +184,7 @@ describe("a key for a network", () => {
     ["X-Real-IP", { "x-real-ip": "127.0.0.2" }],
     ["X-Client-IP", { "x-client-ip": "127.0.0.2", "true-client-ip": "127.0.0.2", "cf-connecting-ip": "127.0.0.2" }],
     ["X-Forwarded-Host", { "x-forwarded-host": "127.0.0.2", host: "127.0.0.2" }],
-  ])("cannot be used from elsewhere with a header %s that a client made up", async (_, headers) => {
+  ])("cannot be used from elsewhere with an invented header %s", async (_, headers) => {
     const { key } = await newKey("127.0.0.2", "2001:db8::/32");
     expect(await ask(other, key, "/models/count", { headers })).toMatchObject(refusalOf(other));
   });
@@ -276,13 +276,13 @@ describe("the networks of a key", () => {
   });
 });
 
-test("the log has no address of a client, unless that is switched on", async () => {
+test("the log has the address of no client, unless this is enabled", async () => {
   const lines = await installation.allLogged();
   expect(lines).toContain('"msg":"request"');
   expect(lines).not.toMatch(/"address":|127\.0\.1\.7|2001:db8/);
 });
 
-describe("a management key for a network", () => {
+describe("a management key limited to a network", () => {
   const page = { "sec-fetch-site": "same-origin", "content-type": "application/json" };
   const console = (address: string, path: string, asked: AddressedRequest = {}) =>
     askFrom(address, new URL(`/console/api${path}`, installation.baseUrl).href, {
@@ -290,7 +290,7 @@ describe("a management key for a network", () => {
       headers: { ...page, ...asked.headers },
     });
 
-  test("administers from there, over HTTP and MCP, and is refused from elsewhere", async () => {
+  test("administers from the network, over HTTP and MCP, and is refused from elsewhere", async () => {
     const body = { jsonrpc: "2.0", id: 1, method: "tools/list" };
     const headers = { accept: "application/json, text/event-stream", authorization: `Bearer ${manager}` };
     const mcp = new URL("/mcp/admin", installation.baseUrl).href;
@@ -321,7 +321,7 @@ describe("a management key for a network", () => {
     return JSON.parse((await installation.admin(...create, "--json")).stdout) as { key: string; hash: string };
   };
 
-  test("is in the audit log when it is used elsewhere, once a minute for an address and ten times from all", async () => {
+  test("is audited when used elsewhere, once a minute for each address and ten times in all", async () => {
     const { key, hash } = await newManager();
     const authorization = `Bearer ${key}`;
     const signIn = { body: { management_key: key } };
@@ -345,7 +345,7 @@ describe("a management key for a network", () => {
     expect(all.flat()).toHaveLength(10);
   });
 
-  test("is in the audit log when its session is used elsewhere", async () => {
+  test("is audited when its session is used elsewhere", async () => {
     const { key, hash } = await newManager();
     const opened = await console(office, "/session", { body: { management_key: key } });
     const cookie = String(opened.headers["set-cookie"]).split(";", 1)[0] ?? "";
@@ -353,13 +353,13 @@ describe("a management key for a network", () => {
     expect(await entered(hash, "127.0.2.1")).toEqual(["GET /console/api/session"]);
   });
 
-  test("has entries in the audit log, and an API key has none", async () => {
+  test("has refusals in the audit log, unlike an API key", async () => {
     const { key, data } = await newKey(allowed);
     expect(await ask(other, key, "/models/count")).toMatchObject(refusalOf(other));
     expect(await entered(data.hash, other)).toEqual([]);
   });
 
-  test("signs in to the console from there only, and its session is useless elsewhere", async () => {
+  test("signs in to the console from the network only, and its session is refused elsewhere", async () => {
     const signIn = { body: { management_key: manager } };
     expect(await console(other, "/session", signIn)).toMatchObject(refusalOf(other));
     const opened = await console(office, "/session", signIn);
@@ -377,7 +377,7 @@ describe("a management key for a network", () => {
     );
   });
 
-  test("is signed out of the console from everywhere, and the sign-in page learns why there is no session", async () => {
+  test("can be signed out of the console from anywhere, and the sign-in page shows why there is no session", async () => {
     const open = async () => {
       const opened = await console(office, "/session", { body: { management_key: manager } });
       return { cookie: String(opened.headers["set-cookie"]).split(";", 1)[0] ?? "" };

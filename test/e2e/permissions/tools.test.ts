@@ -311,7 +311,7 @@ const refusals: readonly (readonly [what: string, Permissions, body: object, lis
   ["a router", { plugins: ["web"] }, { model: "service/auto" }, "plugins", "auto-router"],
 ];
 
-describe("a key", () => {
+describe("a key with permission lists for tools and plugins", () => {
   test.each(refusals)("is refused %s, in a turn and in a dry run", async (_, permissions, body, list, value) => {
     const key = await keyWith(permissions);
     const before = [upstream.requests.length, server.requests.length];
@@ -338,7 +338,7 @@ describe("a key", () => {
     expect((await ask(await keyWith({ mcp_servers: [origin] }), body, "/responses/dry-run")).status).toBe(200);
   });
 
-  test("uses what its lists name", async () => {
+  test("may use the tools and plugins of its lists", async () => {
     const key = await keyWith({
       server_tools: ["file_search", "code_interpreter", "web_search", "mcp", "datetime"],
       vector_stores: ["hand*"],
@@ -361,7 +361,7 @@ describe("a key", () => {
     expect([answer.status, /"engine":"(\w+)"/.exec(receipt)?.[1]]).toEqual([200, "tavily"]);
   });
 
-  test("is not left to a provider that could use more than its lists allow", async () => {
+  test("is not sent to a provider that could use more tools than its lists allow", async () => {
     const { origin } = new URL(server.url);
     const tools = [{ type: "web_search" }, mcp({ server_url: server.url })];
     const typesFor = async (permissions: Permissions) => {
@@ -377,7 +377,7 @@ describe("a key", () => {
     ]);
   });
 
-  test("keeps tools of the client, whatever its lists", async () => {
+  test("may use tools of the client, whatever its lists", async () => {
     const key = await keyWith({ server_tools: [], sandbox: [], plugins: [] });
     const tools = [
       { type: "function", name: "look", parameters },
@@ -393,7 +393,7 @@ describe("a key", () => {
     expect([answer.status, await answer.text()]).toEqual([200, expect.anything()]);
   });
 
-  test("offers a model only the allowed tools of an MCP server, also from a list that the client sends back", async () => {
+  test("offers a model only the allowed tools of an MCP server, also from a list sent back by the client", async () => {
     const key = await keyWith({ mcp_servers: ["own/echo"] });
     upstream.script([callReply({ name: "own__slow", args: {} }), textReply("No.")]);
     await ask(key, { tools: [mcp()] });
@@ -411,7 +411,7 @@ describe("a key", () => {
     expect(server.asked()).not.toContain("tools/call");
   });
 
-  test("uses a model whose own name ends like the variant of a plugin", async () => {
+  test("may use a model whose own name ends like the variant of a plugin", async () => {
     const body = { model: "acme/outer-live:online" };
     expect((await ask(await keyWith({ plugins: [] }), body, "/responses/dry-run")).status).toBe(200);
   });
@@ -456,7 +456,7 @@ describe("a key", () => {
     expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining("(permissions.server_tools)")]);
   });
 
-  test("is refused over a WebSocket", async () => {
+  test("is refused a forbidden tool over a WebSocket", async () => {
     const headers = { authorization: `Bearer ${await keyWith({ server_tools: [] })}` };
     const client = new SocketClient(installation.ports.gateway, headers);
     await once(client.socket, "open");
@@ -466,7 +466,7 @@ describe("a key", () => {
   });
 });
 
-test("a change is in force on the next request in every process", async () => {
+test("a change of tool permissions is in force on the next request in every process", async () => {
   const { key, hash } = await newKey(installation, { permissions: { server_tools: ["*"] } });
   const statuses = () =>
     Promise.all(

@@ -115,8 +115,8 @@ const isRefusedBy = (list: string | undefined, { status, text }: DoorAnswer): bo
 
 const wayNamed = (name: string): DoorWay => ways.find((way) => way.name === name) as DoorWay;
 
-describe.each(wayNames)("at %s", (name) => {
-  test("a key is refused each tool that it may not use, wherever the request has it, and no other key is", async () => {
+describe.each(wayNames)("at the door %s", (name) => {
+  test("a key is refused each tool it may not use, wherever the request has it, and no other key is refused", async () => {
     const { ask, base, schema } = wayNamed(name);
     const cases = toolCases(schema).filter(
       ({ place, isForm }) => name === wholeWay || !(isForm || (isNarrow(name) && place.includes(".parameters."))),
@@ -183,7 +183,7 @@ const doorOf = (name: string): string =>
         ? "responses"
         : "grpc";
 
-test.each(wayNames)("at %s a key is refused each plugin and the door that it may not use", async (name) => {
+test.each(wayNames)("at %s a key is refused each plugin that it may not use, and a forbidden door", async (name) => {
   const { ask, base, schema } = wayNamed(name);
   const body = { ...base, model: "acme/outer" };
   const keyWith = async (permissions: Permissions) => (await newKey(installation, { permissions })).key;
@@ -209,7 +209,7 @@ test.each(wayNames)("at %s a key is refused each plugin and the door that it may
   if (plugins.length > 0) expect((await ask(none, body)).status).toBe(200);
 });
 
-test("every place for tools takes one at some door", () => {
+test("every place for tools in the contract is tested at some door", () => {
   expect([...places].filter((place) => !exercised.has(place))).toEqual([]);
 });
 
@@ -239,7 +239,7 @@ const harmless = new Set([
   "tool_use_id",
 ]);
 
-test("each type of the contract is a case, and no other field of a request may hold a tool", () => {
+test("each tool type of the contract is tested, and no other field of a request may hold a tool", () => {
   expect(contractTypes.filter((type) => !publishedTypes.includes(type))).toEqual([]);
   const schemas = ["ResponseRequest", "ChatCompletionRequest", "MessagesRequest"];
   expect(toolFieldNames(schemas).filter((name) => !harmless.has(name))).toEqual([

@@ -108,7 +108,7 @@ test("a management key of another workspace is refused every operation on a reco
   expect(await snapshot()).toEqual(before);
 });
 
-test("a key of an application is refused every operation of management keys", async () => {
+test("an inference key is refused every operation of management keys", async () => {
   const before = await snapshot();
   const allowed: string[] = [];
   for (const [id, operation] of Object.entries<Operation>(operations)) {

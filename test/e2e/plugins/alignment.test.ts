@@ -76,7 +76,7 @@ const sendRequest = (body: object = {}, path = "/responses") =>
     }),
   });
 
-describe("sample 15", () => {
+describe("an answer under alignment rules, as in sample 15,", () => {
   const sent = () =>
     fetch(`${installation.baseUrl}/responses`, {
       method: "POST",
@@ -96,7 +96,7 @@ describe("sample 15", () => {
     expect(maskVolatile(body)).toEqual(maskVolatile(sampleJson("15-alignment.response.json")));
   });
 
-  test("has the form of an answer that stays withheld", async () => {
+  test("has the form of a withheld answer", async () => {
     acme.script([answer("Take half off.", 70, 12), answer("Take twenty percent off.", 98, 19)]);
     judge.script([says(0.94), says(0.91)]);
     const response = await sent();
@@ -110,7 +110,7 @@ describe("sample 15", () => {
   });
 });
 
-describe("a stream", () => {
+describe("a stream under alignment rules", () => {
   test("delivers no byte of an answer before the verdict", async () => {
     let decide = () => {};
     const after = new Promise<void>((resolve) => (decide = resolve));
@@ -152,7 +152,7 @@ describe("a stream", () => {
     socket.destroy();
   });
 
-  test("of an allowed answer is whole, with the verdicts in its last event", async () => {
+  test("is whole when its answer is allowed, with the verdicts in its last event", async () => {
     acme.script([chatStream("Ten off."), chatStream("Prices ", "are fixed.")]);
     judge.script([says(0.9), says(0.1)]);
     const response = await sendRequest({ stream: true, debug: { echo_upstream_body: true } });
@@ -221,7 +221,7 @@ describe("a stream", () => {
   });
 });
 
-describe("an answer as one object", () => {
+describe("an answer without a stream under alignment rules", () => {
   test("is 503 and not retryable if it cannot be evaluated", async () => {
     judge.script([{ status: 500, chunks: [{ json: { error: { message: "down" } } }] }]);
     const response = await sendRequest();
@@ -242,7 +242,7 @@ describe("an answer as one object", () => {
     });
   });
 
-  test("sums the cost of all calls except the judge's, and all of them are in the ledger", async () => {
+  test("costs the sum of all calls except the judge's, and all of them are in the ledger", async () => {
     acme.script([answer("Ten off."), answer("No.")]);
     judge.script([says(0.9), says(0.1)]);
     const response = await sendRequest();
@@ -284,7 +284,7 @@ describe("an answer as one object", () => {
   });
 });
 
-test("a client leaving during the judgement stops the judge's call", async () => {
+test("a client that leaves during the judgement stops the judge's call", async () => {
   judge.script([{ hang: true }]);
   const leaving = new AbortController();
   const asked = judge.nextRequest();
@@ -353,7 +353,7 @@ describe("alignment over RunTurn", () => {
     expect(fault.metadata?.["alignment"]).not.toHaveProperty("rejected");
   });
 
-  test("has the same limits", async () => {
+  test("has the same limits as over HTTP", async () => {
     const turn = runTurn(client, installation.apiKey, turnRequest("acme/priced", "x", plugin({ maxRetries: 4 })));
     expect((await faultOf(turn)).fault.message).toBe("plugins.0.max_retries: must be between 0 and 3");
   });

@@ -72,7 +72,7 @@ let reloads = 0;
 /** A reload reads the spending again, as an hour does. */
 const reload = () => writeFileSync(join(installation.dataDir, "sluice.yaml"), config(`# ${++reloads}`));
 
-test("the records of requests with a named model have a task, and no text; those of routers have no task", async () => {
+test("records of requests with a named model have a guessed task and no text, and those of routers have no task", async () => {
   await sendRequest({ model: "b/favourite", input: code });
   await sendRequest({ input: code, ...best });
   const found = await rows(2);
@@ -83,7 +83,7 @@ test("the records of requests with a named model have a task, and no text; those
   expect(JSON.stringify(found)).not.toMatch(/bug|Python/);
 });
 
-test("activity sums each kind of task apart on request", async () => {
+test("activity sums each kind of task separately on request", async () => {
   const answer = await fetch(`${installation.baseUrl}/activity?group_by=task`, {
     headers: { authorization: `Bearer ${installation.managementKey}` },
   });
@@ -98,7 +98,7 @@ test("activity sums each kind of task apart on request", async () => {
   ]);
 });
 
-test("the favourite rises only for its task, and the receipt shows it", async () => {
+test("the model favoured by users is ranked higher only for its task, and the receipt shows it", async () => {
   expect(await ranked(code)).toEqual(["code", "prior", "a/best"]);
   reload();
   await eventually(async () => (await ranked(code))[1] === "learned");

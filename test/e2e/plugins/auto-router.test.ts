@@ -64,7 +64,7 @@ async function manage(path: string, body: object): Promise<unknown> {
 }
 const asked = () => upstream.requests.map(({ json }) => json["model"]);
 
-test("the default is the cheapest good enough model; the receipt names the choice and its method", async () => {
+test("the auto router chooses the cheapest good enough model by default, and the receipt names the method", async () => {
   const answer = await told({});
   expect(answer).toMatchObject({
     status: "completed",
@@ -89,7 +89,7 @@ test("the default is the cheapest good enough model; the receipt names the choic
   ]);
 });
 
-test("a hard request gets a better model than an easy one, and 'go on' keeps to the hard one", async () => {
+test("a hard request gets a better model than an easy one, and a following 'go on' keeps this model", async () => {
   const proof = "Prove that every continuous function on a compact metric space is uniformly continuous.";
   const history = [
     { role: "user", content: proof },
@@ -104,7 +104,7 @@ test("a hard request gets a better model than an easy one, and 'go on' keeps to 
 describe.each([
   ["service/auto", "auto-router", "auto-beta-router"],
   ["service/auto-beta", "auto-beta-router", "auto-router"],
-])("%s", (slug, id, other) => {
+])("the router %s", (slug, id, other) => {
   test.each<[object, string, object]>([
     [{ cost_tier: "low" }, "a/tiny", { cost_tier: "low" }],
     [{ cost_tier: "max" }, "c/huge", { cost_tier: "max" }],
@@ -117,17 +117,17 @@ describe.each([
     [{ allowed_models: ["own/*"] }, "own/echo", {}],
     [{ allowed_models: ["a/*"], excluded_models: ["*tiny"] }, "a/small", {}],
     [{ excluded_models: ["a/tiny", "a/tiny"] }, "a/small", {}],
-  ])("the settings %j decide the model", async (settings, expected, data) => {
+  ])("chooses the model by the settings %j", async (settings, expected, data) => {
     const answer = await told({ model: slug, ...plugin(settings, id) });
     expect([answer.model, answer.service_metadata.strategy]).toEqual([expected, "auto"]);
     expect(answer.service_metadata.pipeline).toMatchObject([{ name: id, data }]);
   });
 
-  test("does not read the settings of the other router", async () => {
+  test("ignores the settings of the other router", async () => {
     expect((await told({ model: slug, ...plugin({ cost_tier: "max" }, other) })).model).toBe("a/small");
   });
 
-  test("a stream names the serving model from its beginning", async () => {
+  test("names the serving model from the beginning of a stream", async () => {
     upstream.script([chatStream("Hi")]);
     const response = await post({ model: slug, stream: true, ...plugin({ cost_tier: "max" }, id) });
     const { events } = parseSse(await response.text());
@@ -136,7 +136,7 @@ describe.each([
   });
 });
 
-test("models are ranked by their ability for the task; a model without a score for it is no candidate", async () => {
+test("the auto router ranks models by their score for the task, and excludes models without a score for it", async () => {
   const input = "Write a Python function that parses a CSV file and sorts the rows by date.";
   const answer = await told({ input, ...plugin({ cost_quality_tradeoff: 0 }) });
   expect(answer.model).toBe("d/coder");
@@ -149,7 +149,7 @@ test("models are ranked by their ability for the task; a model without a score f
   ]);
 });
 
-test("a failing model is followed by the next, at most twice", async () => {
+test("a failing model chosen by a router is followed by the next, at most twice", async () => {
   upstream.script([{ status: 500, chunks: [{ json: { error: { message: "no" } } }] }]);
   const before = asked().length;
   const response = await post(plugin({ cost_quality_tradeoff: 0 }));
@@ -157,13 +157,13 @@ test("a failing model is followed by the next, at most twice", async () => {
   expect([...new Set(asked().slice(before))]).toEqual(["b-large", "b-middle", "a-small"]);
 });
 
-test("a model able to serve the request is chosen", async () => {
+test("a router chooses a model that can serve the request", async () => {
   const image = { type: "input_image", image_url: "data:image/png;base64,AAAA" };
   const answer = await told({ input: [{ role: "user", content: [image] }] });
   expect([answer.model, answer.service_metadata.pipeline[0]?.data["band_fallback"]]).toEqual(["b/middle", undefined]);
 });
 
-test("data policies, guardrails and windows restrict the choice", async () => {
+test("data policies, guardrails and context windows restrict the choice of a router", async () => {
   expect((await told({ provider: { zdr: true } })).model).toBe("c/huge");
   expect(
     (await told({ input: `hello ${"many words ".repeat(4_000)}`, ...plugin({ allowed_models: ["a/*"] }) })).model,
@@ -177,7 +177,7 @@ test("data policies, guardrails and windows restrict the choice", async () => {
   expect((await post(plugin({ allowed_models: ["a/*"] }), "", made.key)).status).toBe(403);
 });
 
-test("a session keeps its model as long as it is among the best", async () => {
+test("a session keeps the model chosen by a router as long as it is among the best", async () => {
   const session = { session_id: "one" };
   expect((await told({ ...session, ...plugin({ cost_tier: "high" }) })).model).toBe("b/middle");
   expect((await told({ ...session, ...plugin({ cost_quality_tradeoff: 0 }) })).model).toBe("b/middle");
@@ -185,7 +185,7 @@ test("a session keeps its model as long as it is among the best", async () => {
   expect((await told({ session_id: "two", ...plugin({ cost_quality_tradeoff: 0 }) })).model).toBe("b/large");
 });
 
-describe("pin_model", () => {
+describe("pin_model of a router", () => {
   const asking = (answeredBy: string | undefined, settings: object) => ({
     input: [
       { role: "user", content: greeting() },
@@ -210,7 +210,7 @@ describe("pin_model", () => {
     expect([answer.model, answer.service_metadata.pipeline]).toMatchObject([expected, [{ data }]]);
   });
 
-  test("has no effect without a named model; auto-beta has no such setting", async () => {
+  test("has no effect without a named model, and is unknown to auto-beta", async () => {
     const answer = await told(asking(undefined, {}));
     expect(answer.model).toBe("a/small");
     expect(Object.keys(answer.service_metadata.pipeline[0]?.data ?? {})).not.toContain("pin_ignored");
@@ -220,13 +220,13 @@ describe("pin_model", () => {
   });
 });
 
-test("the slug may be in models, too, with variants", async () => {
+test("the slug of a router may be in models, too, with variants", async () => {
   expect((await told({ model: "service/auto:floor" })).model).toBe("a/small");
   const answer = await told({ model: "a/small", models: ["service/auto-beta:floor"] });
   expect([answer.model, answer.service_metadata.strategy]).toEqual(["a/small", "auto"]);
 });
 
-test("a dry run chooses a model without calling one", async () => {
+test("a dry run with a router chooses a model without calling one", async () => {
   const before = asked().length;
   const response = await post({}, "/dry-run");
   expect([response.status, await response.json()]).toMatchObject([
@@ -236,7 +236,7 @@ test("a dry run chooses a model without calling one", async () => {
   expect(asked()).toHaveLength(before);
 });
 
-test("no candidate left is 404; wrong settings are 400, with their path", async () => {
+test("a router without candidates is 404, and wrong settings are 400 with their path", async () => {
   for (const settings of [{ excluded_models: ["*"] }, { allowed_models: ["x/*"] }]) {
     const none = await post(plugin(settings));
     expect([none.status, await none.json()]).toMatchObject([
@@ -263,7 +263,7 @@ test("no candidate left is 404; wrong settings are 400, with their path", async 
   }
 });
 
-test("a configuration without scores or prices serves any model, the built-in model only as the last resort", async () => {
+test("a router without scores or prices may choose any model, and the built-in one only as the last resort", async () => {
   const config = (others: string) => `
 providers: [{id: own, dialect: echo}, {id: acme, dialect: chat, base_url: "${upstream.url}/v1"}]
 models:

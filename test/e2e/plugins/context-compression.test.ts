@@ -33,7 +33,7 @@ const said = {
 const long = Array.from({ length: 4_000 }, (_, i) => `line ${i}`).join("\n");
 const plugins = [{ id: "context-compression", engine: "middle-out" }];
 
-describe("context-compression", () => {
+describe("context compression", () => {
   let upstream: Upstream;
   let installation: Installation;
   let client: Client;
@@ -78,7 +78,7 @@ models:
     ["the plugin", { plugins }],
     ["truncation: auto", { truncation: "auto" }],
     ["a small window", { model: "acme/small" }],
-  ])("%s makes a long input fit", async (_, body) => {
+  ])("makes a long input fit with %s", async (_, body) => {
     const { status, answer } = await post("/responses", body);
     expect([status, answer.service_metadata.pipeline]).toEqual([
       200,
@@ -108,13 +108,13 @@ models:
     ["it is turned off", { model: "acme/small", plugins: [{ id: "context-compression", enabled: false }] }],
     ["truncation is disabled", { model: "acme/small", truncation: "disabled" }],
     ["the window is large enough", { model: "acme/large", plugins }],
-  ])("nothing is left out where %s", async (_, body) => {
+  ])("removes nothing where %s", async (_, body) => {
     const { status, answer } = await post("/responses", body);
     expect([status, answer.service_metadata.pipeline]).toEqual([200, []]);
     expect(sent()).toContain(JSON.stringify(long).slice(1, -1));
   });
 
-  test("is 400 if nothing more may be left out", async () => {
+  test("is refused with 400 if nothing more may be left out", async () => {
     const before = upstream.requests.length;
     const { status, answer } = await post("/responses", { instructions: long, input: "Hi", plugins });
     expect([status, answer.error.message]).toEqual([400, expect.stringMatching(/^input: about \d+ tokens are left/)]);
@@ -122,14 +122,14 @@ models:
     expect(upstream.requests).toHaveLength(before);
   });
 
-  test("another engine is 400", async () => {
+  test("is refused with 400 for another engine", async () => {
     const { status, answer } = await post("/responses", {
       plugins: [{ id: "context-compression", engine: "summary" }],
     });
     expect([status, answer.error.message]).toEqual([400, "plugins.0.engine: must be middle-out"]);
   });
 
-  test("a model with room for half of it comes before one without", async () => {
+  test("prefers a model with room for half of the input", async () => {
     const models = ["acme/small", "acme/middle", "acme/large"];
     const { answer } = await post("/responses", { model: undefined, models, plugins });
     expect([answer.model, answer.service_metadata.pipeline.length]).toEqual(["acme/middle", 1]);

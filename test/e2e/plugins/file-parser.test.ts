@@ -90,7 +90,7 @@ test("a model without file input gets the text of files", async () => {
   expect(again.answer.service_metadata.pipeline[0]?.data).toMatchObject({ cached: true });
 });
 
-test("a model with file input gets files, unless text is requested; a disabled plugin reads nothing", async () => {
+test("a model with file input gets files unless text is requested, and a disabled plugin reads none", async () => {
   const native = await post({ model: "acme/files", plugins });
   expect([native.answer.service_metadata.pipeline, told()]).toEqual([[], expect.objectContaining({ type: "file" })]);
   await post({ model: "acme/files", plugins: [{ id: "file-parser", pdf: { engine: "markdown" } }] });
@@ -103,7 +103,7 @@ test("a model with file input gets files, unless text is requested; a disabled p
   ]);
 });
 
-test("a dry run has the same result without a call", async () => {
+test("a dry run with a file has the same result without a call", async () => {
   const before = upstream.requests.length;
   const { status, answer } = await post({ plugins }, { path: "/responses/dry-run" });
   expect([status, answer.service_metadata.pipeline]).toMatchObject([200, [{ name: "file-parser" }]]);
@@ -133,7 +133,7 @@ test.each([
   }
 });
 
-test("a PDF with too large contents fails by itself", async () => {
+test("a PDF with too large contents fails without harm to the process", async () => {
   const bomb = pdfPages([deflatedPdfStream(Buffer.alloc(100_000_000, 0x20))]);
   const harmful = post({ plugins, input: asking(toDataUrl(bomb)) });
   const others = await Promise.all(
@@ -166,7 +166,7 @@ async function guarded(action: "--block" | "--redact" | "--flag"): Promise<strin
   return key;
 }
 
-test("guardrails see the text of files, and redact it if possible", async () => {
+test("guardrails see the text of files, and redact it where possible", async () => {
   const text = `data:text/csv;base64,${Buffer.from("name,secret-7").toString("base64")}`;
   const [block, redact] = [await guarded("--block"), await guarded("--redact")];
   const before = upstream.requests.length;
@@ -187,7 +187,7 @@ test("guardrails see the text of files, and redact it if possible", async () => 
   expect(told()).toEqual({ type: "text", text: said.replace("secret-7", "[REDACTED]") });
 }, 300_000);
 
-test("files work over gRPC", async () => {
+test("files are read for requests over gRPC", async () => {
   const input = asking(toDataUrl(pdfPages([pdfText("over gRPC", 72, 700)])));
   const plugin = create(PluginSchema, { plugin: { case: "fileParser", value: {} } });
   const request = turnRequest("acme/text", "", { plugins: [plugin], inputJson: Buffer.from(JSON.stringify(input)) });

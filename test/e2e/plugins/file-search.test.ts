@@ -43,7 +43,7 @@ const post = (body: object, path = "/responses") =>
 
 const asks = { name: "file_search", args: { query: "notice" } };
 
-test("whole and streamed, the search is an item cited by the answer", async () => {
+test("a file search is an item cited by the answer, whole and streamed", async () => {
   model.script([callReply(asks), textReply("Three months [a.pdf].")]);
   const whole = await post({});
   const body = (await whole.json()) as { output: unknown };
@@ -58,7 +58,7 @@ test("whole and streamed, the search is an item cited by the answer", async () =
   expect(validateEvents(stream.events)).toEqual([]);
 });
 
-test("a dry run searches nothing, and names a missing store", async () => {
+test("a dry run of a file search searches nothing, and names a missing store", async () => {
   const before = store.requests.length + model.requests.length;
   const tools = [{ type: "file_search", vector_store_ids: ["other"] }];
   const plans = [await post({}, "/responses/dry-run"), await post({ tools }, "/responses/dry-run")];

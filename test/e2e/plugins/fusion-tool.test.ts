@@ -78,7 +78,7 @@ const messagesSent = () => (outer.requests.at(-1) as Received).json["messages"] 
 const isWhole = (calls: readonly ProviderCall[]) =>
   calls.filter(({ provider_name: name }) => name === "outer").length === 2;
 
-test("one response has the item of the panel, the answer after it, and the sum of all five calls", async () => {
+test("a response with the fusion tool has the panel's item, the answer, and the cost of all five calls", async () => {
   const response = await post({});
   const body = (await response.json()) as Told;
   expect([response.status, body]).toMatchObject([
@@ -113,7 +113,7 @@ test("one response has the item of the panel, the answer after it, and the sum o
   expect(data).toMatchObject({ model: "acme/outer", total_cost: body.usage.cost });
 });
 
-test("a stream shows the panel's progress, in the order of every stream", async () => {
+test("a stream with the fusion tool shows the panel's progress, in the order of every stream", async () => {
   panel.script([chatStream("A ", "part."), { status: 429 }]);
   outer.script([callReplyStream("", asksPanel), chatStream("The ", "whole.")]);
   const response = await post({ stream: true, tools: [{ type: "vendor:fusion" }] });
@@ -145,7 +145,7 @@ test("a stream shows the panel's progress, in the order of every stream", async 
   expect(data["total_cost"]).toBe(whole.usage.cost);
 });
 
-test("the panel's item is accepted as input, and read again", async () => {
+test("the item of a fusion panel is accepted as input in the next request", async () => {
   const { output } = (await (await post({})).json()) as Told;
   const told = messagesSent().at(-1);
   outer.script([textReply("Still.")]);
@@ -160,7 +160,7 @@ test.each([
   [{ type: "service:fusion" }, { type: "function", function: { name: "service_fusion" } }],
   [{ type: "allowed_tools", mode: "required", tools: [{ type: "service:fusion" }] }, undefined],
   ["auto", "auto"],
-])("tool_choice %j holds for the first answer", async (choice, told) => {
+])("tool_choice %j with the fusion tool holds for the first answer", async (choice, told) => {
   const before = outer.requests.length;
   const response = await post({ tool_choice: choice });
   expect([response.status, ((await response.json()) as Told).output]).toMatchObject([
@@ -173,7 +173,7 @@ test.each([
   expect(JSON.stringify(second ?? "auto")).not.toMatch(/required|service_fusion"}}$/);
 });
 
-test("tool_choice none calls no panel", async () => {
+test("tool_choice none calls no fusion panel", async () => {
   outer.script([textReply("Alone.")]);
   const before = panel.requests.length;
   const body = (await (await post({ tool_choice: "none" })).json()) as Told;
@@ -185,7 +185,7 @@ test.each([
   [{ preset: "general-fast" }, ["acme/b"]],
   [{ analysis_models: ["acme/a"] }, ["acme/a"]],
   [{ analysis_models: ["acme/a"], enabled: false }, ["acme/a", "acme/b"]],
-])("the plugin %j decides the panel of the tool", async (settings, models) => {
+])("the fusion plugin %j decides the panel of the tool", async (settings, models) => {
   const body = (await (await post({ plugins: [{ id: "fusion", ...settings }] })).json()) as Told;
   const responses = body.output[0]?.["responses"] as { model: string }[];
   expect(responses.map(({ model }) => model)).toEqual(models);
@@ -197,7 +197,7 @@ test.each([
   [{ analysis_models: ["acme/none"] }, /tools\.0\.parameters\.analysis_models\.0: no model is called acme\/none/],
   [{ max_tool_calls: 17 }, /tools\.0\.parameters\.max_tool_calls.*16/],
   [{ tools: [{ type: "service:advisor" }] }, /service:advisor cannot be used within fusion/],
-])("parameters %j are accepted or refused by their limits", async (parameters, refusal) => {
+])("parameters %j of the fusion tool are accepted or refused by their limits", async (parameters, refusal) => {
   const response = await post({ tools: [{ ...fusion, parameters }] }, { path: "/dry-run" });
   const { error } = (await response.json()) as { error: { message: string } | null };
   expect([response.status, error?.message]).toEqual(
@@ -205,7 +205,7 @@ test.each([
   );
 });
 
-test.each([true, false])("a leaving client ends the calls of the panel, stream: %s", async (stream) => {
+test.each([true, false])("a client that leaves ends the calls of the fusion panel, stream: %s", async (stream) => {
   const says = chatChunk({ role: "assistant", content: "A" });
   panel.script([{ chunks: [{ sse: [says] }], hang: true }]);
   outer.script([stream ? callReplyStream("", asksPanel) : callReply(asksPanel)]);

@@ -58,7 +58,7 @@ interface Told {
 const isWhole = (calls: readonly ProviderCall[]) =>
   calls.filter(({ provider_name: name }) => name === "lead").length === 2;
 
-test("one response has an item for the panel, the answer after it, and the sum of all four calls", async () => {
+test("a fusion response has an item for the panel, the answer, and the cost of all four calls", async () => {
   const response = await post({});
   const body = (await response.json()) as Told;
   expect([response.status, body]).toMatchObject([
@@ -98,7 +98,7 @@ test("one response has an item for the panel, the answer after it, and the sum o
   expect(data).toMatchObject({ model: "acme/lead", total_cost: body.usage.cost, usage: body.usage.cost });
 });
 
-test("a stream shows the panel's progress, in the order of every stream", async () => {
+test("a fusion stream shows the panel's progress, in the order of every stream", async () => {
   panel.script([chatStream("A ", "part."), { status: 429 }]);
   lead.script([compares, chatStream("The ", "whole.")]);
   const response = await post({ stream: true });
@@ -122,7 +122,7 @@ test("a stream shows the panel's progress, in the order of every stream", async 
   expect(data["total_cost"]).toBe(whole.usage.cost);
 });
 
-test("a failing model after the panel is a non-retryable 502; in a stream response.failed", async () => {
+test("a failing model after the fusion panel is a non-retryable 502, and in a stream response.failed", async () => {
   lead.script([compares, { status: 500, chunks: [{ json: {} }] }]);
   const response = await post({});
   expect([response.status, response.headers.get("x-should-retry")]).toEqual([502, "false"]);
@@ -148,7 +148,7 @@ test.each([
   [{ tools: Array.from({ length: 9 }, () => ({ type: "service:datetime" })) }, /plugins\.0\.tools.*8/],
   [{ tools: [{ parameters: {} }] }, /plugins\.0\.tools\.0\.type/],
   [{ tools: [{ type: "service:fusion" }] }, /service:fusion cannot be used within fusion/],
-])("settings %j are accepted or refused by their limits", async (settings, refusal) => {
+])("fusion settings %j are accepted or refused by their limits", async (settings, refusal) => {
   const response = await post({ plugins: [{ id: "fusion", ...settings }] }, "/dry-run");
   const { error } = (await response.json()) as { error: { message: string } | null };
   expect([response.status, error?.message]).toEqual(

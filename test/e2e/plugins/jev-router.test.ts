@@ -39,7 +39,7 @@ const post = (body: object) =>
   });
 const plugin = (settings: object) => ({ plugins: [{ id: "jev-router", ...settings }] });
 
-test("the answer names the serving model, and the receipt the reason", async () => {
+test("the answer by the jev router names the serving model, and the receipt the reason", async () => {
   const body = (await (await post(plugin({ cost_tier: "high" }))).json()) as object;
   expect(validateResponse(body)).toEqual([]);
   expect(body).toMatchObject({
@@ -61,7 +61,7 @@ test("the answer names the serving model, and the receipt the reason", async () 
   expect(upstream.requests.at(-1)?.json).toHaveProperty("reasoning_effort");
 });
 
-test("a stream is served by the chosen model, lists included", async () => {
+test("a stream is served by the model that the jev router chose, also with a list of models", async () => {
   upstream.script([chatStream("Hi")]);
   const { events } = parseSse(await (await post({ stream: true, ...plugin({ models: ["a/sm*"] }) })).text());
   expect(events[0]).toMatchObject({ type: "response.created", response: { model: "a/small" } });
@@ -78,7 +78,7 @@ test.each([
   [{ reasoning: { mode: "pro" } }, 400, "reasoning.mode"],
   [{ models: ["service/pareto-code"] }, 400, "service/pareto-code"],
   [plugin({ excluded_models: ["*"] }), 404, "excluded_models"],
-])("a request with the settings %j has the status %d", async (body, status, says) => {
+])("a request to the jev router with the settings %j has the status %d", async (body, status, says) => {
   const response = await post(body);
   const error = (await response.json()) as { error: { message: string } };
   expect([response.status, validateError(status, error), error.error.message]).toEqual([

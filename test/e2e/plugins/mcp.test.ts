@@ -111,7 +111,7 @@ test.each(dialects.flatMap((dialect) => [[dialect, false] as const, [dialect, tr
   },
 );
 
-test("the OpenAI library gets an approval request, approves it, and gets the call", async () => {
+test("the OpenAI library gets an MCP approval request, approves it, and gets the call", async () => {
   const client = new OpenAI({ baseURL: installation.baseUrl, apiKey: installation.apiKey });
   const { call, say } = toolDialects.chat;
   const tools = [{ type: "mcp", server_label: "own" } as OpenAI.Responses.Tool.Mcp];
@@ -134,7 +134,7 @@ test("the OpenAI library gets an approval request, approves it, and gets the cal
   expect(server.requests.at(-1)?.headers.authorization).toBe("Bearer op_secret");
 });
 
-test("a stream ends with the call awaiting approval, and the next stream begins with it", async () => {
+test("a stream ends with the MCP call awaiting approval, and the next stream begins with it", async () => {
   const { call, say } = toolDialects.chat;
   upstream.script([call("crm__echo", { text: "hi" }, true), say("It said hi.", true)]);
   const body = { model: "acme/chat", tools: [entry({ require_approval: "always" })], stream: true };
@@ -154,13 +154,13 @@ test("a stream ends with the call awaiting approval, and the next stream begins 
   ]);
 });
 
-test("an approval without its request is refused", async () => {
+test("an MCP approval without its request is refused", async () => {
   const input = [{ type: "mcp_approval_response", approval_request_id: "mcpr_1", approve: true }];
   const response = await post({ model: "acme/chat", input, tools: [entry()] });
   expect([response.status, await response.text()]).toEqual([400, expect.stringContaining("approval_request_id")]);
 });
 
-test("a dry run calls no server", async () => {
+test("a dry run calls no MCP server", async () => {
   server.requests.splice(0);
   const body = (await (await post({ model: "acme/chat", tools: [entry()] }, "/responses/dry-run")).json()) as object;
   expect(body).toMatchObject({ error: null });
@@ -168,7 +168,7 @@ test("a dry run calls no server", async () => {
   expect(server.requests).toEqual([]);
 });
 
-test("requests to servers are counted", async () => {
+test("requests to MCP servers are counted", async () => {
   const text = await (await fetch(`http://127.0.0.1:${installation.ports.inference_health}/metrics`)).text();
   expect(text).toMatch(/sluice_mcp_requests_total\{kind="call",outcome="answered",room="inference-svc"\} [1-9]/);
   expect(text).toMatch(/sluice_server_tool_calls_total\{tool="mcp",outcome="completed",room="inference-svc"\} [1-9]/);

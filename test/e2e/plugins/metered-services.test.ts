@@ -61,7 +61,7 @@ const found = json({ results: [{ url: "https://a.test/1", title: "Tea", highligh
 const page = "http://93.184.215.14/tea";
 const read = json({ results: [{ url: page, title: "Tea", text: "Tea is hot." }], statuses: [] });
 
-test("a response costs the sum of its rows, to the last digit", async () => {
+test("a response with paid services costs the sum of their rows, to the last digit", async () => {
   model.script([
     callReply({ id: "c1", name: "service_web_search", args: { query: "tea" } }),
     callReply({ id: "c2", name: "service_web_fetch", args: { url: page } }),
@@ -115,7 +115,7 @@ test("a response costs the sum of its rows, to the last digit", async () => {
   });
 });
 
-test("a search by the plugin is paid for, and refused without room in the budget", async () => {
+test("a search by the web plugin is paid for, and refused when the budget has no room for it", async () => {
   const { stdout } = await installation.admin("keys", "create", "--name", "searching", "--limit", "0.0099", "--json");
   const { key, hash } = JSON.parse(stdout) as { readonly key: string; readonly hash: string };
   model.script([textReply("Hot.")]);

@@ -52,7 +52,7 @@ interface Told {
 const isWhole = (calls: readonly ProviderCall[]) => calls.length === 3;
 const asks = { name: "service_advisor", args: { prompt: "LSM?" } };
 
-test("advice is an item of the response, a stage of its receipt, and a call of its record", async () => {
+test("an advisor's answer is an item of the response, a stage of its receipt, and a call of its record", async () => {
   outer.script([callReply(asks), textReply("An LSM tree.")]);
   other.script([textReply("Take LSM.")]);
   const response = await post({ tools: [{ type: "service:advisor" }] });
@@ -75,7 +75,7 @@ test("advice is an item of the response, a stage of its receipt, and a call of i
   ]);
 });
 
-test("advice streams within its item, and is sent back as it is", async () => {
+test("an advisor's answer streams within its item, and is sent back unchanged", async () => {
   outer.script([callReplyStream("", asks), chatStream("An LSM tree.")]);
   other.script([chatStream("Take ", "LSM.")]);
   const tools = [{ type: "vendor:advisor", parameters: { stream: true } }];
@@ -99,7 +99,7 @@ const grep = {
   parameters: { type: "object", properties: { word: { type: "string" } } },
 };
 
-test("the report of a subagent is an item of the response, and its call one of the record", async () => {
+test("the report of a subagent is an item of the response, and its model call is in the record", async () => {
   outer.script([callReply(delegates), textReply("An LSM tree.")]);
   other.script([textReply("LSM wins.")]);
   const response = await post({ tools: [{ type: "vendor:subagent", parameters: { model: "acme/other" } }] });
@@ -113,7 +113,7 @@ test("the report of a subagent is an item of the response, and its call one of t
   ]);
 });
 
-test("a subagent awaiting the client streams as an open item, and a later request resumes it", async () => {
+test("a subagent that needs the client streams as an open item, and a later request resumes it", async () => {
   const asksClient = { name: "grep", args: { word: "LSM" }, id: "g0" };
   const tools = [{ type: "vendor:subagent", parameters: { model: "acme/other", inherit_functions: true } }, grep];
   outer.script([callReplyStream("", delegates)]);
@@ -154,7 +154,7 @@ test("a subagent awaiting the client streams as an open item, and a later reques
   expect(refused.status).toBe(400);
 });
 
-test("an image is an item of the response, and a call of its record", async () => {
+test("an image from an image model is an item of the response, and a call of its record", async () => {
   const png = `iVBORw0KGgo${"A".repeat(40)}=`;
   const images = [{ type: "image_url", image_url: { url: `data:image/png;base64,${png}` } }];
   const paints = { name: "service_image_generation", args: { prompt: "A cube" } };
@@ -189,7 +189,7 @@ test.each([
     [{ type: "mcp", server_label: "s", server_url: "https://mcp.example" }],
     /https:\/\/mcp\.example is not among the MCP servers that may be called; the operator allows its origin in mcp\.allow/,
   ],
-])("a dry run calls no model, and shows the refusal: %j", async (tools, refusal) => {
+])("a dry run with model tools calls no model, and shows the refusal: %j", async (tools, refusal) => {
   const before = outer.requests.length + other.requests.length;
   const { error } = (await (await post({ tools }, "/responses/dry-run")).json()) as {
     error: { message: string } | null;

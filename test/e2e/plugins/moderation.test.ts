@@ -43,7 +43,7 @@ const post = (body: object, key = installation.apiKey, path = "/responses") =>
     body: JSON.stringify({ model: "acme/large", input: `${Math.random()}`, plugins: [{ id: "moderation" }], ...body }),
   });
 
-test("a clean request is answered, in a stream and as one object; the operator pays for the moderation", async () => {
+test("a clean request is answered after moderation, whole or streamed, at the operator's expense", async () => {
   const response = await post({});
   const { usage } = (await response.json()) as { usage: { cost: number } };
   expect(response.status).toBe(200);
@@ -57,7 +57,7 @@ test("a clean request is answered, in a stream and as one object; the operator p
   expect(guard.requests).toHaveLength(2);
 });
 
-test.each([false, true])("a flagged request is 403, stream: %s", async (stream) => {
+test.each([false, true])("a request flagged by moderation is 403, stream: %s", async (stream) => {
   guard.script([looks(true)]);
   const asked = acme.requests.length;
   const input = `${stream} ${"x".repeat(200)}`;

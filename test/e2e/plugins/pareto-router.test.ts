@@ -44,7 +44,7 @@ interface Told {
 const told = async (body: object) => (await (await post(body)).json()) as Told;
 const asked = () => upstream.requests.map(({ json }) => json["model"]);
 
-test("the default is the best tier; the receipt names the choice and its method", async () => {
+test("the Pareto router chooses the best tier by default, and the receipt names the method", async () => {
   const answer = await told({});
   expect(answer).toMatchObject({
     status: "completed",
@@ -70,11 +70,11 @@ test.each([
   [{ min_coding_score: 0.1, enabled: false }, "a/best"],
   [{ max_price: 3 }, "a/good"],
   [{ max_price: 2, price_source: "weighted_avg" }, "a/seer"],
-])("the settings %j decide the model", async (settings, expected) => {
+])("the Pareto router chooses the model by the settings %j", async (settings, expected) => {
   expect((await told(plugin(settings))).model).toBe(expected);
 });
 
-test("a failing model is followed by the next, at most twice", async () => {
+test("a failing model of the Pareto router is followed by the next, at most twice", async () => {
   upstream.script([{ status: 500, chunks: [{ json: { error: { message: "no" } } }] }]);
   const before = asked().length;
   const response = await post(plugin({ max_price: 9 }));
@@ -82,13 +82,13 @@ test("a failing model is followed by the next, at most twice", async () => {
   expect([...new Set(asked().slice(before))]).toEqual(["a-best", "a-good", "a-seer"]);
 });
 
-test("a model able to serve the request is chosen", async () => {
+test("the Pareto router chooses a model that can serve the request", async () => {
   const image = { type: "input_image", image_url: "data:image/png;base64,AAAA" };
   const answer = await told({ input: [{ role: "user", content: [image] }], ...plugin({ max_price: 9 }) });
   expect(answer.model).toBe("a/seer");
 });
 
-test("a session keeps its model as long as it is among the best", async () => {
+test("a session keeps the Pareto router's model as long as it is among the best", async () => {
   const session = { session_id: "one" };
   expect((await told({ ...session, ...plugin({ max_price: 3 }) })).model).toBe("a/good");
   expect((await told({ ...session, ...plugin({ max_price: 9 }) })).model).toBe("a/good");
@@ -96,20 +96,20 @@ test("a session keeps its model as long as it is among the best", async () => {
   expect((await told({ session_id: "two", ...plugin({ max_price: 9 }) })).model).toBe("a/best");
 });
 
-test("a stream names the serving model from its beginning", async () => {
+test("a stream by the Pareto router names the serving model from its beginning", async () => {
   upstream.script([chatStream("Hi")]);
   const { events } = parseSse(await (await post({ stream: true })).text());
   expect(events[0]).toMatchObject({ type: "response.created", response: { model: "a/best" } });
   expect(events.at(-1)).toMatchObject({ type: "response.completed", response: { model: "a/best" } });
 });
 
-test("the slug may be in models, too, with variants", async () => {
+test("the slug of the Pareto router may be in models, too, with variants", async () => {
   expect((await told({ model: "service/pareto-code:nitro" })).model).toBe("a/best");
   const answer = await told({ model: "a/mute", models: ["service/pareto-code:floor"] });
   expect([answer.model, answer.service_metadata["strategy"]]).toEqual(["a/mute", "pareto"]);
 });
 
-test("a dry run chooses a model without calling one", async () => {
+test("a dry run with the Pareto router chooses a model without calling one", async () => {
   const before = asked().length;
   const response = await post({}, "/dry-run");
   expect([response.status, await response.json()]).toMatchObject([
@@ -119,7 +119,7 @@ test("a dry run chooses a model without calling one", async () => {
   expect(asked()).toHaveLength(before);
 });
 
-test("no candidate at the price is 404; wrong settings are 400, with their path", async () => {
+test("the Pareto router is 404 without a candidate at the price, and 400 with the path of wrong settings", async () => {
   const none = await post(plugin({ max_price: 0.01 }));
   expect([none.status, await none.json()]).toMatchObject([
     404,

@@ -30,7 +30,7 @@ const said = (content: string): Reply => ({
   ],
 });
 
-describe("response-healing", () => {
+describe("response healing", () => {
   let upstream: Upstream;
   let installation: Installation;
   let client: Client;

@@ -59,7 +59,7 @@ const kinds: readonly (readonly [tool: { type: string }, name: string, args: obj
   ],
 ];
 
-test.each(kinds)("the tool %j runs code and answers with one object", async (tool, name, args, items) => {
+test.each(kinds)("the sandbox tool %j runs code and answers with one object", async (tool, name, args, items) => {
   acme.script([callReply({ name, args }), textReply("Done.")]);
   const response = await sendRequest({ tools: [tool] });
   const body = (await response.json()) as { output: { type: string }[] };
@@ -70,7 +70,7 @@ test.each(kinds)("the tool %j runs code and answers with one object", async (too
   });
 });
 
-test.each(kinds)("the tool %j runs code and streams its events", async (tool, name, args, items) => {
+test.each(kinds)("the sandbox tool %j runs code and streams its events", async (tool, name, args, items) => {
   acme.script([callReplyStream("", { name, args }), chatStream("Done.")]);
   const answer = parseSse(await (await sendRequest({ tools: [tool], stream: true })).text());
   expect(validateEvents(answer.events)).toEqual([]);
@@ -82,7 +82,7 @@ test.each(kinds)("the tool %j runs code and streams its events", async (tool, na
   expect(steps).toEqual(["in_progress", "interpreting", "delta", "done", "completed"]);
 });
 
-test("an unexecuted call has valid items, too", async () => {
+test("a sandbox call that was not run has valid items, too", async () => {
   acme.script([callReply({ name: "shell", args: { commands: [] } }), textReply("Done.")]);
   const body = (await (await sendRequest({ tools: [{ type: "shell", environment }] })).json()) as { output: object[] };
   expect(validateResponse(body)).toEqual([]);
@@ -92,7 +92,7 @@ test("an unexecuted call has valid items, too", async () => {
   ]);
 });
 
-test("runs are counted by their outcome", async () => {
+test("sandbox runs are counted by their outcome", async () => {
   const runs = async (outcome: string) =>
     samplesOf(await scrape(installation)).find(
       ({ name, labels }) => name === "sluice_sandbox_runs_total" && labels["outcome"] === outcome,

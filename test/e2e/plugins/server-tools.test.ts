@@ -93,8 +93,8 @@ const ofBoth = [
   },
 ] as const;
 
-describe.each(ofBoth)("$model", ({ model, upstream, whole, stream }) => {
-  test("answers with one object", async () => {
+describe.each(ofBoth)("a server tool with $model", ({ model, upstream, whole, stream }) => {
+  test("gives one object as its answer", async () => {
     upstream().script(whole);
     const response = await sendRequest({ model });
     const body: unknown = await response.json();
@@ -124,7 +124,7 @@ describe.each(ofBoth)("$model", ({ model, upstream, whole, stream }) => {
     });
   });
 
-  test("answers with a stream", async () => {
+  test("gives a stream as its answer", async () => {
     upstream().script(stream);
     const response = await sendRequest({ model, stream: true });
     const answer = parseSse(await response.text());
@@ -149,7 +149,7 @@ describe.each(ofBoth)("$model", ({ model, upstream, whole, stream }) => {
   });
 });
 
-test("all answers are billed, and each of them is in the ledger", async () => {
+test("all model calls of a turn with server tools are billed, and each of them is in the ledger", async () => {
   acme.script(ofBoth[0].whole);
   const response = await sendRequest();
   const body = (await response.json()) as { usage: object };
@@ -158,7 +158,7 @@ test("all answers are billed, and each of them is in the ledger", async () => {
   expect(generation).toMatchObject({ total_cost: 0.000036, provider_responses: [{}, {}] });
 });
 
-test("the openai client goes through a conversation of both kinds of tools", async () => {
+test("the openai client goes through a conversation with server tools and its own tools", async () => {
   const client = new OpenAI({ baseURL: installation.baseUrl, apiKey: installation.apiKey, maxRetries: 0 });
   acme.script([
     callReplyStream("Let me look. ", {}, { name: "weather" }),
@@ -180,13 +180,13 @@ test("the openai client goes through a conversation of both kinds of tools", asy
   expect(calls.map(({ function: { name } }) => name)).toEqual(["service_datetime", "weather", "service_datetime"]);
 });
 
-test("the items are spelled as the request spells the tool", async () => {
+test("items of a server tool are spelled as in the request", async () => {
   acme.script(ofBoth[0].whole);
   const response = await sendRequest({ tools: [{ type: "vendor:datetime" }] });
   expect(await response.json()).toMatchObject({ output: [{ type: "vendor:datetime" }, {}] });
 });
 
-describe("a request refused before any call", () => {
+describe("a request with a wrong server tool", () => {
   test.each([
     [{ tools: [{ type: "service:datetime", parameters: { timezone: "Mars/Base" } }] }, "tools.0.parameters.timezone"],
     [{ tools: [{ type: "service:search_models", parameters: { max_results: 21 } }] }, "tools.0.parameters.max_results"],
@@ -196,7 +196,7 @@ describe("a request refused before any call", () => {
     [{ tools: [{ ...weather, defer_loading: true }, datetime] }, "tools.0.defer_loading"],
     [{ max_tool_calls: 31 }, "max_tool_calls"],
     [{ stop_server_tools_when: [{ type: "step_count_is", step_count: 0 }] }, "stop_server_tools_when.0.step_count"],
-  ])("the wrong field of %j is named", async (body, param) => {
+  ])("is refused before any call with the wrong field of %j", async (body, param) => {
     const before = acme.requests.length;
     const response = await sendRequest(body);
     const error: unknown = await response.json();
@@ -210,7 +210,7 @@ test.each([
   [{ max_tool_calls: 1 }, "max_tool_calls"],
   [{ max_tool_calls: 31, stop_server_tools_when: { type: "step_count_is", step_count: 1 } }, "step_count_is"],
   [{ stop_server_tools_when: [{ type: "max_cost", max_cost_in_dollars: 0.00003 }] }, "max_cost"],
-])("the stop condition %j stops the tools, and one more answer follows", async (body, reason) => {
+])("the stop condition %j stops the server tools, and one more answer follows", async (body, reason) => {
   acme.script([callReply({}), textReply("It is Friday.")]);
   const response = await sendRequest(body);
   expect(await response.json()).toMatchObject({
@@ -221,7 +221,7 @@ test.each([
   expect(acme.requests.at(-1)?.json).toMatchObject({ tool_choice: "none" });
 });
 
-test("an unreached cost limit stops nothing", async () => {
+test("a cost limit that is not reached stops no server tool", async () => {
   acme.script([callReply({}), callReply({ args: { timezone: "Asia/Tokyo" } }), textReply("It is Friday.")]);
   const stop = { type: "max_cost", max_cost_in_dollars: 1 };
   const response = await sendRequest({ stop_server_tools_when: stop });
@@ -230,7 +230,7 @@ test("an unreached cost limit stops nothing", async () => {
   });
 });
 
-test("a stream with a provider failing after a tool run ends in response.failed, with the finished items", async () => {
+test("a stream whose provider fails after a tool run ends in response.failed, with the finished items", async () => {
   acme.script([callReplyStream("", {}), { status: 503 }]);
   const response = await sendRequest({ stream: true });
   const { events, done } = parseSse(await response.text());
@@ -246,7 +246,7 @@ test("a stream with a provider failing after a tool run ends in response.failed,
   });
 });
 
-test("a dry run shows the first request to the model", async () => {
+test("a dry run with server tools shows the first request to the model", async () => {
   const before = acme.requests.length;
   const response = await sendRequest({}, "/responses/dry-run");
   expect([response.status, acme.requests.length]).toEqual([200, before]);
@@ -256,7 +256,7 @@ test("a dry run shows the first request to the model", async () => {
   });
 });
 
-test("a client leaving during a later model call stops the call", async () => {
+test("a client that leaves during a later model call stops the call", async () => {
   acme.script([callReply({}), { hang: true }]);
   const leaving = new AbortController();
   const asked = acme.nextRequest().then(() => acme.nextRequest());
@@ -268,7 +268,7 @@ test("a client leaving during a later model call stops the call", async () => {
   await left;
 });
 
-test("the calls are counted by tool and outcome", async () => {
+test("calls of server tools are counted by tool and outcome", async () => {
   const samples = samplesOf(await scrape(installation)).filter(({ name }) => name === "sluice_server_tool_calls_total");
   expect(samples.map(({ labels: { tool, outcome } }) => [tool, outcome])).toEqual([["service:datetime", "completed"]]);
   expect(samples[0]?.value).toBeGreaterThan(5);

@@ -54,7 +54,7 @@ const post = (body: object, key = installation.apiKey) =>
 test.each([
   [0.9, "a/small", "efficient"],
   [0.1, "a/large", "capable"],
-])("a forecast of %d means %s, the %s one", async (p_solve, model, tier) => {
+])("a forecast of %d by the switchyard router means %s, the %s one", async (p_solve, model, tier) => {
   judge.script([forecast(p_solve)]);
   const body = (await (await post({})).json()) as object;
   expect(validateResponse(body)).toEqual([]);
@@ -70,7 +70,7 @@ test.each([
   });
 });
 
-test("a stream names the serving model from its beginning", async () => {
+test("a stream by the switchyard router names the serving model from its beginning", async () => {
   acme.script([chatStream("Hi")]);
   judge.script([forecast(0.1)]);
   const { events } = parseSse(await (await post({ stream: true })).text());
@@ -78,7 +78,7 @@ test("a stream names the serving model from its beginning", async () => {
   expect(events.at(-1)).toMatchObject({ type: "response.completed", response: { model: "a/large" } });
 });
 
-test("the judge reads the text left by guardrails, and a blocked request reaches no provider", async () => {
+test("the judge of the switchyard router reads redacted text, and a blocked request reaches no provider", async () => {
   const manage = async (path: string, body: object) => {
     const response = await fetch(`${installation.baseUrl}${path}`, {
       method: "POST",
@@ -102,7 +102,7 @@ test("the judge reads the text left by guardrails, and a blocked request reaches
   expect([...judge.requests, ...acme.requests].map(({ body }) => body).join("")).not.toContain("SECRET-1");
 });
 
-test("unknown candidates are 400", async () => {
+test("unknown candidates of the switchyard router are 400", async () => {
   const response = await post({ models: ["service/auto"] });
   const body = (await response.json()) as object;
   expect([response.status, validateError(400, body)]).toEqual([400, []]);

@@ -59,7 +59,7 @@ const given = () => model.requests.at(-1)?.body;
 
 const citation = { type: "url_citation", url: "https://a.test/1", title: "One", start_index: 4, end_index: 30 };
 
-test("a search puts its results into the prompt, the answer cites them, the receipt lists it", async () => {
+test("a web search adds its results to the prompt, the answer cites them, and the receipt lists it", async () => {
   const response = await post({ plugins: [{ id: "web", max_results: 1 }] });
   const answer = (await response.json()) as { output: object[]; service_metadata: { pipeline: object[] } };
   expect(answer.output).toMatchObject([{ content: [{ text: cited, annotations: [citation] }] }]);
@@ -74,7 +74,7 @@ test("a search puts its results into the prompt, the answer cites them, the rece
   expect(given()).toContain("It was B.");
 });
 
-test("in a stream the citation comes before the text is done", async () => {
+test("in a stream with a web search the citation comes before the text is done", async () => {
   model.script([chatStream("See [a.test](https:", "//a.test/1", ").")]);
   const response = await post({ model: "acme/large:online", stream: true });
   const events = parseSse(await response.text()).events;
@@ -90,7 +90,7 @@ test("in a stream the citation comes before the text is done", async () => {
   });
 });
 
-test("a page named by the user is read; private addresses are not", async () => {
+test("the web plugin reads a page named by the user, and no private address", async () => {
   const response = await post({
     input: `Read ${site.url}/tea and ${installation.baseUrl}/models`,
     plugins: [{ id: "web-fetch" }],
@@ -101,7 +101,7 @@ test("a page named by the user is read; private addresses are not", async () => 
   expect(answer.service_metadata.pipeline).toMatchObject([{ name: "web-fetch", data: { urls: 2, read: 1 } }]);
 });
 
-test("a model searching and reading by tools gives one response, with an item for each call", async () => {
+test("a model that searches and reads by tools gives one response, with an item for each call", async () => {
   const call = (name: string, args: object) => ({
     id: name,
     type: "function",
@@ -147,7 +147,7 @@ test("in a stream with a page read by a tool, the page is in its item, and the a
   });
 });
 
-test("a coding agent's web_search, run by no provider, streams each step, then the answer with citations", async () => {
+test("a coding agent's web_search that no provider runs streams each step, then the answer with citations", async () => {
   const call = { id: "c1", type: "function", function: { name: "web_search", arguments: '{"query":"cup"}' } };
   model.script([
     { chunks: [{ sse: [chatChunk({ tool_calls: [{ index: 0, ...call }] }), chatChunk({}, "tool_calls"), "[DONE]"] }] },
@@ -184,7 +184,7 @@ test("a coding agent's web_search, run by no provider, streams each step, then t
   });
 });
 
-test("the plugins work over gRPC", async () => {
+test("the web plugins work over gRPC", async () => {
   const client = dial(`127.0.0.1:${installation.ports.inference}`);
   try {
     const plugins = [create(PluginSchema, { plugin: { case: "webFetch", value: {} } })];
@@ -195,7 +195,7 @@ test("the plugins work over gRPC", async () => {
   }
 });
 
-test("an unconfigured engine is 400 with its setting in the file", async () => {
+test("a search engine that is not configured is 400 with its setting in the file", async () => {
   const response = await post({ plugins: [{ id: "web", engine: "exa" }] });
   expect(response.status).toBe(400);
   expect(await response.json()).toMatchObject({
@@ -203,7 +203,7 @@ test("an unconfigured engine is 400 with its setting in the file", async () => {
   });
 });
 
-test("requests to the web are counted", async () => {
+test("requests to the web are counted in metrics", async () => {
   const counts = samplesOf(await scrape(installation)).filter(({ name }) => name === "sluice_web_calls_total");
   const count = (kind: string, outcome: string) =>
     counts.find(({ labels }) => labels["kind"] === kind && labels["outcome"] === outcome)?.value;

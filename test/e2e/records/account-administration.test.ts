@@ -62,7 +62,7 @@ beforeAll(async () => {
 afterAll(() => installation?.stop());
 
 describe("workspaces", () => {
-  test("are made, shown and changed by a key of the account", async () => {
+  test("are made, shown and changed with a management key of the account", async () => {
     expect(foreign.workspace).toMatchObject({ name: "other", limit: 5, limit_reset: "daily", limit_remaining: 5 });
     const path = `/workspaces/${foreign.workspace.id}`;
     expect((await send("GET", path)).body.data).toEqual(foreign.workspace);
@@ -73,7 +73,7 @@ describe("workspaces", () => {
     expect([total, (data as WorkspaceJson[]).map(({ name }) => name)]).toEqual([2, ["default", "other"]]);
   });
 
-  test("get and lose a budget while their keys answer", async () => {
+  test("get and lose a budget while their keys serve requests", async () => {
     const { stdout } = await installation.admin(
       "keys",
       "create",
@@ -145,7 +145,7 @@ describe("the audit log", () => {
     );
   });
 
-  test("names the changed record and the acting key; a deleted record keeps its name", async () => {
+  test("names the changed record and the acting key, also for a deleted record", async () => {
     const { body } = await send("POST", "/guardrails", installation.managementKey, { name: "short-lived" });
     const { id } = body.data as { readonly id: string };
     await send("PATCH", `/guardrails/${id}`, installation.managementKey, { description: "Soon gone" });
@@ -167,7 +167,7 @@ describe("the audit log", () => {
     expect((await list(`?action=workspaces.create&from=${at.slice(0, 19)}Z`)).entries).toHaveLength(1);
   });
 
-  test("has pages ending with the first entry, unaffected by new entries", async () => {
+  test("has pages that end with the first entry, and do not shift with new entries", async () => {
     const listed: EntryJson[] = [];
     let cursor: string | null = "";
     while (cursor !== null) {
@@ -183,7 +183,7 @@ describe("the audit log", () => {
     expect(new Set(listed.map(({ workspace_id: id }) => id)).size).toBe(2);
   });
 
-  test("of another workspace is found only by a key of the account", async () => {
+  test("of another workspace is found only with a management key of the account", async () => {
     const theirs = `?workspace_id=${foreign.workspace.id}`;
     const ids = (entries: readonly EntryJson[]) => [...new Set(entries.map(({ workspace_id: id }) => id))];
     expect(ids((await list(theirs)).entries)).toEqual([foreign.workspace.id]);
@@ -202,7 +202,7 @@ describe("the audit log", () => {
     expect([answer.status, answer.message]).toEqual([400, expect.stringContaining(message)]);
   });
 
-  test("is checked, and a changed entry is named", async () => {
+  test("is verified, and a tampered entry is named", async () => {
     const verify = async (key = accountKey) =>
       (await send("GET", "/audit/verify", key)).body.data as { wrong: number[] }[];
     expect((await verify()).map(({ wrong }) => wrong)).toEqual([[], []]);
@@ -227,7 +227,7 @@ describe("a management key of the account", () => {
     return (body.data as WorkspaceJson).id;
   };
 
-  test("makes the first key of a workspace, and sees that workspace as its own keys do", async () => {
+  test("makes the first key of a workspace, and sees the workspace as its own keys do", async () => {
     const id = await makeWorkspace("first");
     const inside = within(id);
     const { body, status } = await inside("POST", "/keys", { name: "first" });
@@ -257,7 +257,7 @@ describe("a management key of the account", () => {
     ],
     ["of a workspace names another", (id) => [id, foreign.manager], 404, "Workspace not found"],
     ["of the default workspace names another", (id) => [id, ordinary], 404, "Workspace not found"],
-  ])("is refused when a key %s", async (_whose, choose, status, message) => {
+  ])("is needed to act for another workspace; a key that %s is refused", async (_whose, choose, status, message) => {
     const { data } = (await send("GET", "/workspaces")).body;
     const [id, key] = choose((data as WorkspaceJson[]).find(({ name }) => name === "first")?.id ?? "");
     for (const [method, path, body] of [
@@ -303,7 +303,7 @@ describe("a management key of the account", () => {
     expect(await send("DELETE", `/workspaces/${defaultWorkspaceId}`)).toMatchObject({ status: 409 });
   });
 
-  test("finds no workspace of others without it, also when they delete", async () => {
+  test("is needed to find another workspace, also to delete it", async () => {
     const { id } = foreign.workspace;
     expect((await send("DELETE", `/workspaces/${id}`, foreign.manager)).status).toBe(403);
     expect((await send("DELETE", `/workspaces/${id}`, ordinary)).status).toBe(404);

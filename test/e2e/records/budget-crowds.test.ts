@@ -122,7 +122,7 @@ async function decided(installation: Installation, key: string, body: object = {
   }
 }
 
-describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
+describe.each([1, 2])("a budget shared by %i inference processes", (inferenceReplicas) => {
   let installation: Installation;
   let database: pg.Client;
 
@@ -148,19 +148,16 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
     return rows.length;
   };
 
-  test.each([false, true])(
-    "a client without a pause spends its whole budget without a refusal; stream: %s",
-    async (stream) => {
-      const { key, hash } = await newKey(installation, tenRequests);
-      const statuses = [];
-      for (let n = 0; n < 11; n++) statuses.push((await sendRequest(installation, key, { stream })).status);
-      expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 402]);
-      await eventually(async () => (await heldFor(hash)) === 0);
-      expect(await spentBy(hash)).toBeCloseTo(10 * dollars.spent, 12);
-    },
-  );
+  test.each([false, true])("is spent whole by a client without pauses and refusals; stream: %s", async (stream) => {
+    const { key, hash } = await newKey(installation, tenRequests);
+    const statuses = [];
+    for (let n = 0; n < 11; n++) statuses.push((await sendRequest(installation, key, { stream })).status);
+    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 402]);
+    await eventually(async () => (await heldFor(hash)) === 0);
+    expect(await spentBy(hash)).toBeCloseTo(10 * dollars.spent, 12);
+  });
 
-  test("a budget of ten requests serves ten of 120 clients retrying as advised", async () => {
+  test("of ten requests serves ten of 120 clients that retry as advised", async () => {
     const { key, hash } = await newKey(installation, tenRequests);
     const answers = await Promise.all(Array.from({ length: 120 }, () => decided(installation, key)));
     const count = (wanted: number) => answers.filter(({ status }) => status === wanted).length;
@@ -169,7 +166,7 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
     expect(await spentBy(hash)).toBeCloseTo(10 * dollars.spent, 12);
   });
 
-  test("a budget is granted once, even if its records cannot be stored for a long time, and each call is charged once", async () => {
+  test("is granted once and each call charged once, even if its records cannot be stored for a long time", async () => {
     const { key, hash } = await newKey(installation, tenRequests);
     const operator = new pg.Client({ connectionString: installation.databaseUrl });
     await operator.connect();
@@ -192,7 +189,7 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
     expect(await spentBy(hash)).toBeCloseTo(10 * dollars.spent, 12);
   });
 
-  test("a turn over the free part of a budget reports the held amount, a turn over the whole budget the remaining amount", async () => {
+  test("refuses a turn with the held amount if it could fit later, and else with the remaining amount", async () => {
     const { key, hash } = await newKey(installation, 2 * dollars.held);
     const { rows } = await database.query<{ workspace_id: string }>(
       "select workspace_id from api_keys where hash = $1",
@@ -245,7 +242,7 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
   /** Calls of a turn with eight subagents. */
   const crewCalls = 10;
 
-  test("parallel subagents wait for each other's held money, also across processes, and all are answered", async () => {
+  test("lets parallel subagents wait for each other's reserved money, and all are answered", async () => {
     const turns = 2;
     // The budget has room for four calls of subagents at a time, and for the last call of all.
     const limit = (turns * crewCalls - 1) * dollars.spent + dollars.held;
@@ -264,7 +261,7 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
     expect(rows[0]?.processes).toBe(inferenceReplicas);
   });
 
-  test("a turn with eight subagents on a budget for seven of its calls ends with 402 after the seventh", async () => {
+  test("for seven calls of a turn with eight subagents gives 402 after the seventh", async () => {
     const { key, hash } = await newKey(installation, 6 * dollars.spent + dollars.held);
     expect((await decided(installation, key, crew)).status).toBe(402);
     await eventually(async () => (await heldFor(hash)) === 0);
@@ -277,7 +274,7 @@ describe.each([1, 2])("%i inference processes", (inferenceReplicas) => {
     ...(inferenceReplicas === 1 ? [{ held: "its cost", maxTokens: tokens.spent, limit: 9 * dollars.spent }] : []),
   ];
   test.each(calls)(
-    "on a budget for three, at least two of eight concurrent turns with subagents are answered, each call holding $held",
+    "for three answers at least two of eight concurrent turns with subagents, each call holding $held",
     async ({ maxTokens, limit }) => {
       const { key, hash } = await newKey(installation, limit);
       const parameters = { model: "acme/plain", max_completion_tokens: maxTokens };

@@ -103,7 +103,7 @@ test("a raised limit counts at once, and so does a removed limit", async () => {
   expect((await sendRequest(key)).status).toBe(200);
 });
 
-test("the possible cost of a request counts before, its real cost is charged after", async () => {
+test("the possible cost of a request is reserved before, and its real cost is charged after", async () => {
   const { key, hash } = await newKey({ limit: 0.1 });
   const answer = chatAnswer({ role: "assistant", content: "Hi" }, "stop", {
     usage: { prompt_tokens: 1, completion_tokens: 10 },
@@ -117,7 +117,7 @@ test("the possible cost of a request counts before, its real cost is charged aft
   expect(await shown(hash)).toMatchObject({ limit_remaining: 0.099 });
 });
 
-test("a budget of last month is none of this month", async () => {
+test("spending of last month does not count in this month's budget", async () => {
   const { key, hash } = await newKey({ limit: 0.01, limit_reset: "daily" });
   await database.query("insert into key_days values ($1, (now() at time zone 'UTC')::date - 1, 5, 500)", [hash]);
   expect((await sendRequest(key)).status).toBe(200);
@@ -135,7 +135,7 @@ const limited = async (settings: object, ...keyHashes: string[]) => {
   return id;
 };
 
-test("a guardrail's budget is separate for each key, and 403 when it is spent", async () => {
+test("a guardrail's budget is separate for each key, and gives 403 when it is spent", async () => {
   const [one, other] = [await newKey({}), await newKey({ limit: 0.05 })];
   const id = await limited({ limit_usd: 0.01, reset_interval: "daily" }, one.hash, other.hash);
   for (const { key } of [one, other]) {
@@ -248,7 +248,7 @@ test("a failed call gives back its reserved amount", async () => {
   expect(last).toBe(200);
 });
 
-describe("many at once", () => {
+describe("many requests at once", () => {
   async function decided(key: string): Promise<number> {
     for (;;) {
       const answer = await sendRequest(key);
@@ -275,7 +275,7 @@ describe("many at once", () => {
     return statuses;
   }
 
-  test("a workspace's budget of 50 requests, with 300 sent through five keys, is spent exactly", async () => {
+  test("through five keys spend exactly the workspace's budget of 50 of 300 requests", async () => {
     await installation.admin("workspaces", "create", "--name", "crowd", "--limit", "0.5");
     const keys = await Promise.all(
       Array.from({ length: 5 }, async () => {
@@ -288,7 +288,7 @@ describe("many at once", () => {
     expect(acme.requests.length - before).toBe(50);
   }, 300_000);
 
-  test("a budget of 100 requests, with 1,000 sent, is spent exactly, and the sums equal the ledger's", async () => {
+  test("spend exactly a budget of 100 of 1,000 requests, and the sums equal the ledger's", async () => {
     const { key, hash } = await newKey({ limit: 1 });
     const before = acme.requests.length;
     expect(await statusesOf(1_000, () => key)).toEqual({ 200: 100, 402: 900 });

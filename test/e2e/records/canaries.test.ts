@@ -166,7 +166,7 @@ const streamed = (): Reply[] => [
   { chunks: [{ sse: [{ error: { message: canary("error-event") } }] }] },
 ];
 
-test("no text, reasoning or secret is in a line of a log, in a metric or in a span", async () => {
+test("no prompt, reasoning or secret is in a line of a log, in a metric or in a span", async () => {
   upstream.script([chatAnswer({ role: "assistant", content: "Hello" })]);
   expect((await sendRequest(wellFormed(), headers())).status).toBe(200);
   for (const go of [...malformed(), ...administration()]) await go();

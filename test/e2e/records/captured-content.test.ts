@@ -121,7 +121,7 @@ const environmentOf = (pid: number): string => readFileSync(`/proc/${pid}/enviro
 
 const whole = (text: string): Text => ({ text, bytes: Buffer.byteLength(text), is_truncated: false });
 
-describe("content of a capturing key", () => {
+describe("content of a key with capture", () => {
   test.each([
     ["an object", "/responses", {}],
     ["a stream", "/responses", { stream: true }],
@@ -193,8 +193,8 @@ describe("content of a capturing key", () => {
   });
 });
 
-describe("nothing is stored", () => {
-  test("for other keys, and for requests with a prohibition", async () => {
+describe("captured content", () => {
+  test("is not stored for other keys, and for requests that forbid it", async () => {
     const forbidding = [{ provider: { zdr: true } }, { provider: { data_collection: "deny" } }, { store: false }];
     const turns = await Promise.all(forbidding.map((fields) => sendRequest(fields)));
     turns.push(await sendRequest({}, { bearer: installation.apiKey }));
@@ -206,7 +206,7 @@ describe("nothing is stored", () => {
     }
   });
 
-  test("in clear text: not in the table, the logs or the metrics", async () => {
+  test("is in clear text neither in the table nor in the logs or metrics", async () => {
     const { id } = await sendRequest();
     await stored({ id });
     const { rows } = await database.query<{ row: string }>(
@@ -219,7 +219,7 @@ describe("nothing is stored", () => {
   });
 });
 
-describe("content is read", () => {
+describe("captured content is read", () => {
   test("only by management keys of the workspace, each time with an entry in the audit log", async () => {
     const { id } = await sendRequest();
     await stored({ id });
@@ -290,7 +290,7 @@ describeWithChromium(`the page of a request ${inChromium}`, () => {
   });
 });
 
-describe("content is gone", () => {
+describe("captured content is removed", () => {
   test("once it has expired", async () => {
     const { id } = await sendRequest();
     const { expires_at: expiry } = await stored({ id });
@@ -300,7 +300,7 @@ describe("content is gone", () => {
     await eventually(async () => (await rowsOf(id)) === 0);
   });
 
-  test("with its end user, and with its key", async () => {
+  test("together with its end user, and with its key", async () => {
     const { id } = await sendRequest({ user: "eve" });
     await stored({ id });
     await installation.admin("end-users", "erase", "eve");
@@ -313,10 +313,10 @@ describe("content is gone", () => {
   });
 });
 
-describe("the key of the configuration file", () => {
+describe("the capture key of the configuration file", () => {
   const configure = (text: string) => writeFileSync(join(installation.dataDir, "sluice.yaml"), text);
 
-  test("may be replaced: content of an earlier key is read while the earlier key is configured", async () => {
+  test("may be replaced, and content under the earlier key is read while that key is configured", async () => {
     const { id } = await sendRequest();
     await stored({ id });
     configure(capture(`key: "${nextKey}"`));
@@ -333,7 +333,7 @@ describe("the key of the configuration file", () => {
     expect(knowing.map(([name]) => name)).toEqual(["supervisor", "admin-svc"]);
   });
 
-  test("is needed by capturing keys", async () => {
+  test("is required by keys with capture", async () => {
     configure(models());
     const optIn = () => administer("POST", "/keys", { name: "captures", capture_content: true });
     await eventually(async () => (await optIn()).status === 400);

@@ -56,7 +56,7 @@ async function series(): Promise<string[]> {
   return own.map(({ name, labels }) => `${name} ${JSON.stringify(labels)}`).toSorted();
 }
 
-test("100,000 invented models and users make no series", async () => {
+test("100,000 invented models and users make no series of metrics", async () => {
   await invent(0);
   const before = new Set(await series());
   expect(before.size).toBeGreaterThan(100);

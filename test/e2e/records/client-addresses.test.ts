@@ -43,7 +43,7 @@ const entries = async (query: string): Promise<readonly Entry[]> => {
 };
 
 describe("an entry of the audit log has the address of the client", () => {
-  test("of a change over HTTP, also behind a trusted proxy, and never one that the client made up", async () => {
+  test("for a change over HTTP, also behind a trusted proxy, and never an invented one", async () => {
     const made: string[] = [];
     for (const [address, headers] of [
       ["127.0.0.5", {}],
@@ -62,7 +62,7 @@ describe("an entry of the audit log has the address of the client", () => {
     expect(JSON.parse(stdout)).toMatchObject([{ target: made[0], address: "127.0.0.5" }]);
   });
 
-  test("of a sign-in to the console, a change there and the sign-out", async () => {
+  test("for a sign-in to the console, a change there and the sign-out", async () => {
     const page = { "sec-fetch-site": "same-origin", "content-type": "application/json" };
     const console = (path: string, asked: AddressedRequest) =>
       askFrom("127.0.3.1", new URL(`/console/api${path}`, installation.baseUrl).href, {
@@ -77,7 +77,7 @@ describe("an entry of the audit log has the address of the client", () => {
     expect(written.map(({ action }) => action)).toEqual(["sessions.end", "keys.create", "sessions.open"]);
   });
 
-  test("of a provider that inference-svc stores", async () => {
+  test("for a provider that inference-svc stores", async () => {
     const body = {
       id: "stored",
       dialect: "chat",
@@ -90,7 +90,7 @@ describe("an entry of the audit log has the address of the client", () => {
     expect(await entries("address=127.0.3.2")).toMatchObject([{ target: "stored" }]);
   });
 
-  test("of a call of admin-svc without a gateway, whatever it names", async () => {
+  test("for a call of admin-svc without a gateway, whatever address the call names", async () => {
     const headers = {
       authorization: `Bearer ${installation.managementKey}`,
       "x-sluice-client-address": "198.51.100.8",
@@ -106,7 +106,7 @@ describe("an entry of the audit log has the address of the client", () => {
   });
 });
 
-test("an entry of the command line has no address, and the log is whole with entries of both kinds", async () => {
+test("an audit entry of the command line has no address, and the log verifies with entries of both kinds", async () => {
   const { stdout } = await installation.admin("keys", "create", "--name", "cli", "--json");
   const { hash } = JSON.parse(stdout) as { hash: string };
   expect(await entries(`target=${hash}`)).toMatchObject([{ address: null }]);
@@ -122,7 +122,7 @@ describe("the line of a request in the log has the address of the client", () =>
     ["of a list", "/api/v1/models", 200],
     ["of an unknown path", "/api/v1/nowhere", 404],
     ["of a request with a wrong key", "/api/v1/key", 401],
-  ])("%s", async (_, path, status) => {
+  ])("for %s", async (_, path, status) => {
     const body = path.endsWith("/responses") ? { model: "sluice/echo", input: "Hi" } : undefined;
     const key = status === 401 ? "sk-sl-wrong" : installation.apiKey;
     const headers = { authorization: `Bearer ${key}`, ...behindProxy };
@@ -131,7 +131,7 @@ describe("the line of a request in the log has the address of the client", () =>
     expect(JSON.parse(await lineOf(answer.headers["x-request-id"]))).toMatchObject({ address: "198.51.100.7", status });
   });
 
-  test("of a response over a WebSocket", async () => {
+  test("for a response over a WebSocket", async () => {
     const headers = { authorization: `Bearer ${installation.apiKey}` };
     const client = new SocketClient(installation.ports.gateway, headers, "127.0.3.4");
     await once(client.socket, "open");

@@ -127,7 +127,7 @@ test("the cost of a broken stream is in the failure, marked as estimated", async
   });
 });
 
-test("the cost of a turn over gRPC is in its end, whole and broken", async () => {
+test("the cost of a turn over gRPC is in its end event, whole and broken", async () => {
   const client = dial(`127.0.0.1:${installation.ports.inference}`);
   try {
     const cost = { inputPicoUsd: 1_115_000_000n, outputPicoUsd: 200_000_000n, serverToolsPicoUsd: 0n };

@@ -48,7 +48,7 @@ end_users: {enforce: true}
   };
   const refusal = "user: this end user is not active; an administrator can activate it";
 
-  test("the very next request of a deactivated end user is 403, and of a reactivated end user is served", async () => {
+  test("a deactivated end user is 403 from the very next request on, until reactivated", async () => {
     await manage("POST", "/end-users", { user: "left" });
     expect(await sendRequest("left")).toEqual([200, undefined]);
     for (let round = 0; round < 3; round++) {
@@ -59,7 +59,7 @@ end_users: {enforce: true}
     }
   });
 
-  test("dry runs and direct callers get the same refusal; other end users, and requests without an end user, are served", async () => {
+  test("dry runs and gRPC callers get the same refusal, and other end users are served", async () => {
     await manage("POST", "/end-users", { user: "gone" });
     await setActive("gone", false);
     expect(await sendRequest("gone", { path: "/responses/dry-run" })).toEqual([403, refusal]);
@@ -70,7 +70,7 @@ end_users: {enforce: true}
       expect(await sendRequest(user)).toEqual([200, undefined]);
   });
 
-  test("a key for an inactive end user is 403, until it is for another", async () => {
+  test("a key for an inactive end user is 403, until the key is for another end user", async () => {
     await manage("POST", "/end-users", { user: "owner" });
     const made = (await manage("POST", "/keys", { name: "owned", external: { user: "owner" } })).body;
     const hash = hashKey(made.key);
@@ -81,7 +81,7 @@ end_users: {enforce: true}
     expect(await sendRequest(undefined, made)).toEqual([200, undefined]);
   });
 
-  test("a change on the command line is followed as well", async () => {
+  test("a change on the command line is in force as well", async () => {
     await installation.admin("end-users", "create", "by-hand");
     await installation.admin("end-users", "deactivate", "by-hand");
     await eventually(async () => (await sendRequest("by-hand"))[0] === 403);

@@ -14,7 +14,7 @@ interface Answer {
   error: { message: string };
 }
 
-describe("end users", () => {
+describe("end users over HTTP", () => {
   let installation: Installation;
   beforeAll(async () => {
     installation = await startInstallation();
@@ -56,7 +56,7 @@ describe("end users", () => {
     expect((await manage("GET", at("nobody"))).status).toBe(404);
   });
 
-  test("do not affect requests naming them", async () => {
+  test("do not affect requests that name them", async () => {
     await manage("POST", "/end-users", { user: "retired" });
     await manage("DELETE", at("retired"));
     for (const user of ["retired", "never registered"]) {
@@ -67,7 +67,7 @@ describe("end users", () => {
   });
 
   test.each([".", "..", "a+b c%2F&user=x", "caf\u00e9", "\u{1d4b3}".repeat(512)])(
-    "%.20j is found by the filter",
+    "are found by the filter: %.20j",
     async (user) => {
       expect((await manage("POST", "/end-users", { user })).status).toBe(201);
       expect(await found({ user })).toEqual([user]);
@@ -76,7 +76,7 @@ describe("end users", () => {
     },
   );
 
-  test("of the longest name fit, in any spelling of their characters", async () => {
+  test("may have the longest name, in any spelling of their characters", async () => {
     const user = "\\ud835\\udcb4".repeat(512);
     expect((await manage("POST", "/end-users", `{"user":"${user}"}`)).status).toBe(201);
   });
@@ -91,7 +91,7 @@ describe("end users", () => {
     [{ user: "x", is_active: false }, "is_active: unknown field"],
     ['{"user":"a","user":"b"}', 'body: duplicate key "user" at byte 12'],
     [{ user: "x".repeat(8_192) }, "Request payload too large: at most 8192 bytes"],
-  ])("POST %.40j is 400", async (body, message) => {
+  ])("are refused with 400 for POST %.40j", async (body, message) => {
     const answer = await manage("POST", "/end-users", body);
     expect([answer.status, answer.body.error.message]).toEqual([400, message]);
   });
@@ -105,7 +105,7 @@ describe("end users", () => {
     ["limit=101", "limit: must be between 1 and 100"],
     ["include_inactive=yes", "include_inactive: must be true or false"],
     ["active=true", "active: unknown field"],
-  ])("GET ?%s is 400", async (query, message) => {
+  ])("are refused with 400 for GET ?%s", async (query, message) => {
     const answer = await manage("GET", `/end-users?${query}`);
     expect([answer.status, answer.body.error.message]).toEqual([400, message]);
   });

@@ -45,7 +45,7 @@ const put = (noun: string, id: string, body: object, key?: string) =>
 const turn = async (key: string, input = "Hello"): Promise<number> =>
   (await send("POST", "/responses", { model: "sluice/echo", input }, key)).status;
 
-describe("a key", () => {
+describe("a key with an external id", () => {
   test("is made once, and afterwards has the fields of the last body", async () => {
     const made = await put("keys", "team/one", { name: "one", limit: 5, limit_reset: "monthly" });
     expect(made).toMatchObject({
@@ -76,7 +76,7 @@ describe("a key", () => {
     expect(answers.filter(({ body }) => body.changed)).toHaveLength(1);
   });
 
-  test("stays disabled, passes its id on when it is rotated, and is made anew once it is deleted", async () => {
+  test("stays disabled, passes its external id on at a rotation, and is made anew after its deletion", async () => {
     const { data } = (await put("keys", "moving", { name: "moving" })).body;
     await send("PATCH", `/keys/${data.hash}`, { disabled: true });
     expect((await put("keys", "moving", { name: "moving" })).body.data).toMatchObject({ disabled: true });
@@ -87,7 +87,7 @@ describe("a key", () => {
     expect([anew.created, [data.hash, rotated.hash].includes(anew.data.hash)]).toEqual([true, false]);
   });
 
-  test("of another workspace has separate ids", async () => {
+  test("of another workspace may have the same external id", async () => {
     await installation.admin("workspaces", "create", "--name", "elsewhere");
     const options = ["--management", "--name", "x", "--workspace", "elsewhere", "--json"];
     const { key } = JSON.parse((await installation.admin("keys", "create", ...options)).stdout) as {
@@ -99,7 +99,7 @@ describe("a key", () => {
   });
 });
 
-describe("a guardrail", () => {
+describe("a guardrail with an external id", () => {
   test("is made once, is enforced by its last body, and is made anew after its deletion", async () => {
     const filters = (pattern: string) => [{ pattern, action: "block" }];
     const body = { name: "rules", content_filters: filters("secret"), enforce_zdr_anthropic: true };
@@ -118,8 +118,8 @@ describe("a guardrail", () => {
   });
 });
 
-describe("a workspace", () => {
-  test("is made once and changed only by a key of the account", async () => {
+describe("a workspace with an external id", () => {
+  test("is made once, and changed only with a management key of the account", async () => {
     const made = (await put("workspaces", "research", { name: "research", limit: 5 }, accountKey)).body;
     expect(validate("PutWorkspaceAnswer", made)).toEqual([]);
     expect(made).toMatchObject({ created: true, data: { name: "research", limit: 5 } });
@@ -155,7 +155,7 @@ describe.each<[string, object, string]>([
   ],
   ["workspaces", { name: "same", limit: 5.25, limit_reset: "weekly" }, "id"],
 ])("putting the same body of %s twice", (noun, body, name) => {
-  test("changes nothing, reports it, and finds the record by its external id", async () => {
+  test("changes nothing, reports this, and finds the record by its external id", async () => {
     const made = await put(noun, "same", body, accountKey);
     expect(made).toMatchObject({ status: 201, body: { created: true, changed: true } });
     const again = await put(noun, "same", body, accountKey);
@@ -179,12 +179,12 @@ test.each(["keys", "guardrails", "workspaces"])("an external id without a record
   expect((await send("GET", `/${noun}/by-external-id/${"x".repeat(201)}`, undefined, accountKey)).status).toBe(400);
 });
 
-test("a workspace is read by an external id only with a key of the account", async () => {
+test("a workspace is read by an external id only with a management key of the account", async () => {
   const ordinary = await makeManager(installation);
   expect((await send("GET", "/workspaces/by-external-id/research", undefined, ordinary)).status).toBe(403);
 });
 
-test("a rotated key is found by the external id, a deleted one no more", async () => {
+test("a rotated key is found by its external id, and a deleted key is not", async () => {
   const { data } = (await put("keys", "found", { name: "found" })).body;
   const rotated = (await send("POST", `/keys/${data.hash}/rotate`, {})).body.data;
   expect((await send("GET", "/keys/by-external-id/found")).body.data.hash).toBe(rotated.hash);
@@ -192,7 +192,7 @@ test("a rotated key is found by the external id, a deleted one no more", async (
   expect((await send("GET", "/keys/by-external-id/found")).status).toBe(404);
 });
 
-test("the audit log has each change", async () => {
+test("the audit log has each change by external id", async () => {
   const { data } = (await put("keys", "audited", { name: "before" })).body;
   await put("keys", "audited", { name: "after" });
   const { stdout } = await installation.admin("audit", "list", "--target", data.hash, "--json");

@@ -46,7 +46,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation?.stop());
 
-test("without an overlap the old key is refused on the next request", async () => {
+test("after a rotation without an overlap the old key is refused on the next request", async () => {
   const old = await makeGuarded();
   expect(await statuses(old.key)).toEqual([200, 403]);
   const { status, body } = await send("POST", `${old.path}/rotate`, {});
@@ -57,7 +57,7 @@ test("without an overlap the old key is refused on the next request", async () =
   expect((await send("POST", `${old.path}/rotate`, {})).status).toBe(404);
 });
 
-test("during the overlap both keys work under the guardrail, and then only the new key", async () => {
+test("after a rotation both keys work under the guardrail during the overlap, then only the new key", async () => {
   // On a busy machine a short overlap may be over before the old key is used.
   for (let seconds = 3; ; seconds *= 2) {
     const old = await makeGuarded();
@@ -92,14 +92,14 @@ test.each<[unknown, string]>([
   expect(await turn(old.key, "Hello")).toBe(200);
 });
 
-test("an unknown key, a management key and an inference key as the caller are refused", async () => {
+test("a rotation of an unknown or management key, and any by an inference key, is refused", async () => {
   const old = await makeGuarded();
   expect((await send("POST", `/keys/${"0".repeat(64)}/rotate`, {})).status).toBe(404);
   expect((await send("POST", `/keys/${hashKey(installation.managementKey)}/rotate`, {})).status).toBe(404);
   expect((await send("POST", `${old.path}/rotate`, {}, old.key)).status).toBe(403);
 });
 
-test("gRPC rotates alike", async () => {
+test("a rotation over gRPC is the same as over HTTP", async () => {
   const old = await makeGuarded();
   const client = dial(`127.0.0.1:${installation.ports.admin}`);
   const metadata = new Metadata();
@@ -121,7 +121,7 @@ test("gRPC rotates alike", async () => {
   }
 });
 
-test("the command line rotates alike", async () => {
+test("a rotation on the command line is the same as over HTTP", async () => {
   const old = await makeGuarded();
   await expect(installation.admin("keys", "rotate", old.hash, "--overlap-seconds", "many")).rejects.toThrow(
     "overlap_seconds",

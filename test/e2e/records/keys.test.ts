@@ -21,7 +21,7 @@ interface Answer {
   error: { code: number; message: string; metadata?: { param?: string } };
 }
 
-describe("keys", () => {
+describe("keys over HTTP", () => {
   interface KeyListJson {
     data: KeyJson[];
     next_cursor: string | null;
@@ -50,7 +50,7 @@ describe("keys", () => {
     return status;
   }
 
-  test("a new key works on the next request, and is never shown again", async () => {
+  test("work on the next request after their creation, and are never shown again", async () => {
     const { status, body } = await manage("POST", "/keys", {
       name: "billing",
       external: { user: "employee_123" },
@@ -83,7 +83,7 @@ describe("keys", () => {
       expect(readFileSync(join(installation.dataDir, "logs", log), "utf8")).not.toContain(body.key);
   });
 
-  test("disabled, enabled, deleted: each is in force on the very next request", async () => {
+  test("are disabled, enabled and deleted on the very next request", async () => {
     const { key, data } = await make();
     const path = `/keys/${data.hash}`;
     for (let round = 0; round < 20; round++) {
@@ -102,7 +102,7 @@ describe("keys", () => {
     expect(await turn(key)).toBe(401);
   });
 
-  test("an expiry ends a key when it comes, and not before", async () => {
+  test("are refused from their expiry on, and not before", async () => {
     const { key, data } = await make();
     const at = new Date(Date.now() + 4_000);
     const changed = await manage("PATCH", `/keys/${data.hash}`, { expires_at: at.toISOString() });
@@ -118,7 +118,7 @@ describe("keys", () => {
     expect(await turn(key)).toBe(200);
   });
 
-  test("a change of several fields, and null where it clears", async () => {
+  test("are changed in several fields at once, and null clears a field", async () => {
     const { data } = await make({ external: { user: "a" } });
     const path = `/keys/${data.hash}`;
     const changed = await manage("PATCH", path, { name: "b", external: { user: "." }, limit: null });
@@ -127,7 +127,7 @@ describe("keys", () => {
     expect((await manage("PATCH", path, { external: null })).body.data).toMatchObject({ external_user: null });
   });
 
-  describe("wrong input is 400 and names the field", () => {
+  describe("refuse wrong input with 400 and the name of the field", () => {
     const future = "must be an ISO 8601 time with its zone, such as 2027-01-31T00:00:00Z";
     test.each<[unknown, string]>([
       [{}, "name: required"],
@@ -205,7 +205,7 @@ describe("keys", () => {
     });
   });
 
-  test("lists in pages", async () => {
+  test("are listed in pages", async () => {
     const made = [];
     for (let index = 0; index < 3; index++) made.push((await make()).data.hash);
     const { total_count: total } = (await manage("GET", "/keys?limit=1")).body;
@@ -218,7 +218,7 @@ describe("keys", () => {
     expect(all.body.total_count).toBeGreaterThanOrEqual(total);
   });
 
-  test("lists every key once by cursors, in each order", async () => {
+  test("are listed once each by cursors, in each order", async () => {
     for (let index = 0; index < 3; index++) await make();
     for (const sort of ["created", "-created", "name", "-name", "spent", "-spent", "last_used", "-last_used"]) {
       const list = async (query: string) =>
@@ -239,7 +239,7 @@ describe("keys", () => {
     }
   });
 
-  test("a wrong method is 404, with the allowed methods", async () => {
+  test("have the allowed methods in the 404 for a wrong method", async () => {
     for (const [method, path, allowed] of [
       ["PUT", "/keys", "POST"],
       ["POST", "/key", "GET"],
@@ -251,7 +251,7 @@ describe("keys", () => {
     expect((await manage("GET", "/keys/")).status).toBe(404);
   });
 
-  test("an inference key may read its own record, and nothing else", async () => {
+  test("of applications may read their own record, and no other", async () => {
     const { key, data } = await make();
     const itself = await manage("GET", "/key", undefined, key);
     expect([itself.status, itself.body.data]).toEqual([
@@ -275,7 +275,7 @@ describe("keys", () => {
     expect((await manage("GET", "/key", undefined, data.hash)).status).toBe(401);
   });
 
-  test("twenty administrators at once: every key is its own, and all work", async () => {
+  test("made by twenty administrators at once are all different, and all work", async () => {
     const made = await Promise.all(Array.from({ length: 20 }, () => make()));
     expect(new Set(made.map(({ key }) => key)).size).toBe(20);
     expect(await Promise.all(made.map(({ key }) => turn(key)))).toEqual(Array(20).fill(200));

@@ -71,7 +71,7 @@ async function recordsOf(sessionId: string, count: number): Promise<readonly Row
 
 const figures = { prompt_tokens: 1_000, completion_tokens: 100, prompt_tokens_details: { cached_tokens: 600 } };
 
-test("an answer is on record under its generation id", async () => {
+test("an answer is in the ledger under its generation id", async () => {
   first.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage: figures })]);
   const answer = await sendRequest({ session_id: "whole", user: "u-1" });
   expect(answer.status).toBe(200);
@@ -96,7 +96,7 @@ test("an answer is on record under its generation id", async () => {
   });
 });
 
-test("a turn over gRPC is on record, under any request id of the caller", async () => {
+test("a turn over gRPC is in the ledger, under any request id of the caller", async () => {
   const client = dial(`127.0.0.1:${installation.ports.inference}`);
   try {
     for (const [sessionId, name] of [
@@ -116,7 +116,7 @@ test("a turn over gRPC is on record, under any request id of the caller", async 
   }
 });
 
-test("a failure and the fallback's answer are on record, each", async () => {
+test("a failure and the answer of its fallback are both in the ledger", async () => {
   first.script([{ status: 529, chunks: [{ json: { error: { message: "overloaded" } } }] }]);
   second.script([chatStream("Hello")]);
   await (await sendRequest({ session_id: "moved", stream: true })).text();
@@ -128,14 +128,14 @@ test("a failure and the fallback's answer are on record, each", async () => {
   expect(new Set(records.map(({ turn_id: turn }) => turn)).size).toBe(1);
 });
 
-test("a broken stream is on record, with an estimate of its delivered part", async () => {
+test("a broken stream is in the ledger, with an estimate of its delivered part", async () => {
   first.script([{ chunks: [{ sse: [chatChunk({ content: "Hello there" })] }], cut: true }]);
   await (await sendRequest({ model: "acme/lone", provider: {}, session_id: "broken", stream: true })).text();
   const [record] = await recordsOf("broken", 1);
   expect(record).toMatchObject({ status: "failed", http_status: 502, is_estimated: true, output_tokens: "3" });
 });
 
-describe("a leaving client", () => {
+describe("a client that leaves", () => {
   let leaving: AbortController;
   beforeEach(() => {
     leaving = new AbortController();
@@ -195,7 +195,7 @@ describe("the records of calls", () => {
     expect((await get(`/generation?id=${id}`, (JSON.parse(stdout) as { key: string }).key)).status).toBe(404);
   });
 
-  test("show the first event's time, as a part of the call's time", async () => {
+  test("show the time of the first event as a part of the call's time", async () => {
     let seen = () => {};
     const firstEvent = new Promise<void>((resolve) => (seen = resolve));
     const end = { sse: [chatChunk({}, "stop"), "[DONE]"], after: firstEvent, afterMs: 300 };
@@ -221,7 +221,7 @@ describe("the records of calls", () => {
     expect(await generation(answer, installation.apiKey)).toMatchObject({ finish_reason: reason });
   });
 
-  test("show neither for a call without output", async () => {
+  test("show neither first event nor end reason for a call without output", async () => {
     first.script([{ status: 400, chunks: [{ json: { error: { message: "no" } } }] }]);
     const answer = await sendRequest({ model: "acme/lone" });
     expect(await generation(answer, installation.apiKey)).toMatchObject({ latency: null, finish_reason: null });
@@ -298,7 +298,7 @@ describe("the records of calls", () => {
     ["/activity?date=2026-02-30", 400, "date: is not a day"],
     ["/activity?date=today", 400, "date: must be a day, such as 2026-11-21"],
     ["/activity?day=2026-11-21", 400, "day: unknown field"],
-  ])("are refused: %s is %i", async (path, status, message) => {
+  ])("are refused for %s with %i", async (path, status, message) => {
     const answer = await get(path, installation.managementKey);
     expect([answer.status, ((await answer.json()) as { error: { message: string } }).error.message]).toEqual([
       status,

@@ -88,7 +88,7 @@ const heldOf = async (hash: string): Promise<number> => {
   return rows.length;
 };
 
-describe("a request is refused if its worst case does not fit", () => {
+describe("a request is refused if its worst case does not fit in the budget", () => {
   const base64 = (text: string) => Buffer.from(text).toString("base64");
   const wave = (seconds: number) => {
     const head = Buffer.alloc(44);
@@ -124,7 +124,7 @@ describe("a request is refused if its worst case does not fit", () => {
     ["a sound of ten minutes", { type: "input_audio", input_audio: { format: "wav", data: wave(600) } }, 402],
     ["a sound of ten seconds", { type: "input_audio", input_audio: { format: "wav", data: wave(10) } }, 200],
     ["a sound of no known format", { type: "input_audio", input_audio: { format: "mp3", data: base64("?") } }, 402],
-  ])("%s", async (_, part, status) => {
+  ])("for %s", async (_, part, status) => {
     const { key } = await newKey(0.05);
     const before = acme.requests.length;
     const answer = await sendRequest(key, withPart(part));
@@ -145,7 +145,7 @@ describe("a request is refused if its worst case does not fit", () => {
 describe("a sent request is paid for", () => {
   const long = "The largest moon of Saturn is Titan. ".repeat(100);
 
-  test.each([true, false])("by a client leaving before the first word; stream: %s", async (stream) => {
+  test.each([true, false])("by a client that leaves before the first word; stream: %s", async (stream) => {
     const { key, hash } = await newKey(1);
     acme.script([{ chunks: [], hang: true }]);
     for (let n = 0; n < 5; n++) {
@@ -164,7 +164,7 @@ describe("a sent request is paid for", () => {
     }
   });
 
-  test("when inference-svc is killed: the request, and the words until a second before", async () => {
+  test("when inference-svc is killed, with the text until a second before", async () => {
     const { key, hash } = await newKey(1);
     const words = "z".repeat(400);
     // The second write comes after the next checkpoint of the received text.
@@ -195,7 +195,7 @@ describe("a sent request is paid for", () => {
   });
 });
 
-test("a provider counting far more than any rule explains exceeds a limit once, not until its records arrive", async () => {
+test("a provider that reports far too many tokens exceeds a budget once, not until its records arrive", async () => {
   const { key, hash } = await newKey(0.01);
   // 0.006 USD for a request with a maximum cost of 0.0002.
   acme.script([counted("Hi", 6_000, 0)]);
@@ -206,7 +206,7 @@ test("a provider counting far more than any rule explains exceeds a limit once, 
   await eventually(async () => (await heldOf(hash)) === 0);
 });
 
-test("rules beyond the operator's judge calls per request are paid by the key, and end with its budget", async () => {
+test("judge calls beyond the operator's share per request are paid by the key, and end with its budget", async () => {
   const { key, hash } = await newKey(0.01);
   judge.script([chatAnswer({ content: JSON.stringify({ evidence: "x", verdict: "followed", probability: 0.1 }) })]);
   const before = judge.requests.length;
@@ -230,7 +230,7 @@ test("rules beyond the operator's judge calls per request are paid by the key, a
   expect(Number(rows[0]?.cost)).toBeLessThanOrEqual(0.01);
 });
 
-test("a budget's refusal is no failure of a provider in the log", async () => {
+test("a budget's refusal is not logged as a failure of a provider", async () => {
   const { key } = await newKey(0);
   const answer = await sendRequest(key, {});
   expect(answer.status).toBe(402);

@@ -42,14 +42,14 @@ async function figure({ ports }: Installation, name: string, port = ports.gatewa
   return Number(new RegExp(`^${name}\\{[^}]*\\} (\\S+)$`, "m").exec(text)?.[1] ?? Number.NaN);
 }
 
-describe("a key with limits", () => {
+describe("a key with rate limits", () => {
   let installation: Installation;
   beforeAll(async () => {
     installation = await startInstallation({ config });
   });
   afterAll(() => installation?.stop());
 
-  test("gets its remainder with every answer, and is 429 at n + 1", async () => {
+  test("gets its remainder with every answer, and is 429 above its limit", async () => {
     const key = await newKey(installation, { requests_per_minute: 4, tokens_per_minute: 100_000 });
     const answers = [
       await sendRequest(installation, key),
@@ -79,7 +79,7 @@ describe("a key with limits", () => {
     expect(body.error.message).toBe("Rate limit exceeded: 4 requests a minute");
   });
 
-  test("uses up its tokens, whether they stream or not", async () => {
+  test("uses up its tokens, whether it streams or not", async () => {
     for (const stream of [false, true]) {
       const key = await newKey(installation, { tokens_per_minute: 3 });
       const first = await sendRequest(installation, key, { stream });
@@ -92,7 +92,7 @@ describe("a key with limits", () => {
   });
 
   test.each(["/models", "/models/count", "/models/sluice/echo", "/models/sluice/echo/endpoints", "/providers", "/key"])(
-    "GET %s counts as a request",
+    "has GET %s counted as a request",
     async (path) => {
       const key = await newKey(installation, { requests_per_minute: 2 });
       const read = () => fetch(`${installation.baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } });
@@ -103,7 +103,7 @@ describe("a key with limits", () => {
     },
   );
 
-  test("may read without tokens, and a management key has no limit", async () => {
+  test("may read when its tokens are used up, and a management key has no limit", async () => {
     const key = await newKey(installation, { requests_per_minute: 100, tokens_per_minute: 1 });
     await (await sendRequest(installation, key)).text();
     const list = (as: string) =>
@@ -167,7 +167,7 @@ describe("a key with limits", () => {
 });
 
 describe("an installation with default limits", () => {
-  test("limits keys without individual limits, and follows its configuration file", async () => {
+  test("limits keys without individual limits, and follows changes of its configuration file", async () => {
     const installation = await startInstallation({ config: `${config}limits: {requests_per_minute: 2}\n` });
     try {
       const statuses = [];
@@ -220,7 +220,7 @@ describeWithRedis("two gateways with one Redis", () => {
     return statuses;
   }
 
-  test("grant one limit together; a dead Redis refuses no request, and takes over again after its return", async () => {
+  test("grant one limit together; without Redis they refuse no request, until it is back", async () => {
     const startedAt = performance.now();
     const statuses = await storm(150);
     const given = statuses.filter((code) => code === 200).length;

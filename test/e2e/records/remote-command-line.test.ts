@@ -95,7 +95,7 @@ describe.each([
     expect(found.stdout).toContain(hash);
   });
 
-  test("lists the records of an ambiguous name", async () => {
+  test("lists all records with an ambiguous name", async () => {
     const [first, second] = [await make("twin"), await make("twin")];
     const { code, stderr } = await admin("keys", "show", named("twin"));
     expect(code).toBe(1);
@@ -202,7 +202,7 @@ describe.each([
   });
 });
 
-describe("another Sluice", () => {
+describe("the command line at a running Sluice", () => {
   test("makes and changes workspaces with a management key of the account", async () => {
     const { key } = await json<Row>(local, "keys", "create", "--management", "--account", "--name", "account");
     const admin = (...args: string[]) => run({ url: installation.baseUrl.replace("/api/v1", "/"), key }, args);
@@ -245,12 +245,12 @@ describe("another Sluice", () => {
       ["ledger", "check"],
       "ledger check works on the database alone: unset SLUICE_URL",
     ],
-  ])("a command %s fails with the reason", async (_, { url, key }, args, message) => {
+  ])("reports the reason for a failure of %s", async (_, { url, key }, args, message) => {
     const { code, stdout, stderr } = await run({ url, key }, args);
     expect([code > 0, stdout, stderr]).toEqual([true, "", expect.stringContaining(message)]);
   });
 
-  test("tries a guardrail on a text, impossible with only the database", async () => {
+  test("tries a guardrail on a text, which the database by itself cannot do", async () => {
     await remote("guardrails", "create", "--name", "trial", "--builtin", "email=redact", "--block", "code-\\d+");
     const { code, stdout } = await remote("guardrails", "try", "trial", "Write to ann@example.com");
     expect([code, stdout.split("\n")[0]]).toEqual([0, "redacted"]);
@@ -290,18 +290,18 @@ describe("another Sluice", () => {
     expect(await local(...put)).toMatchObject({ code: 1, stderr: expect.stringContaining("set SLUICE_URL") });
   });
 
-  test("at an unreachable address is named by the address", async () => {
+  test("names an address that cannot be reached", async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const { code, stderr } = await run({ url, key: installation.managementKey }, ["keys", "list"]);
     expect([code, stderr]).toEqual([1, `${url} cannot be reached: ECONNREFUSED\n`]);
   });
 
-  test("refusing the key is reported", async () => {
+  test("reports the refusal of its key", async () => {
     const { code, stderr } = await run({ url: installation.baseUrl, key: installation.apiKey }, ["keys", "list"]);
     expect([code, stderr]).toEqual([1, "Only management keys can perform this operation\n"]);
   });
 
-  test("is named by the environment", async () => {
+  test("reads the address and key of Sluice from the environment", async () => {
     const environment = {
       ...process.env,
       SLUICE_URL: installation.baseUrl,
@@ -313,7 +313,7 @@ describe("another Sluice", () => {
   });
 });
 
-describe("completion", () => {
+describe("completion of the command line", () => {
   const complete = async (line: string): Promise<string[]> => {
     const { stdout: script } = await local("completion", "bash");
     const words = line.split(" ");
@@ -325,7 +325,7 @@ describe("completion", () => {
     return stdout.trim().split("\n");
   };
 
-  test("of bash knows nouns, verbs and options", async () => {
+  test("in bash knows nouns, verbs and options", async () => {
     expect(await complete("admin key")).toEqual(["keys"]);
     expect(await complete("admin keys ro")).toEqual(["rotate"]);
     expect(await complete("admin keys rotate x --o")).toEqual(["--overlap-seconds"]);
@@ -333,7 +333,7 @@ describe("completion", () => {
     expect(await complete("admin bootstrap --j")).toEqual(["--json"]);
   });
 
-  test("of another program has its name and its further commands", async () => {
+  test("for a program with another name has its name and its further commands", async () => {
     const options = {
       program: { name: "sluice", further: ["doctor"] },
       stdout: { write: (text: string) => (script += text) },
@@ -344,13 +344,13 @@ describe("completion", () => {
     expect(script).toMatch(/^ +words="keys .* doctor"$/m);
   });
 
-  test.each(["zsh", "fish"])("of %s names every noun", async (shell) => {
+  test.each(["zsh", "fish"])("in %s names every noun", async (shell) => {
     const { code, stdout } = await local("completion", shell);
     expect(code).toBe(0);
     for (const noun of ["keys", "guardrails", "workspaces", "audit"]) expect(stdout).toContain(noun);
   });
 
-  test("of another shell is no command", async () => {
+  test("for another shell is refused as an unknown command", async () => {
     expect(await local("completion", "ksh")).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("unknown shell: ksh"),
@@ -386,7 +386,7 @@ async function runWithProfiles({ folder, profile, key, typed, isTTY, ...where }:
   return { code, stdout, stderr };
 }
 
-describe("profiles of installations", () => {
+describe("profiles of the command line", () => {
   let folders = 0;
   const emptyFolder = () => join(scratch, String(++folders));
   const login = async (folder: string, ...options: string[]) => {
@@ -399,7 +399,7 @@ describe("profiles of installations", () => {
     return (JSON.parse(stdout) as Row[]).map(({ name }) => name);
   };
 
-  test("are kept by login in files that only their owner reads, and never printed with their key", async () => {
+  test("are stored by login in files that only their owner reads, and never printed with their key", async () => {
     const folder = emptyFolder();
     await login(folder);
     await login(folder, "--profile", "prod");
@@ -414,14 +414,14 @@ describe("profiles of installations", () => {
     expect((await runWithProfiles({ folder }, "profiles", "--json")).stdout).not.toContain(installation.managementKey);
   });
 
-  test("are all kept when several logins run at once", async () => {
+  test("are all stored when several logins run at once", async () => {
     const folder = emptyFolder();
     const names = Array.from({ length: 8 }, (_, index) => `p${index}`);
     await Promise.all(names.map((name) => login(folder, "--profile", name)));
     expect(await namesIn(folder)).toEqual(names);
   });
 
-  test("are chosen by --profile, then SLUICE_URL, then SLUICE_PROFILE, and never unasked", async () => {
+  test("are chosen by --profile, then SLUICE_URL, then SLUICE_PROFILE, and never without a choice", async () => {
     const folder = emptyFolder();
     await login(folder);
     await login(folder, "--profile", "prod");
@@ -455,7 +455,7 @@ describe("profiles of installations", () => {
     expect([checked.code, checked.stderr]).toEqual([1, `ledger check works on the database alone: ${remedy}\n`]);
   });
 
-  test("are forgotten by logout, whatever SLUICE_PROFILE is", async () => {
+  test("are removed by logout, whatever SLUICE_PROFILE is", async () => {
     const folder = emptyFolder();
     await login(folder);
     await login(folder, "--profile", "prod");
@@ -473,7 +473,7 @@ describe("profiles of installations", () => {
     await login(folder, "--profile", "prod");
   });
 
-  test("take the typed key before the one of the environment, and that where nothing is typed", async () => {
+  test("take a typed key, or without one the key of the environment", async () => {
     const folder = emptyFolder();
     const { managementKey, baseUrl } = installation;
     const wrong = await runWithProfiles({ folder, typed: "mk-sl-wrong\n", key: managementKey }, "login", baseUrl);
@@ -497,7 +497,7 @@ describe("profiles of installations", () => {
     ["of an address with a query", "http://127.0.0.1:1/?a=b", "mk-sl-none", "URL: must be an address"],
     ["with a key that is unknown", undefined, "mk-sl-none", "key"],
     ["without a key", undefined, "", "no key was given"],
-  ])("a login %s is refused, and keeps nothing", async (_, url, key, message) => {
+  ])("are not stored by a login that is refused: %s", async (_, url, key, message) => {
     const folder = emptyFolder();
     const typed = `${key}\n`;
     const refused = await runWithProfiles({ folder, typed }, "login", url ?? installation.baseUrl);
@@ -506,13 +506,13 @@ describe("profiles of installations", () => {
     expect(await namesIn(folder)).toEqual([]);
   });
 
-  test("a login with a key for models is refused", async () => {
+  test("are not stored by a login with an inference key", async () => {
     const { key } = await json<Row>(remote, "keys", "create", "--name", "no manager");
     const refused = await runWithProfiles({ folder: emptyFolder(), typed: key }, "login", installation.baseUrl);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("is not a management key")]);
   });
 
-  test("a login at a server that is no Sluice is refused", async () => {
+  test("are not stored by a login at a server other than Sluice", async () => {
     const upstream = await startUpstream([{ chunks: [{ json: {} }] }]);
     try {
       const refused = await runWithProfiles({ folder: emptyFolder(), typed: "mk-sl-x" }, "login", upstream.url);
@@ -523,7 +523,7 @@ describe("profiles of installations", () => {
   });
 
   test.each(["{", "[]", '{"url":1,"key":"mk"}', '{"url":"http://x"}'])(
-    "a file of a profile with %s is named in the error",
+    "are named in the error when their file has %s",
     async (text) => {
       const folder = emptyFolder();
       await login(folder);
@@ -534,7 +534,7 @@ describe("profiles of installations", () => {
     },
   );
 
-  test("are kept nowhere for a user without a folder", () => {
+  test("are not stored for a user without a home folder", () => {
     expect(profilesFolder({ XDG_CONFIG_HOME: "relative" })).not.toContain("relative");
     expect(() => new Profiles(undefined).set("x", { url: "http://x", key: "mk" })).toThrow("need a home folder");
     expect(new Profiles(undefined).list()).toEqual(new Map());

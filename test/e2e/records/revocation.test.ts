@@ -16,7 +16,7 @@ const model = "acme/large-2";
 const begun = { chunks: [{ sse: [chatChunk({ content: "One, two, three, " })] }], hang: true };
 const silent = { hang: true };
 
-describe("a key with open turns", () => {
+describe("a revoked or expired key with open turns", () => {
   let upstream: Upstream;
   let installation: Installation;
   let client: Client;
@@ -89,7 +89,7 @@ limits: {status_gate_ms: 20}
   };
 
   test.each(Object.entries(ways))(
-    "%s: its streams fail within a second, and their provider calls stop",
+    "%s has its streams failed within a second, and their provider calls stopped",
     async (_, end) => {
       const endedMs = async () => {
         const key = await makeKey();
@@ -106,7 +106,7 @@ limits: {status_gate_ms: 20}
     },
   );
 
-  test("loses them at the moment of its expiry, without any change", async () => {
+  test("loses its turns at the moment of its expiry, without any change", async () => {
     const endedMs = async () => {
       // Time enough for a slow machine to make the key and open the stream.
       const expiresAt = Date.now() + 5_000;
@@ -118,7 +118,7 @@ limits: {status_gate_ms: 20}
     expect(await findShortest(1_000, endedMs, 5)).toBeLessThan(1_000);
   });
 
-  test("given an expiry while it has a stream open: the stream ends then", async () => {
+  test("loses its stream at an expiry that was set while the stream was open", async () => {
     const key = await makeKey();
     const { ended } = await openStream(key);
     const expiresAt = Date.now() + 5_000;
@@ -128,7 +128,7 @@ limits: {status_gate_ms: 20}
     expect(Date.now()).toBeGreaterThanOrEqual(expiresAt);
   });
 
-  test("without a stream the answer is the 401 of an invalid key, and the upstream call stops", async () => {
+  test("gets the 401 of an invalid key for a turn without a stream, and the provider call stops", async () => {
     upstream.script([silent]);
     const key = await makeKey();
     const asked = upstream.nextRequest();
@@ -141,7 +141,7 @@ limits: {status_gate_ms: 20}
     await eventually(() => upstream.openSockets === 0);
   });
 
-  test("over gRPC the call ends UNAUTHENTICATED, after its delivered events", async () => {
+  test("gets UNAUTHENTICATED over gRPC, after the delivered events", async () => {
     const key = await makeKey();
     const turn = runTurn(client, key, turnRequest(model, "Count.", { stream: true }));
     await turn.begun;
@@ -151,7 +151,7 @@ limits: {status_gate_ms: 20}
     await eventually(() => upstream.openSockets === 0);
   });
 
-  test("the output until then is on record, and paid for", async () => {
+  test("has the output until then recorded and paid for", async () => {
     const key = await makeKey();
     const { ended } = await openStream(key, { session_id: "revoked" });
     await send("DELETE", `/keys/${hashKey(key)}`);
@@ -166,7 +166,7 @@ limits: {status_gate_ms: 20}
     expect(Number(rows[0]?.cost_usd)).toBeGreaterThan(0);
   });
 
-  test("another key's streams, and those of a renamed or newly guarded key, go on", async () => {
+  test("does not affect streams of other keys, nor does renaming or guarding a key end its streams", async () => {
     let finish = () => {};
     const finished = new Promise<void>((resolve) => {
       finish = resolve;

@@ -117,7 +117,7 @@ test("the service token is replaced in three steps and without a restart", async
   expect(installation.pids()).toEqual(pids);
 });
 
-test("a malformed token file changes nothing, and the log never shows it", async () => {
+test("a malformed token file changes no service token, and the log never shows it", async () => {
   put(tokenFile, "short\n");
   await Promise.all(services.map((name) => installation.logged(name, "the service token cannot be read")));
   expect([await sendRequest(), await administer(), await accepts(fresh)]).toEqual([200, 200, true]);
@@ -126,7 +126,7 @@ test("a malformed token file changes nothing, and the log never shows it", async
   for (const secret of [old, fresh, "short\\n"]) expect(logs).not.toContain(secret);
 });
 
-test("a later connection uses the new token", async () => {
+test("a connection opened after a rotation of the service token uses the new token", async () => {
   process.kill(installation.pids()["inference-svc"] as number, "SIGKILL");
   await eventually(async () => (await sendRequest()) === 200);
 });

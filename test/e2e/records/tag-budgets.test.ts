@@ -117,7 +117,7 @@ const areSettled = () =>
 const countOf = (answers: readonly Answer[], wanted: number) =>
   answers.filter(({ status }) => status === wanted).length;
 
-test("a value with a budget of ten requests serves ten of 120 clients of two keys, and others are not held up", async () => {
+test("a tag's budget of ten requests serves ten of 120 clients of two keys, and delays no other tag", async () => {
   await limitTags({ tag: "project", value: "apollo", limit: tenRequests, limit_reset: "monthly" });
   const keys = [await newKey(), await newKey()];
   const answers = await Promise.all(
@@ -147,7 +147,7 @@ test("a value with a budget of ten requests serves ten of 120 clients of two key
   expect((await sendRequest(tagged, "")).status).toBe(200);
 }, 120_000);
 
-test("each value of an entry for every value has a budget of its own, in metadata as in the header", async () => {
+test("each value under an entry for every value of a tag has a budget, in metadata as in the header", async () => {
   await limitTags({ tag: "feature", value: "*", limit: tenRequests, limit_reset: "daily" });
   const key = await newKey();
   const values = ["search", "chat", "a,b=%"];
@@ -163,7 +163,7 @@ test("each value of an entry for every value has a budget of its own, in metadat
   for (const value of values) expect(await spentBy("feature", value)).toBeCloseTo(10 * dollars.spent, 12);
 }, 120_000);
 
-test("a request over the free part of a budget is 429 with the held amount, and an amount of a lost process is a charge", async () => {
+test("a request over the free part of a tag's budget is 429, and an amount of a lost process is charged", async () => {
   const value = randomUUID();
   await limitTags({ tag: "project", value, limit: 2 * dollars.held });
   const key = await newKey();
@@ -188,7 +188,7 @@ test("a request over the free part of a budget is 429 with the held amount, and 
   await database.query("delete from budget_reservations");
 });
 
-test("a killed inference process leaves no more to spend than the budget, and the record of its call replaces the charge", async () => {
+test("a killed inference process cannot exceed a tag's budget, and the record of its call replaces the charge", async () => {
   const value = randomUUID();
   await limitTags({ tag: "project", value, limit: tenRequests + 2 * dollars.held });
   const key = await newKey();
@@ -224,7 +224,7 @@ test("a killed inference process leaves no more to spend than the budget, and th
   ]);
 }, 120_000);
 
-describe("entries", () => {
+describe("entries of tag budgets", () => {
   const asked = (entries: unknown) =>
     administer("PATCH", `/workspaces/${defaultWorkspaceId}`, { tag_budgets: entries });
 
@@ -252,7 +252,7 @@ describe("entries", () => {
     expect([status, (json["error"] as { message: string }).message]).toEqual([400, expect.stringContaining(path)]);
   });
 
-  test("are set, shown and cleared on the command line, on the database and over HTTP", async () => {
+  test("are set, shown and cleared on the command line, in the database and over HTTP", async () => {
     const run = async (place: object, args: string[]): Promise<Json> => {
       let stdout = "";
       const out = { write: (text: string) => (stdout += text) };

@@ -151,8 +151,8 @@ async function turnsOf(key: string, count: number): Promise<readonly Json[]> {
   return turns;
 }
 
-describe.each(doors)("at %s", (_, ask, hasMetadata) => {
-  test("tags of the header, of metadata and of the key are on record, and the key wins", async () => {
+describe.each(doors)("a request at %s", (_, ask, hasMetadata) => {
+  test("is recorded with tags of the header, of metadata and of the key, which wins", async () => {
     const key = await newKey({ tags: { team: "search", cost_center: "4711" } });
     const metadata = { run: "7", env: "ignored" };
     const given = { header: "team=spoofed, env=prod%2Ceu", ...(hasMetadata && { metadata }) };
@@ -166,7 +166,7 @@ describe.each(doors)("at %s", (_, ask, hasMetadata) => {
     });
   });
 
-  test("a request without tags has none on record", async () => {
+  test("without tags is recorded without any", async () => {
     const key = await newKey();
     expect((await ask(key, {})).status).toBe(200);
     const [turn] = await turnsOf(key, 1);
@@ -182,7 +182,7 @@ describe.each(doors)("at %s", (_, ask, hasMetadata) => {
     ["an encoded NUL", "env=a%00"],
     ["a name for prototypes", "__proto__=a"],
     ["a long value", `env=${"v".repeat(257)}`],
-  ])("%s is a 400 that names the header", async (_name, header) => {
+  ])("with %s is a 400 that names the header", async (_name, header) => {
     const key = await newKey({ tags: { team: "search" } });
     const { status, message } = await ask(key, { header });
     expect([status, message]).toEqual([400, expect.stringContaining("x-sluice-tags")]);
@@ -192,7 +192,7 @@ describe.each(doors)("at %s", (_, ask, hasMetadata) => {
   });
 });
 
-test("tags of metadata and of the key above sixteen are a 400 that names metadata", async () => {
+test("more than sixteen tags of metadata and the key together are a 400 that names metadata", async () => {
   const key = await newKey({ tags: { team: "search" } });
   const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, n) => [`t${n}`, "v"]));
   for (const [, ask, hasMetadata] of doors) {
@@ -202,7 +202,7 @@ test("tags of metadata and of the key above sixteen are a 400 that names metadat
   }
 });
 
-test("no tag reaches a provider", async () => {
+test("tags are not sent to providers", async () => {
   const key = await newKey({ tags: { team: "secret-of-key" } });
   const from = upstream.requests.length;
   for (const [path, body] of [
@@ -237,14 +237,14 @@ describe("a workspace with required tags", () => {
     team = json["key"] as string;
   });
 
-  test.each(doors)("refuses requests that lack one, at %s", async (_, ask, hasMetadata) => {
+  test.each(doors)("refuses requests without one of the tags, at %s", async (_, ask, hasMetadata) => {
     const { status, message } = await ask(team, { header: "env=prod" });
     expect([status, message]).toEqual([400, expect.stringContaining("requires the tag cost%2Ccenter")]);
     expect((await ask(team, { header: "cost%2Ccenter=1" })).status).toBe(200);
     if (hasMetadata) expect((await ask(team, { metadata: { "cost,center": "1" } })).status).toBe(200);
   });
 
-  test("counts tokens without them, and plans dry runs only with them", async () => {
+  test("counts tokens of requests without the tags, and plans dry runs only with them", async () => {
     const count = post("/messages/count_tokens", { model: "sluice/echo", messages });
     expect((await count(team, {})).status).toBe(200);
     const dryRun = post("/responses/dry-run", { model: "sluice/echo", input: "Hi" });
@@ -252,14 +252,14 @@ describe("a workspace with required tags", () => {
     expect((await dryRun(team, { header: "cost%2Ccenter=1" })).status).toBe(200);
   });
 
-  test("no longer refuses them, from the next request on, once none is required", async () => {
+  test("accepts requests without tags, from the next request on, once none is required", async () => {
     const changed = await administer("PATCH", `/workspaces/${id}`, { required_tags: null });
     expect(changed.json).toMatchObject({ data: { required_tags: [] } });
     expect((await doors[0]?.[1](team, {}))?.status).toBe(200);
   });
 });
 
-describe("reports", () => {
+describe("reports by tag", () => {
   let key: string;
   beforeAll(async () => {
     key = await newKey({ tags: { app: "reports" } });
@@ -319,7 +319,7 @@ describe("reports", () => {
     expect(shown.json).toMatchObject({ data: { tags: { app: "reports", team: "search" } } });
   });
 
-  test("are read on the command line, on the database and over HTTP", async () => {
+  test("are read on the command line, in the database and over HTTP", async () => {
     const run = async (place: object, args: string[]): Promise<Json> => {
       let stdout = "";
       const out = { write: (text: string) => (stdout += text) };
@@ -351,7 +351,7 @@ describe("reports", () => {
   });
 });
 
-test("a key has tags over HTTP and on the command line, and loses them", async () => {
+test("tags of a key are set and removed over HTTP and on the command line", async () => {
   const key = await newKey({ tags: { team: "search" } });
   const path = `/keys/${hashKey(key)}`;
   expect((await administer("GET", path)).json).toMatchObject({ data: { tags: { team: "search" } } });

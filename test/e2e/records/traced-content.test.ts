@@ -129,7 +129,7 @@ const text = (content: unknown) => ({ type: "text", content });
 const said = (role: string, content: unknown) => ({ role, parts: [text(content)] });
 const answered = (content: string, reason = "stop") => [{ ...said("assistant", content), finish_reason: reason }];
 
-describe("the span of a turn has its prompt and answer", () => {
+describe("the span of a turn has its prompt and answer:", () => {
   const expected = { "input.messages": [said("user", "Hi")], "output.messages": answered("Hello") };
 
   test.each<[string, object, Sent]>([
@@ -168,7 +168,7 @@ describe("the span of a turn has its prompt and answer", () => {
     }
   });
 
-  test("with instructions, calls of tools, thoughts and pictures without their bytes", async () => {
+  test("with instructions, tool calls, reasoning, and images without their bytes", async () => {
     const call = { id: "call_2", type: "function", function: { name: "f", arguments: '{"b":2}' } };
     acme.script([
       chatAnswer({ role: "assistant", content: null, reasoning_content: "So.", tool_calls: [call] }, "tool_calls"),
@@ -220,8 +220,8 @@ describe("the span of a turn has its prompt and answer", () => {
   });
 });
 
-describe("a guardrail", () => {
-  test.each([false, true])("redacts what the trace gets, stream: %s", async (stream) => {
+describe("a guardrail of a traced request", () => {
+  test.each([false, true])("redacts the traced content, stream: %s", async (stream) => {
     const answer = "A heron-2 flies";
     acme.script([
       stream ? chatStream("A her", "on-2 flies") : chatAnswer({ role: "assistant", content: answer }, "stop"),
@@ -249,7 +249,7 @@ describe("a guardrail", () => {
   });
 });
 
-describe("content is bounded:", () => {
+describe("traced content is bounded:", () => {
   const long = (letter: string, length: number) => letter.repeat(length);
 
   test("the last messages are kept, and the beginning of the one before them", async () => {
@@ -269,7 +269,7 @@ describe("content is bounded:", () => {
     ["letters", "a"],
     ["characters of four bytes", "🦆"],
     ["characters that JSON escapes", '"'],
-  ])("of one long message of %s a beginning is kept, and of a long answer", async (_, letter) => {
+  ])("the beginning of one long message of %s is kept, and of a long answer", async (_, letter) => {
     acme.script([chatAnswer({ role: "assistant", content: long(letter, 5_000) }, "stop")]);
     const span = await turnSpan({ input: long(letter, 5_000), instructions: long(letter, 5_000) });
     for (const [name, value] of Object.entries(span.attributes).filter(([each]) =>
@@ -295,13 +295,13 @@ describe("a trace has no content", () => {
     ["of a request without data retention", { provider: { zdr: true } }, {}],
     ["of a key whose guardrail wants no retention", {}, () => ({ key: unretained })],
     ["of a request that denies data collection", { provider: { data_collection: "deny" } }, {}],
-  ])("%s", async (_, fields, sent) => {
+  ])("when %s", async (_, fields, sent) => {
     const span = await turnSpan({ input: "Hi", ...fields }, typeof sent === "function" ? sent() : sent);
     expect(contentOf(span)).toEqual({});
     expect(span.attributes).not.toHaveProperty("gen_ai.operation.name");
   });
 
-  test("of frames on a WebSocket that continue a response with store: false", async () => {
+  test("for frames on a WebSocket that continue a response with store: false", async () => {
     const traceparent = () => `00-${randomBytes(16).toString("hex")}-${randomBytes(8).toString("hex")}-01`;
     const headers = { authorization: `Bearer ${traced}`, traceparent: traceparent() };
     const socket = new WebSocket(`${installation.baseUrl.replace("http", "ws")}/responses`, { headers });
@@ -335,7 +335,7 @@ describe("a trace has no content", () => {
     expect(contentOf(await turnSpan({ input: "Hi" }, { key }))).toEqual({});
   });
 
-  test("where the configuration file does not ask for it", async () => {
+  test("unless the configuration file enables it", async () => {
     writeFileSync(join(installation.dataDir, "sluice.yaml"), config(""));
     await eventually(async () => JSON.stringify(contentOf(await turnSpan({ input: "Hi" }))) === "{}");
   });

@@ -84,7 +84,7 @@ async function turnsOf(key: string, count: number): Promise<readonly Turn[]> {
   return turns;
 }
 
-describe("a request", () => {
+describe("the record of a request", () => {
   test("with an answer is one turn with its cost, under the ids of its answer", async () => {
     const key = await newKey();
     upstream.script([
@@ -121,7 +121,7 @@ describe("a request", () => {
     expect(turn?.["duration_ms"]).toBeGreaterThanOrEqual(Number(turn?.["first_token_ms"]));
   });
 
-  test("refused at any point is a turn without a call", async () => {
+  test("refused for any reason is a turn without a call", async () => {
     const guardrailId = await blockTiger();
     const key = await newKey({ limit: 0.000_001 });
     await manage("POST", `/guardrails/${guardrailId}/assignments/keys`, { key_hashes: [hashKey(key)] });
@@ -166,7 +166,7 @@ describe("a request", () => {
     expect(hits.data).toHaveLength(2);
   });
 
-  test("refused just before its process is killed leaves its row", async () => {
+  test("refused just before its process is killed is still stored", async () => {
     const key = await newKey({ limit: 0.000_001 });
     await manage("POST", `/guardrails/${await blockTiger()}/assignments/keys`, { key_hashes: [hashKey(key)] });
     const refused = [
@@ -220,14 +220,14 @@ describe("a request", () => {
     expect(await turnsOf(key, 1)).toMatchObject([{ status: 400, door: "embeddings", operation: "embed" }]);
   });
 
-  test("without a key leaves nothing", async () => {
+  test("without a key does not exist", async () => {
     const before = (await list({ status: "401" })).data;
     expect((await sendRequest("sk-sl-nobody")).status).toBe(401);
     expect([before, (await list({ status: "401" })).data]).toEqual([[], []]);
   });
 });
 
-test("refusals of a key beyond a rate are counted, and none is lost", async () => {
+test("refusals of a key beyond a rate are counted together, and none is lost", async () => {
   const key = await newKey({ requests_per_minute: 1 });
   const asked = 400;
   for (let left = asked; left > 0; left -= 50) await Promise.all(Array.from({ length: 50 }, () => sendRequest(key)));
@@ -240,7 +240,7 @@ test("refusals of a key beyond a rate are counted, and none is lost", async () =
     expect(turn).toMatchObject({ status: 429, error_type: "rate_limit_exceeded", request_id: null });
 });
 
-test("sums over time agree with the list", async () => {
+test("usage sums over time equal the list of turns", async () => {
   const key = await newKey();
   for (const body of [{}, { temperature: 9 }, { stream: true }]) await (await sendRequest(key, body)).text();
   await turnsOf(key, 3);
@@ -254,7 +254,7 @@ test("sums over time agree with the list", async () => {
   expect(stdout).toContain(" turns; ");
 });
 
-describe("alerts", () => {
+describe("alerts of turns", () => {
   interface Alert {
     readonly type: string;
     readonly data: Readonly<Record<string, unknown>>;
@@ -296,7 +296,7 @@ describe("alerts", () => {
     expect(JSON.stringify(hits)).not.toMatch(/Lion|Otter|Heron/);
   });
 
-  test("report a half spent budget", async () => {
+  test("report a budget that is half spent", async () => {
     const usage = { prompt_tokens: 1_000, completion_tokens: 100 };
     upstream.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage })]);
     const key = await newKey({ name: "half", limit: 0.002 });

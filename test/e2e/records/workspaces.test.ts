@@ -8,7 +8,7 @@ import { KeyKind, hashKey, mintKey } from "@sluice/proto/lib/ids/key.js";
 import type { Kysely } from "kysely";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 
-describe("another workspace", () => {
+describe("a record of another workspace", () => {
   let installation: Installation;
   let database: Kysely<Database>;
   let workspaceId: string;
@@ -97,7 +97,7 @@ describe("another workspace", () => {
     expect(assigned.body).toEqual({ assigned_count: 1 });
   });
 
-  test("may register the same end user", async () => {
+  test("may be an end user with the same name", async () => {
     for (const key of [installation.managementKey, foreignManager]) {
       expect((await send(key, "POST", "/end-users", { user: "shared" })).status).toBe(201);
       expect((await send(key, "POST", "/end-users", { user: "shared" })).status).toBe(409);

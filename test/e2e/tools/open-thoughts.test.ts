@@ -129,13 +129,13 @@ const packedIn = ({ output }: Answer): unknown => output.find(({ type }) => type
 
 beforeEach(() => upstream.script([thinking(thought)]));
 
-describe("reasoning comes back to its model in its server's field", () => {
+describe("reasoning goes back to its model in its server's field", () => {
   const call = { role: "assistant", tool_calls: [{ function: { name: "find" } }] };
 
   test.each([
     ["t/chat", { reasoning_content: thought }],
     ["t/mistral", { content: [{ type: "thinking", thinking: [{ type: "text", text: thought }] }] }],
-  ])("%s", async (model, fields) => {
+  ])("as %s", async (model, fields) => {
     const answer = await sendRequest({ model });
     expect(packedIn(answer)).toMatch(/^[\w:.-]+$/);
     upstream.script([textReply("Done.")]);
@@ -143,7 +143,7 @@ describe("reasoning comes back to its model in its server's field", () => {
     expect(messages()[1]).toMatchObject({ ...call, ...fields });
   });
 
-  test("in a stream", async () => {
+  test("after a stream", async () => {
     upstream.script([thinkingStream(...thought.match(/.{1,4}/gsu)!)]);
     const answer = await sendRequest({ stream: true });
     upstream.script([textReply("Done.")]);
@@ -151,7 +151,7 @@ describe("reasoning comes back to its model in its server's field", () => {
     expect(messages()[1]).toMatchObject({ ...call, reasoning_content: thought });
   });
 
-  test("as content at other servers of the Responses API", async () => {
+  test("as content to other servers of the Responses API", async () => {
     const content = [thought, "And then?"].map((text) => ({ type: "reasoning_text", text }));
     const called = { type: "function_call", id: "fc_1", call_id: "call_1", name: "find", arguments: "{}" };
     upstream.script([responsesAnswer({ type: "reasoning", id: "rs_1", summary: [], content }, called)]);
@@ -195,7 +195,7 @@ test.each([
   expect(messages()[1]).not.toHaveProperty("reasoning_content");
 });
 
-describe("guardrails", () => {
+describe("guardrails and packed reasoning:", () => {
   const secret = "The codeword is first.";
 
   test("reasoning redacted in an answer is not packed", async () => {

@@ -106,12 +106,12 @@ async function enter(drawn: Drawn, name: string, value: string | boolean): Promi
 }
 
 describe.each(editable)("the form of a $record", ({ record, form, change, withoutControl }) => {
-  test("has a field for each setting that a change may name", () => {
+  test("has a field for each setting that can be changed", () => {
     const names = form().fields.map(({ name }) => name);
     expect([...names, ...withoutControl].toSorted()).toEqual(Object.keys(change.fields).toSorted());
   });
 
-  test("sends nothing when nothing was edited, whatever the record holds", () =>
+  test("sends no setting when none was edited, whatever the record holds", () =>
     fc.assert(
       fc.asyncProperty(recordsOf(record), async (values) => {
         const drawn = drawForm(modules, form(), values);
@@ -128,7 +128,7 @@ describe.each(editable)("the form of a $record", ({ record, form, change, withou
       }),
     ));
 
-  test("sends only the edited field, and nothing when the edit is undone", () =>
+  test("sends only the edited field, and none when the edit is undone", () =>
     fc.assert(
       fc.property(
         recordsOf(record).chain((values) => withEdit(form(), values)),
@@ -190,7 +190,7 @@ describe("an edit of a guardrail", () => {
     expect(drawn.edits()).toEqual(edits);
   });
 
-  test("keeps a beginning of JSON out of the edits", async () => {
+  test("does not send incomplete JSON", async () => {
     const drawn = drawForm(modules, modules.guardrailForm, guardrail);
     await enter(drawn, "Enforce ZDR groups", '{"mistralai":');
     expect(drawn.edits()).toEqual({});
@@ -205,7 +205,7 @@ test("a new end user is sent with the given name", async () => {
   expect(drawn.edits()).toEqual({ user: "mallory" });
 });
 
-test("a key that is for an end user keeps the seconds of its expiry", async () => {
+test("a key with an end user keeps the seconds of its expiry when it is edited", async () => {
   const key = { name: "a", expires_at: "2027-01-31T10:20:30.5Z", external_user: "mallory" };
   const drawn = drawForm(modules, modules.keyForm, key);
   await enter(drawn, "End user", "trent");
@@ -217,7 +217,7 @@ test("a key that is for an end user keeps the seconds of its expiry", async () =
 describe("permissions in the form of a key", () => {
   const permissions = { models: ["acme/*"], plugins: [] };
 
-  test("are lists of names, of which an absent one allows all and an empty one nothing", async () => {
+  test("are lists of names: an absent list allows every name, an empty list none", async () => {
     const drawn = drawForm(modules, modules.keyForm, { name: "a", permissions });
     const choices = ["Models", "Plugins", "MCP servers", "Formats"];
     expect(choices.map((name) => findControl(drawn, name).element.value)).toEqual(["named", "named", "all", "all"]);
@@ -233,7 +233,7 @@ describe("permissions in the form of a key", () => {
     expect(drawn.edits()).toEqual({ permissions: null });
   });
 
-  test("are unchanged when an edit is undone, and narrowed to nothing by an empty list", async () => {
+  test("are unchanged when an edit is undone, and forbid every name with an empty list", async () => {
     const drawn = drawForm(modules, modules.keyForm, { name: "a", permissions });
     await enter(drawn, "Names of models", "");
     expect(drawn.edits()).toEqual({ permissions: { models: [], plugins: [] } });

@@ -157,8 +157,8 @@ const sent = (index = -1) => upstream.requests.at(index)?.json as unknown as Bod
 const finished = (batch: Batch) => batch.flatMap((event) => (event.type === "item.end" ? [event.item] : []));
 const message = (content: string): InputItem => ({ type: "message", role: "user", content });
 
-describe.each(Object.entries(speakers))("%s", (dialect, speaker) => {
-  test.each([false, true])("a patch is a native item (stream: %s)", async (stream) => {
+describe.each(Object.entries(speakers))("the tool apply_patch as a function at %s", (dialect, speaker) => {
+  test.each([false, true])("gives a patch as a native item (stream: %s)", async (stream) => {
     upstream.script([(stream ? speaker.stream : speaker.whole)("apply_patch", operation)]);
     const { events: given, fault } = await turn({ models: [dialect], tools: [tools.patch], stream });
     expect(fault).toBeUndefined();
@@ -178,7 +178,7 @@ describe.each(Object.entries(speakers))("%s", (dialect, speaker) => {
     });
   });
 
-  test("its history becomes a call of the function and its output", async () => {
+  test("gets its history as a call of the function and its output", async () => {
     upstream.script([speaker.whole("apply_patch", operation)]);
     const input = [
       message("Fix it."),
@@ -193,7 +193,7 @@ describe.each(Object.entries(speakers))("%s", (dialect, speaker) => {
   });
 });
 
-test("a provider with the tool is sent the tool", async () => {
+test("a provider that supports apply_patch gets the tool itself", async () => {
   const patch = { type: "apply_patch_call", id: "apc_1", call_id: "c", status: "completed", operation };
   upstream.script([responsesAnswer(patch)]);
   const { events: given } = await turn({
@@ -205,7 +205,7 @@ test("a provider with the tool is sent the tool", async () => {
   expect(sent()).toMatchObject({ tools: [{ type: "apply_patch" }], tool_choice: { type: "apply_patch" } });
 });
 
-test("a provider with the tool streams it, and the client's functions next to it, in the order of its items", async () => {
+test("a provider that supports apply_patch streams it next to the client's functions, in the order of its items", async () => {
   const patch = { type: "apply_patch_call", id: "apc_1", call_id: "c", status: "completed", operation };
   const f = responsesCall("f", {});
   const begun = { ...patch, status: "in_progress", operation: { ...operation, diff: "" } };
@@ -224,7 +224,7 @@ test("a provider with the tool streams it, and the client's functions next to it
   expect(finished(given).map(({ type }) => type)).toEqual(["function_call", "apply_patch_call", "function_call"]);
 });
 
-test("each endpoint of a model gets its supported form", async () => {
+test("each endpoint of a model gets client tools in its supported form", async () => {
   upstream.script([{ status: 500 }, callReply({ name: "apply_patch", args: operation })]);
   const { events: given, fault } = await turn({
     models: ["mixed"],
@@ -237,7 +237,7 @@ test("each endpoint of a model gets its supported form", async () => {
   expect(sent().tools).toMatchObject([{ type: "function" }]);
 });
 
-describe("every tool", () => {
+describe("client tools of Codex and others", () => {
   test.each([
     [
       "delete",
@@ -292,14 +292,17 @@ describe("every tool", () => {
         pending_safety_checks: [],
       },
     ],
-  ])("%s is called as a function and reaches the client as its own item", async (_, tool, name, args, item) => {
-    upstream.script([callReply({ name, args })]);
-    const { events: given, fault } = await turn({ tools: [tool] });
-    expect(fault).toBeUndefined();
-    expect(finished(given)).toEqual([{ ...item, id: expect.any(String), call_id: "call_0", status: "completed" }]);
-  });
+  ])(
+    "include %s, which is called as a function and reaches the client as its own item",
+    async (_, tool, name, args, item) => {
+      upstream.script([callReply({ name, args })]);
+      const { events: given, fault } = await turn({ tools: [tool] });
+      expect(fault).toBeUndefined();
+      expect(finished(given)).toEqual([{ ...item, id: expect.any(String), call_id: "call_0", status: "completed" }]);
+    },
+  );
 
-  test("outputs of shells and screens are read by the model", async () => {
+  test("have outputs of shells and screens that the model reads", async () => {
     upstream.script([textReply("Done.")]);
     const outcome = { type: "exit", exit_code: 0 };
     const image_url = "data:image/png;base64,AA";
@@ -331,16 +334,16 @@ describe("every tool", () => {
     ]);
   });
 
-  test("a shell in a container of the provider is not the client's", async () => {
+  test("exclude a shell in a container of the provider", async () => {
     const contained = entry("shell", { environment: { type: "container_auto" } });
     expect((await turn({ tools: [contained] })).fault?.message).toContain("shell needs a sandbox");
   });
 });
 
-describe("names", () => {
+describe("names of client tools", () => {
   const own = functionTool({ name: "apply_patch", parametersJson: '{"type":"object"}' });
 
-  test("a function of the client keeps its name, and the tool gets another one", async () => {
+  test("give way to a function of the client with the same name", async () => {
     upstream.script([callReply({ name: "apply_patch", args: { a: 1 } }, { name: "apply_patch__1", args: operation })]);
     const input = [message("Go."), { type: "apply_patch_call", call_id: "c1", status: "completed", operation }];
     const { events: given } = await turn({ tools: [own, tools.patch], input });
@@ -357,7 +360,7 @@ describe("names", () => {
   test.each([
     [{ type: "tool", tool: { type: "apply_patch" } }, { type: "function", function: { name: "apply_patch__1" } }, 2],
     [{ type: "allowed_tools", mode: "required", tools: [{ type: "apply_patch" }] }, "required", 1],
-  ] as const)("a tool choice names the function: %j", async (toolChoice, told, count) => {
+  ] as const)("become the function's name in a tool choice: %j", async (toolChoice, told, count) => {
     upstream.script([callReply({ name: "apply_patch__1", args: operation })]);
     expect((await turn({ tools: [own, tools.patch], toolChoice })).fault).toBeUndefined();
     expect(sent()).toMatchObject({ tool_choice: told, tools: { length: count } });
@@ -383,7 +386,7 @@ describe("service:apply_patch", () => {
   test.each([
     ["native", "service"],
     ["chat", "auto"],
-  ])("is a function at %s with engine %s", async (model, engineName) => {
+  ])("becomes a function at %s with engine %s", async (model, engineName) => {
     upstream.script([speakers[model === "chat" ? "chat" : "responses"]?.whole("apply_patch", operation) ?? {}]);
     const { events: given } = await turn({ models: [model], tools: [patching(engineName)] });
     expect(finished(given)).toMatchObject([{ type: "apply_patch_call", operation }]);
@@ -395,7 +398,7 @@ describe("service:apply_patch", () => {
   });
 });
 
-describe("a wrong call", () => {
+describe("a wrong call of apply_patch", () => {
   test.each([false, true])("goes back to the model, hidden from the client (stream: %s)", async (stream) => {
     const calls = stream
       ? (args: object) => callReplyStream("Let me see.", { name: "apply_patch", args })
@@ -476,7 +479,7 @@ describe("a wrong call", () => {
   });
 });
 
-test("guardrails redact a patch before the client sees it", async () => {
+test("guardrails redact a patch before the client gets it", async () => {
   const secret = { ...operation, diff: "@@\n-a\n+swordfish\n" };
   upstream.script([callReply({ name: "apply_patch", args: secret })]);
   const guarded = newScope({
@@ -487,7 +490,7 @@ test("guardrails redact a patch before the client sees it", async () => {
   expect(finished(given)).toMatchObject([{ operation: { diff: "@@\n-a\n+[PASSWORD]\n" } }]);
 });
 
-test("an answer without a call is as it was", async () => {
+test("an answer without a call of client tools is unchanged", async () => {
   upstream.script([chatStream("Hello.")]);
   const testScope = newScope();
   const { events: given } = await turn({ tools: [tools.patch], stream: true }, testScope);
@@ -495,7 +498,7 @@ test("an answer without a call is as it was", async () => {
   expect(testScope.scope.trace.stages).toEqual([]);
 });
 
-test("a dry run shows the function", async () => {
+test("a dry run shows apply_patch as a function", async () => {
   const { scope } = newScope();
   const { plan } = await engine.planDryRun(testRequest({ models: ["chat"], tools: [tools.patch] }), scope);
   expect(plan.map(({ bodyJson }) => bodyJson)).toEqual([expect.stringContaining('"name":"apply_patch"')]);

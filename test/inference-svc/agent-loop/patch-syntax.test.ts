@@ -8,9 +8,9 @@ import {
 } from "@sluice/inference-svc/agent-loop/client-tools/patch-syntax.js";
 import fc from "../../support/properties.js";
 
-describe("a path", () => {
+describe("the path of a patch", () => {
   test.each(["a.txt", "src/a b.ts", ".github/x.yml", "a..b/c", "..a", "\u00fcber.md"])(
-    "%j stays in the working folder",
+    "is inside the working folder: %j",
     (path) => {
       expect(findPathProblem(path)).toBeUndefined();
     },
@@ -30,12 +30,12 @@ describe("a path", () => {
     "~",
     "a\0b",
     "a\nb",
-  ])("%j may lead elsewhere", (path) => {
+  ])("may lead out of the working folder: %j", (path) => {
     expect(findPathProblem(path)).toBe("path: must be relative to the working folder and stay in it");
   });
 });
 
-describe("a new file", () => {
+describe("a patch for a new file", () => {
   test.each([["+a\n+\n+b"], ["+a\n"], [""], ["+a\r\n+b\r\n"]])("%j is accepted", (diff) => {
     expect(findCreateProblem(diff)).toBeUndefined();
   });
@@ -49,7 +49,7 @@ describe("a new file", () => {
   });
 });
 
-describe("a change", () => {
+describe("a patch for a changed file", () => {
   test.each([
     ["@@\n-a\n+b\n"],
     [" a\n-b\n+c"],
@@ -76,7 +76,7 @@ describe("a change", () => {
     expect(findUpdateProblem(diff)).toContain(problem);
   });
 
-  test("an accepted change is applied by the clients' library", () => {
+  test("is applied by the clients' library when it is accepted", () => {
     const marks = fc.constantFrom(" ", "-", "+");
     const body = fc.array(fc.tuple(marks, fc.constantFrom("a", "b", "", " x", "@@", "***")), { maxLength: 4 });
     const heads = fc.constantFrom("", "@@\n", "@@ a\n", "@@ no such line\n", "@@x\n", "@@ \n");
@@ -101,7 +101,7 @@ describe("a change", () => {
     expect(passed).toBeGreaterThan(50);
   });
 
-  test("an accepted new file is created by the clients' library", () => {
+  test("is applied by the clients' library for a new file, too", () => {
     const lines = fc.array(fc.tuple(fc.constantFrom("+", "", " "), fc.constantFrom("a", "", "***", "@@")), {
       maxLength: 4,
     });

@@ -81,7 +81,7 @@ describe("service:datetime", () => {
     expect(Date.parse(text)).toBe(epochMs);
   });
 
-  test("the zone of its entry is the default", async () => {
+  test("uses the time zone of its entry by default", async () => {
     expect(await told(undefined, beforeSummer, "Asia/Tokyo")).toMatchObject({ timezone: "Asia/Tokyo" });
     expect(await told("UTC", beforeSummer, "Asia/Tokyo")).toMatchObject({ timezone: "UTC" });
   });
@@ -129,14 +129,14 @@ describe("service:search_models", () => {
     [{ query: "nothing of the kind" }, []],
   ])("finds models by %j", async (args, wanted) => expect((await search(args)).ids).toEqual(wanted));
 
-  test("returns as many as the entry allows", async () => {
+  test("returns as many models as the entry allows", async () => {
     expect(await search({}, { max_results: 2 })).toMatchObject({
       ids: ["acme/large-2", "acme/small"],
       rest: { total_results: 3, showing: 2 },
     });
   });
 
-  test("returns no model forbidden for the key", async () => {
+  test("returns no model that the key may not use", async () => {
     const routingPolicy = create(RoutingPolicySchema, { ignoredModels: ["acme/small"] });
     const testScope = newScope({ guardrail: create(GuardrailSchema, { id: "g", routingPolicy }) });
     expect((await search({}, {}, testScope)).ids).toEqual(["acme/large-2", "acme/painter"]);
@@ -152,14 +152,17 @@ describe("service:search_models", () => {
     expect(output()["error"]).toBe(error);
   });
 
-  test.each([["{"], ['{"query":7}'], [undefined]])("an item with %s is read as a search for all", async (said) => {
-    acme.script([textReply("As I said.")]);
-    const past = { type: "service:search_models", id: "st_1", status: "completed", arguments: said };
-    const { fault } = await turn({ tools: [], input: [{ type: "message", role: "user", content: "Hi" }, past] });
-    expect([fault, output()]).toMatchObject([undefined, { total_results: 3 }]);
-  });
+  test.each([["{"], ['{"query":7}'], [undefined]])(
+    "reads an item of the history with %s as a search for all models",
+    async (said) => {
+      acme.script([textReply("As I said.")]);
+      const past = { type: "service:search_models", id: "st_1", status: "completed", arguments: said };
+      const { fault } = await turn({ tools: [], input: [{ type: "message", role: "user", content: "Hi" }, past] });
+      expect([fault, output()]).toMatchObject([undefined, { total_results: 3 }]);
+    },
+  );
 
-  test("ten searches of a history are made again, and no more", async () => {
+  test("repeats ten searches of a history, and no more", async () => {
     acme.script([textReply("As I said.")]);
     const past = Array.from({ length: 11 }, (_, index) => ({
       type: "service:search_models",
@@ -174,7 +177,7 @@ describe("service:search_models", () => {
     );
   });
 
-  test("finds the same again when the item is sent back", async () => {
+  test("finds the same models again when the item is sent back", async () => {
     acme.script([textReply("As I said.")]);
     const item = { type: "service:search_models", id: "st_1", status: "completed", query: "quick" };
     const past = { ...item, arguments: '{"query":"quick"}' };
@@ -207,7 +210,7 @@ describe("service:tool_search", () => {
   const tools: readonly Tool[] = [search, here, invoice, refund, ticket, namespace];
   const searching = (query: string) => callReply({ name: "service_tool_search", args: { query } });
 
-  test("the model gets found tools, but no deferred tools", async () => {
+  test("gives the model found tools, but no deferred tools", async () => {
     acme.script([searching("refund"), callReply({ name: "crm_refund", id: "call_9" })]);
     const testScope = newScope();
     const { events } = await turn({ tools }, testScope);
@@ -243,7 +246,7 @@ describe("service:tool_search", () => {
     expect(loaded.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
   });
 
-  test("a search without a match names the available tools; matches beyond the limit are only named", async () => {
+  test("names the available tools when a search has no match, and only names matches beyond the limit", async () => {
     acme.script([searching("zebra"), textReply("None.")]);
     await turn({ tools });
     expect(output()).toEqual({ loaded: [], names_begin_with: ["crm", "openTicket", "mail"] });
@@ -256,14 +259,14 @@ describe("service:tool_search", () => {
     ["(", "the pattern cannot be used; look-around, back-references and long repetitions are not possible"],
     ["(?=a)b", "the pattern cannot be used; look-around, back-references and long repetitions are not possible"],
     ["x".repeat(201), "query: at most 200 characters"],
-  ])("a bad pattern is an error for the model: %s", async (query, error) => {
+  ])("reports a bad pattern to the model: %s", async (query, error) => {
     acme.script([searching(query), textReply("Sorry.")]);
     const { events } = await turn({ tools });
     expect(output()).toEqual({ error });
     expect(events[1]).toMatchObject({ item: { type: "service:tool_search", status: "incomplete" } });
   });
 
-  test("earlier found and called tools are present from the beginning", async () => {
+  test("includes tools found and called earlier from the beginning", async () => {
     acme.script([textReply("Done.")]);
     const input = [
       { type: "message", role: "user", content: "Give it back." },
@@ -276,7 +279,7 @@ describe("service:tool_search", () => {
     expect(sent(-1).messages[2]).toMatchObject({ role: "tool", content: expect.stringContaining("crm_refund") });
   });
 
-  describe("a choice of some tools", () => {
+  describe("with a tool choice of some tools", () => {
     const openTurn = async (names: readonly string[], mode: "auto" | "required" = "auto") => {
       const vendor = openEngine(testConfig({ url: acme.url, dialect: "responses" }));
       const choice = names.map((name) => (name === "tool_search" ? { type: search.kind } : { type: "function", name }));
@@ -312,7 +315,7 @@ describe("service:tool_search", () => {
       ]);
     });
 
-    test.each(["auto", "required"] as const)("of only deferred tools is refused: %s", async (mode) => {
+    test.each(["auto", "required"] as const)("refuses a choice of only deferred tools: %s", async (mode) => {
       const before = acme.requests.length;
       const { fault } = await openTurn(["crm_refund"], mode);
       expect(fault?.message).toMatch(/^tool_choice\.tools: names only tools that are deferred/);
@@ -327,7 +330,7 @@ describe("service:tool_search", () => {
     expect(events[1]).toMatchObject({ item: { type: "service:tool_search" } });
   });
 
-  test("a search by the client itself is refused, even without deferred tools", async () => {
+  test("refuses a search by the client itself, even without deferred tools", async () => {
     const ofClient = { ...hosted("tool_search"), json: '{"type":"tool_search","execution":"client"}' };
     const requests = acme.requests.length;
     for (const others of [[here], [here, refund]]) {
@@ -339,13 +342,13 @@ describe("service:tool_search", () => {
     expect(acme.requests.length).toBe(requests);
   });
 
-  test("without deferred tools there is no search", async () => {
+  test("is not offered without deferred tools", async () => {
     acme.script([textReply("Hello.")]);
     await turn({ tools: [search, here] });
     expect(namesSent(-1)).toEqual(["weather"]);
   });
 
-  test("it works with other tools of Sluice", async () => {
+  test("works together with other tools of Sluice", async () => {
     acme.script([searching("refund"), callReply({}), textReply("Done.")]);
     const { events } = await turn({ tools: [...tools, datetime()] });
     const types = events.flatMap((event) => (event.type === "item.end" ? [event.item.type] : []));
@@ -354,8 +357,8 @@ describe("service:tool_search", () => {
   });
 });
 
-describe("ranking", () => {
-  test("words of names are taken apart", () => {
+describe("the ranking of a tool search", () => {
+  test("takes names apart into words", () => {
     expect(wordsOf("getUserById2 crm_create-invoice v1.2 Größe")).toEqual([
       "get",
       "user",
@@ -370,7 +373,7 @@ describe("ranking", () => {
     ]);
   });
 
-  test("names count more than descriptions, rare words more than common words", () => {
+  test("weighs names more than descriptions, and rare words more than common words", () => {
     const documents = [
       [
         ["other", 3],

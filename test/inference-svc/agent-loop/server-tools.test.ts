@@ -36,8 +36,8 @@ const turn = (fields: Partial<TurnRequest> = {}, testScope = newScope()) =>
 const sent = (index: number) =>
   acme.requests.at(index)?.json as { messages: unknown[]; tools: unknown[]; tool_choice?: unknown };
 
-describe("an answer without a stream", () => {
-  test("runs a tool and answers", async () => {
+describe("an answer with a server tool, without a stream", () => {
+  test("runs the tool and answers", async () => {
     acme.script([callReply({ args: { timezone: "Europe/Oslo" } }), textReply("It is Friday.")]);
     const testScope = newScope();
     const { events, fault } = await turn({}, testScope);
@@ -69,8 +69,8 @@ describe("an answer without a stream", () => {
   });
 });
 
-describe("a stream", () => {
-  test("runs a tool and answers, with continuous numbers", async () => {
+describe("a stream with a server tool", () => {
+  test("runs the tool and answers, with continuous sequence numbers", async () => {
     acme.script([callReplyStream("Let me look. ", {}), chatStream("It is ", "Friday.")]);
     const { events, fault } = await turn({ stream: true, echoUpstreamBody: true });
     expect(fault).toBeUndefined();
@@ -83,7 +83,7 @@ describe("a stream", () => {
     expect(events.at(-1)).toMatchObject({ type: "end", outcome: { status: "completed" } });
   });
 
-  test("calls of the client's functions come last, after Sluice's tools", async () => {
+  test("has calls of the client's functions last, after Sluice's tools", async () => {
     acme.script([callReplyStream("", { name: "weather", args: { city: "Oslo" } }, {})]);
     const { events } = await turn({ stream: true, tools: [datetime(), functionTool({ name: "weather" })] });
     expect(itemsOf(events)).toMatchObject([
@@ -93,7 +93,7 @@ describe("a stream", () => {
     expect(events.at(-1)).toMatchObject({ type: "end", outcome: { status: "completed" } });
   });
 
-  test("a provider failing after a tool run is not called again, nor is another", async () => {
+  test("calls no provider again after a failure of the provider that follows a tool run", async () => {
     acme.script([callReplyStream("", {}), { status: 503 }, chatStream("Late.")]);
     const before = acme.requests.length;
     const { events, fault, rejected } = await turn({ stream: true });
@@ -103,8 +103,8 @@ describe("a stream", () => {
   });
 });
 
-describe("several calls", () => {
-  test("results are in the order of the calls, on both sides", async () => {
+describe("several calls of server tools", () => {
+  test("have results in the order of the calls, for the model and the client", async () => {
     const zones = ["Europe/Oslo", "Asia/Tokyo", "America/Lima"];
     acme.script([callReply(...zones.map((timezone) => ({ args: { timezone } }))), textReply("Three.")]);
     const { events } = await turn();
@@ -120,7 +120,7 @@ describe("several calls", () => {
     ["no JSON", "{", "the arguments are not JSON"],
     ["no object", "[]", "the arguments are not an object"],
     ["bad zone", { timezone: "Mars/Base" }, "Mars/Base is no IANA time zone"],
-  ])("an impossible call is reported to the model: %s", async (_, args, error) => {
+  ])("that are impossible are reported to the model: %s", async (_, args, error) => {
     acme.script([callReply({ args }), textReply("Sorry.")]);
     const { events, fault } = await turn();
     expect(fault).toBeUndefined();
@@ -128,7 +128,7 @@ describe("several calls", () => {
     expect(events[1]).toMatchObject({ item: { type: "service:datetime", status: "incomplete", datetime: "", error } });
   });
 
-  test("the same call is run twice, not three times", async () => {
+  test("run at most twice when they are the same", async () => {
     const first = { timezone: "Europe/Oslo" };
     acme.script([callReply({ args: first }, { args: first }), callReply({ args: first }), textReply("Enough.")]);
     const testScope = newScope();
@@ -143,7 +143,7 @@ describe("several calls", () => {
   });
 });
 
-describe("the end", () => {
+describe("the end of a tool loop", () => {
   const endless = (zone: string) => callReply({ args: { timezone: zone } });
   const zones = Intl.supportedValuesOf("timeZone");
   const stopOf = (asked: ReturnType<typeof newScope>) => asked.scope.trace.stages.at(-1)?.data;
@@ -176,7 +176,7 @@ describe("the end", () => {
     expect(stopOf(testScope)).toMatchObject({ steps, stop_reason: reason });
   });
 
-  test("calls beyond the limit are not run, and further calls are ignored", async () => {
+  test("comes without running calls beyond the limit, and ignores further calls", async () => {
     acme.script([callReply(...zones.slice(0, 3).map((timezone) => ({ args: { timezone } }))), endless("UTC")]);
     const testScope = newScope();
     const { events } = await turn({ maxToolCalls: 2 }, testScope);
@@ -195,7 +195,7 @@ describe("the end", () => {
   test.each([
     [30, undefined],
     [100, [{ type: "step_count_is", step_count: 1_000 }] as const],
-  ])("comes after at most %i without a fulfilled condition", async (most, conditions) => {
+  ])("comes after at most %i answers without a fulfilled condition", async (most, conditions) => {
     acme.script([...zones.slice(0, most).map(endless), textReply("Never reached, or the last.")]);
     const testScope = newScope();
     const before = acme.requests.length;
@@ -205,7 +205,7 @@ describe("the end", () => {
     expect(stopOf(testScope)).toMatchObject({ stop_reason: conditions ? "max_turns" : "max_tool_calls" });
   });
 
-  test("comes after two turns of only errors", async () => {
+  test("comes after two model answers with only failing calls", async () => {
     acme.script([callReply({ args: "{" }), callReply({ args: "[" }), textReply("I cannot.")]);
     const testScope = newScope();
     await turn({}, testScope);
@@ -219,14 +219,14 @@ describe("the end", () => {
     expect(stopOf(testScope)).toMatchObject({ steps: 1, stop_reason: "deadline" });
   });
 
-  test("a forced choice holds for the first answer", async () => {
+  test("is not delayed by a forced tool choice, which holds for the first answer", async () => {
     acme.script([callReply({}), textReply("Done.")]);
     await turn({ toolChoice: { type: "tool", tool: { type: "service:datetime" } } });
     expect(sent(-2).tool_choice).toEqual({ type: "function", function: { name: "service_datetime" } });
     expect(sent(-1).tool_choice).toBe("auto");
   });
 
-  test("of a truncated answer runs nothing", async () => {
+  test("comes without a tool run after a truncated answer", async () => {
     acme.script([chatAnswer({ role: "assistant", content: "So", tool_calls: toolCalls([{}]) }, "length")]);
     const testScope = newScope();
     const { events } = await turn({}, testScope);
@@ -235,7 +235,7 @@ describe("the end", () => {
   });
 });
 
-describe("an earlier run", () => {
+describe("an earlier run of a server tool", () => {
   const past = { id: "st_1", status: "completed", type: "service:datetime" };
 
   test.each([[[datetime()]], [[]]])("becomes its call again", async (tools) => {
@@ -261,7 +261,7 @@ describe("an earlier run", () => {
   });
 });
 
-describe("guardrails of the key", () => {
+describe("guardrails of the key and server tools:", () => {
   const secret = "SECRET-7";
   const models = [
     {
@@ -280,7 +280,7 @@ describe("guardrails of the key", () => {
   };
   const searching = callReply({ name: "service_search_models", args: { query: "large" } });
 
-  test("a tool's result is redacted before the model reads it", async () => {
+  test("a result is redacted before the model reads it", async () => {
     acme.script([searching, textReply("One model.")]);
     const { fault, stages } = await guarded([redactFilter("SECRET-\\d", "[S]")], AppliesTo.INPUT);
     expect(fault).toBeUndefined();
@@ -292,14 +292,14 @@ describe("guardrails of the key", () => {
     ]);
   });
 
-  test("a tool's result is refused before the model reads it", async () => {
+  test("a result is refused before the model reads it", async () => {
     acme.script([searching, textReply("Never asked.")]);
     const before = acme.requests.length;
     const { fault } = await guarded([blockFilter("SECRET-\\d")], AppliesTo.INPUT);
     expect([fault?.status, acme.requests.length - before]).toEqual([403, 1]);
   });
 
-  test("a tool's result does not reach the client", async () => {
+  test("a result does not reach the client", async () => {
     acme.script([callReply({}), textReply("Noon.")]);
     const { events } = await guarded([redactFilter("Europe/\\w+", "[Z]")], AppliesTo.OUTPUT);
     expect(events[1]).toMatchObject({ item: { type: "service:datetime", timezone: "[Z]" } });
@@ -323,7 +323,7 @@ describe("guardrails of the key", () => {
   });
 });
 
-describe("tools under the alignment plugin", () => {
+describe("server tools with the alignment plugin", () => {
   const rules = ['Never mention "Tokyo".', 'Never mention "Friday".'];
   const under = (stream: boolean, asked: ReturnType<typeof newScope>, settings: object = {}) =>
     turn({ stream, plugins: { alignment: create(AlignmentPluginSchema, { rules, ...settings }) } }, asked);
@@ -354,7 +354,7 @@ describe("tools under the alignment plugin", () => {
     expect(roles).toEqual(["system", "user", "assistant", "tool", "user"]);
   });
 
-  test("end an open stream when an answer is withheld for good", async () => {
+  test("end an open stream when an answer is withheld finally", async () => {
     acme.script([callReplyStream("", {}), chatStream("It is ", "Friday.")]);
     const { events, fault, rejected } = await under(true, newScope(), { maxRetries: 0 });
     expect([fault?.status, fault?.shouldRetry, rejected]).toEqual([403, false, false]);
@@ -362,7 +362,7 @@ describe("tools under the alignment plugin", () => {
   });
 });
 
-describe("a failing provider", () => {
+describe("a failing provider of a turn with server tools", () => {
   const both = (backup: Upstream) =>
     testConfig({
       providers: [
@@ -428,14 +428,14 @@ test("the built-in model calls a tool of Sluice, and answers", async () => {
   ]);
 });
 
-test("the spelling and the names of the client are kept apart", async () => {
+test("the spelling and the names of server tools in the request stay in the answer", async () => {
   acme.script([callReply({ name: "service_datetime__1" }), textReply("Done.")]);
   const tools = [functionTool({ name: "service_datetime" }), datetime({}, "acme:datetime")];
   const { events } = await turn({ tools });
   expect(events[1]).toMatchObject({ item: { type: "acme:datetime" } });
 });
 
-test("a client leaving during a later model call stops the call", async () => {
+test("a client that leaves during a later model call stops the call", async () => {
   const never = new Promise<void>(() => {});
   acme.script([callReply({}), { chunks: [{ bytes: " ", after: never }] }]);
   const testScope = newScope();

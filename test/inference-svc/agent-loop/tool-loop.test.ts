@@ -98,7 +98,7 @@ const names = (count: number) => Array.from({ length: count }, (_, index) => `n$
 const outputsOf = ({ input }: TurnRequest) =>
   input.flatMap(({ type, output }) => (type === "function_call_output" ? [output] : []));
 
-test("eight calls run concurrently, the ninth when one of them is over; results keep the order of the calls", async () => {
+test("eight tool calls run concurrently, and results keep the order of the calls", async () => {
   const { tool, running, begun } = held();
   const { turn, asked } = looped(tool, giving(...names(9).map(callOf)), giving(message));
   const ending = runTestTurn(turn, request);
@@ -116,7 +116,7 @@ test("eight calls run concurrently, the ninth when one of them is over; results 
 test.each([
   ["in 60 seconds", {}, 60],
   ["in the time that it says it takes", { limitMs: 185_000 }, 185],
-])("a tool without a result %s is not waited for", async (_, more, seconds) => {
+])("a tool call without a result %s is given up", async (_, more, seconds) => {
   jest.useFakeTimers({ doNotFake: ["performance", "setImmediate", "nextTick", "queueMicrotask"] });
   const { tool, running, begun } = held(false, more);
   const { turn, asked } = looped(tool, giving(callOf("slow")), giving(message));
@@ -130,7 +130,7 @@ test.each([
   expect(events[0]).toMatchObject({ item: { status: "incomplete", error: `it gave no result in ${seconds} seconds` } });
 });
 
-test("a failing tool is a result and a line in the log", async () => {
+test("a failing tool gives a result for the model and a line in the log", async () => {
   const { tool, running, begun } = held();
   const { turn, asked, warnings } = looped(tool, giving(callOf("broken")), giving(message));
   const ending = runTestTurn(turn, request);
@@ -141,7 +141,7 @@ test("a failing tool is a result and a line in the log", async () => {
   expect(warnings).toMatchObject([{ request_id: "req_test", tool: "service:web_search", err: { message: "a bug" } }]);
 });
 
-test.each([true, false])("a leaving client ends the running tools, with a stream: %s", async (stream) => {
+test.each([true, false])("a client that leaves ends the running tools, with a stream: %s", async (stream) => {
   const { tool, running, begun } = held();
   const { turn, asked } = looped(tool, giving(callOf("a"), callOf("b")));
   const left = newScope();
@@ -157,7 +157,7 @@ test.each([
   [false, "first", 529, true],
   [true, "once", 502, false],
 ] as const)(
-  "after a tool with an effect (%s) the next answer is requested: %s",
+  "after a tool with an effect (%s) an overloaded provider is called again: %s",
   async (hasEffect, again, status, retry) => {
     const { tool, running, begun } = held(hasEffect);
     const failing = () => {
@@ -173,7 +173,7 @@ test.each([
   },
 );
 
-test("the contract names the existing tools", () => {
+test("the contract names the existing server tools", () => {
   const catalog = new Catalog(testConfig({ url: "http://127.0.0.1:9" }));
   const nothing = {
     web: {} as Web,

@@ -90,7 +90,7 @@ function open(port: number): Socket {
   return connection;
 }
 
-test("a process without a free descriptor ends new connections until it finds one again", async () => {
+test("a process without a free file descriptor ends new connections until it has one again", async () => {
   const port = (await starved.read()) as number;
   starved.limit(limit);
   await starved.run("open");
@@ -102,7 +102,7 @@ test("a process without a free descriptor ends new connections until it finds on
   expect(await starved.check()).toBe("free");
 });
 
-test("a process without a free descriptor ends connections also after Node has lost its own descriptor", async () => {
+test("a process without a free file descriptor ends connections also when Node has lost its own reserve", async () => {
   const port = (await starved.read()) as number;
   starved.limit(limit);
   await starved.run("open");

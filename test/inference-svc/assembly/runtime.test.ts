@@ -83,7 +83,7 @@ describe("a replaced configuration file", () => {
     expect(upstream.requests.at(-1)?.headers.authorization).toBe("Bearer k1");
   });
 
-  test("closes those of a changed provider, and sends its new key", async () => {
+  test("closes the connections of a changed provider, and sends its new key", async () => {
     await runRequest();
     await eventually(() => upstream.openSockets === 1);
     runtime.replace(file({ apiKey: "k2" }));

@@ -179,7 +179,7 @@ test.each([
   ["a stream", true, [chatStream("Hi", " you")], ["completed", 200]],
   ["an answer at the second attempt", false, [refusal, chatAnswer({ content: "Hi" })], ["completed", 200]],
   ["a stream that breaks", true, [torn], ["failed", 502]],
-] as const)("the client of %s gets its end after the turn is on record", async (_, stream, replies, expected) => {
+] as const)("the client of %s gets its end event after the turn is recorded", async (_, stream, replies, expected) => {
   upstream.script([...replies]);
   const askedBefore = upstream.requests.length;
   const running = new Process();
@@ -206,7 +206,7 @@ function writesIn(directory: string): string[] {
   return writes;
 }
 
-test("the record of a turn and the end of its call are one write, the last one", async () => {
+test("the record of a turn and the end of its call are the last write together", async () => {
   upstream.script([chatAnswer({ role: "assistant", content: "Hi" })]);
   const running = new Process();
   await running.run(false);

@@ -30,7 +30,7 @@ function startTurn(run: (turn: EngineTurn) => Promise<void>): PulledTurn {
 }
 
 describe("a turn without a gateway", () => {
-  test("gives every batch in order, and takes the next only after the last was processed", async () => {
+  test("gives every batch in order, and takes the next after the last was processed", async () => {
     const steps: string[] = [];
     const turn = startTurn(async (engine) => {
       for (const model of ["a", "b", "c"]) {
@@ -42,7 +42,7 @@ describe("a turn without a gateway", () => {
     expect(steps).toEqual(["got a", "passed a", "got b", "passed b", "got c", "passed c"]);
   });
 
-  test("a batch waiting at the turn's failure is given first, together with the one before it", async () => {
+  test("gives a batch that waits at the turn's failure before the failure", async () => {
     const failure = new Fault(FaultReason.PROVIDER_FAILED);
     const turn = startTurn(async (engine) => {
       void engine.take(batch("a"), false);
@@ -57,7 +57,7 @@ describe("a turn without a gateway", () => {
     expect(got).toEqual([["a", "b"]]);
   });
 
-  test("a cancel releases an engine waiting for room, and a reader waiting for events", async () => {
+  test("releases by a cancel an engine that waits for room, and a reader that waits for events", async () => {
     let passed = () => {};
     const isPassed = new Promise<void>((resolve) => {
       passed = resolve;
@@ -78,7 +78,7 @@ describe("a turn without a gateway", () => {
   });
 });
 
-describe("turn abort", () => {
+describe("the abort of a turn", () => {
   test("calls each listener once, no removed or late listener, and keeps its first reason", () => {
     const abort = new TurnAbort();
     const called: string[] = [];

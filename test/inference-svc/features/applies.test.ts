@@ -69,15 +69,15 @@ describe.each<[string, Partial<TurnRequest>]>([
   ],
   ["a call of a function", { tools: [functionTool()], input: [call, output] }],
   ["every setting but those of features", { temperature: 1, ...plainSettings }],
-])("a request of %s", (_, fields) => {
+])("a plain request of %s", (_, fields) => {
   const request = testRequest(fields);
 
-  test("is plain and needs the plain features only", () => {
+  test("needs the plain features only", () => {
     expect(isPlain(request, plainCaller)).toBe(true);
     expect(features.filter(({ applies }) => applies(request, plainCaller))).toEqual(plainFeatures);
   });
 
-  test("needs no feature of an endpoint with a large window", () => {
+  test("needs no feature at an endpoint with a large window", () => {
     expect(endpointFeatures.filter(({ applies }) => applies(request, endpoint)).map(({ id }) => id)).toEqual([]);
   });
 });

@@ -34,7 +34,7 @@ test.each(modules)("every feature exported by %s is in the stack", async (path) 
   for (const feature of found) expect(entries).toContain(feature);
 });
 
-test("each router's slug is known to stand for models", () => {
+test("each router's slug is known to stand for other models", () => {
   expect(routers.filter(({ slug }) => !isModelChoiceSlug(slug))).toEqual([]);
 });
 
@@ -109,7 +109,7 @@ test.each(settings.filter(([name]) => !notTexts.has(name)))("guardrails scan %s"
   expect(scanned).toContain(canary);
 });
 
-test("every setting listed as without text exists", () => {
+test("every request setting listed as free of text exists", () => {
   const names = new Set(settings.map(([name]) => name));
   expect([...notTexts].filter((name) => !names.has(name))).toEqual([]);
 });

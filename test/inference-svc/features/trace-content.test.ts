@@ -12,8 +12,8 @@ import fc from "fast-check";
 const traced = (item: InputItem, bytes = 10_000) => new TracedParts(new ContentBudget(bytes)).message(item);
 const text = (content: string) => ({ type: "text", content });
 
-describe("a text", () => {
-  test("fits with its JSON into the room, as long as possible", () => {
+describe("a text in a trace", () => {
+  test("is cut so that its JSON fits, at the greatest possible length", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 400 }), fc.integer({ min: 10, max: 500 }), (given, bytes) => {
         const budget = new ContentBudget(bytes);
@@ -29,14 +29,14 @@ describe("a text", () => {
     );
   });
 
-  test("of ten million characters costs no more than its room", async () => {
+  test("of ten million characters costs no more than its allowed size", async () => {
     const content = "\u0001".repeat(10_000_000);
     const cpuMs = () => measureCpuMs(() => expect(traced({ type: "message", role: "user", content })).toBeDefined());
     expect(await findMinCpuMs(1_000, cpuMs)).toBeLessThan(1_000);
   });
 });
 
-test("arguments are the text of the model, however deep or long", () => {
+test("arguments in a trace are the text of the model, however deep or long", () => {
   const deep = "[".repeat(10_000) + "]".repeat(10_000);
   const call = (given: string) => ({ type: "function_call", call_id: "a", name: "f", arguments: given });
   expect(traced(call(deep), 100_000)).toEqual({
@@ -47,7 +47,7 @@ test("arguments are the text of the model, however deep or long", () => {
   expect(Buffer.byteLength(JSON.stringify(long))).toBeLessThanOrEqual(1_024);
 });
 
-describe("an item has its form in the conventions:", () => {
+describe("an item in a trace has the form of the conventions:", () => {
   test.each<[string, InputItem, object]>([
     [
       "a screenshot",
@@ -105,7 +105,7 @@ describe("an item has its form in the conventions:", () => {
   });
 });
 
-test("a message of a million parts costs no more than its room", async () => {
+test("a message of a million parts costs no more than its allowed size in a trace", async () => {
   const content = Array.from({ length: 1_000_000 }, () => ({ type: "input_text", text: "a" }));
   const cpuMs = () =>
     measureCpuMs(() => {
@@ -115,7 +115,7 @@ test("a message of a million parts costs no more than its room", async () => {
   expect(await findMinCpuMs(1_000, cpuMs)).toBeLessThan(1_000);
 });
 
-describe("the content of running turns", () => {
+describe("traced content of running turns", () => {
   const spanWith = () => {
     const set: string[] = [];
     const span = {
@@ -132,7 +132,7 @@ describe("the content of running turns", () => {
     return { set, content };
   };
 
-  test("of one key takes at most 16 MiB until the turns end, and of all keys 64", () => {
+  test("takes at most 16 MiB for one key until the turns end, and 64 MiB for all keys", () => {
     const turns = Array.from({ length: 100 }, () => open("one"));
     const dropped = turns.filter(({ set }) => set.includes("dropped"));
     expect(dropped.length).toBe(100 - 64);
@@ -142,7 +142,7 @@ describe("the content of running turns", () => {
     expect(open("one").set).toEqual([]);
   });
 
-  test("has no request that was refused, and no second end", () => {
+  test("has no request that was refused, and is ended once", () => {
     const { set, content } = open("two");
     content.end("error", true);
     content.end("stop", false);
@@ -150,7 +150,7 @@ describe("the content of running turns", () => {
   });
 });
 
-test("no item makes a message larger than its room", () => {
+test("no item makes a traced message larger than its allowed size", () => {
   const item = fc.record({ type: fc.constantFrom("message", "function_call", "reasoning", "function_call_output") });
   const fields = fc.record({
     role: fc.string({ unit: "binary" }),

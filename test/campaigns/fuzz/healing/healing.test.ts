@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { fixedSeed } from "../../../support/runner/fixed-seed.ts";
 import { healingCampaign, healingLines } from "./campaign.ts";
 
-test("damaged objects are healed to the original or given up", () => {
+test("damaged JSON objects are healed to the original or given up", () => {
   const report = healingCampaign(fixedSeed, 300);
   process.stdout.write(`${healingLines(report).at(-1)}\n`);
   expect(report.complaints).toEqual([]);

@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { fixedSeed } from "../../../support/runner/fixed-seed.ts";
 import { httpCampaign } from "./campaign.ts";
 
-test("responses are read like undici reads them, or refused for a documented reason", async () => {
+test("HTTP responses of providers are read as undici reads them, or refused for a documented reason", async () => {
   const report = await httpCampaign({ seed: fixedSeed, count: 750, seconds: Number.POSITIVE_INFINITY });
   const { exchanges, ended, failed, reused } = report;
   process.stdout.write(

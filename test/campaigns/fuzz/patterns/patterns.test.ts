@@ -10,7 +10,7 @@ import { runToEnd, redactRule } from "./trial.ts";
 
 const limits = { seed: fixedSeed, seconds: Number.POSITIVE_INFINITY };
 
-test("streamed output equals that of the whole text, and no match is delivered", () => {
+test("a guardrail's pattern gives the same output for a stream as for the whole text, and delivers no match", () => {
   const report = patternCampaign({ ...limits, subject: "patterns", count: 3_000 });
   process.stdout.write(`${patternLine(report)}\n`);
   expect(report.complaints).toEqual([]);
@@ -20,7 +20,7 @@ test("streamed output equals that of the whole text, and no match is delivered",
   expect(report.held / report.pieces).toBeLessThan(2);
 }, 900_000);
 
-test("disguised secrets are redacted whole, nothing else is, and the result is the same for every cut", () => {
+test("disguised secrets are redacted whole and nothing else is, with the same result for every cut", () => {
   const report = patternCampaign({ ...limits, subject: "disguises", count: 1_500 });
   process.stdout.write(`${patternLine(report)}\n`);
   expect(report.complaints).toEqual([]);
@@ -39,7 +39,7 @@ test.each([
   ["prose", prose.repeat(20), 1],
   ["code", code.repeat(20), 1],
   ["an image", `![a](data:image/png;base64,iVBORw0KGgo${image})`, 0.5],
-])("of %s sent letter by letter hardly anything is held back", (what, text, most) => {
+])("hardly any text is held back from a stream of %s sent letter by letter", (what, text, most) => {
   const rules = ["plutonium", "sk-[a-z0-9]{8}", "(?i)hunter2"].map((pattern, index) =>
     redactRule(pattern, compilePattern(pattern), index),
   );

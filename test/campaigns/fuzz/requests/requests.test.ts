@@ -36,7 +36,7 @@ describe("random requests", () => {
     900_000,
   );
 
-  test("null tools do not hide servers with tools", () => {
+  test("with null tools do not hide servers with tools", () => {
     const messages = [{ role: "user", content: "Hello" }];
     const mcp_servers = [{ type: "url", name: "crm", url: "https://crm.example/mcp" }];
     const body = Buffer.from(
@@ -71,7 +71,7 @@ describe("random requests", () => {
     ["chat", { ...said({ type: "text", text: "x" }), tool_choice: "any" }, "tool_choice"],
     ["chat", { ...said({ type: "text", text: "x" }), function_call: { name: "f" } }, "function_call.name"],
     ["chat", { ...body, messages: [call] }, undefined],
-  ] as const)("the request with %s: %j is refused by the name of its field", (name, value, path) => {
+  ] as const)("with %s: %j are refused by the name of their field", (name, value, path) => {
     const format: FuzzedFormat = formats[name];
     const bytes = Buffer.from(JSON.stringify(value));
     const refusal = () => format.accept(bytes, scanObject(bytes, "body"), false);
@@ -87,12 +87,12 @@ describe("random requests", () => {
   });
 
   const text = JSON.stringify(document);
-  test.each(requestRules)("$message is documented", ({ stated }) => {
+  test.each(requestRules)("are refused only with documented messages, such as $message", ({ stated }) => {
     expect(text).toContain(stated);
   });
 
   test.each(["", "{", "null", '{"model":"a","input":1}', '{"model":"a","input":"b","temperature":3}'])(
-    "%j is refused without a complaint",
+    "%j are refused without a complaint",
     (body) => {
       expect(judgeFuzzedBody(formats.responses, Buffer.from(body), false)).toEqual({
         accepted: undefined,

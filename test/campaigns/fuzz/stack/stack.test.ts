@@ -4,7 +4,7 @@ import { features } from "@sluice/inference-svc/stack.js";
 import { fixedSeed } from "../../../support/runner/fixed-seed.ts";
 import { stackCampaign } from "./campaign.ts";
 
-test("inapplicable layers do not change a request's result", async () => {
+test("layers that do not apply to a request do not change its result", async () => {
   const report = await stackCampaign({ seed: fixedSeed, count: 1_000 });
   process.stdout.write(`stack: seed ${fixedSeed}, ${report.masks} combinations, ${report.answered} answered\n`);
   expect(report.complaints).toEqual([]);

@@ -21,7 +21,7 @@ const asks =
   "for (const port of process.argv.slice(1))" +
   " console.log(await fetch(`http://127.0.0.1:${port}`).then((answer) => answer.text(), () => 'refused'))";
 
-(isolation ? describe : describe.skip)("a program in its namespace", () => {
+(isolation ? describe : describe.skip)("a program in a network namespace", () => {
   test("reaches the port that it is given, and no other of the machine", async () => {
     const gate = await NamespaceGate.open(ports()[0]!);
     try {

@@ -34,7 +34,7 @@ const formats: readonly [model: string, variables: (stage: ProgramStage) => Node
 await testInstalledProgram(programs.aider, (stage) => ({
   "a file that it edits until a command succeeds": () => {
     test.each(formats)(
-      "aider works through the door of %s",
+      "aider completes a task through the door of %s",
       async (model, variables) => {
         const git = (...args: string[]) =>
           execFileSync("git", args, { cwd: stage.project, encoding: "utf8", env: { ...process.env, ...author } });

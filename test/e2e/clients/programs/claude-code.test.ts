@@ -51,7 +51,7 @@ function runClaude(stage: ProgramStage, task: string, model: string, allowed: re
 
 const webSearch = (stage: ProgramStage) =>
   test(
-    "Claude Code goes on after a web search that nothing here can run",
+    "Claude Code continues after a web search that Sluice cannot run",
     async () => {
       const call = (name: string, id: string): Reply => {
         const called = { name, arguments: '{"query":"Moons of Mars"}' };
@@ -73,7 +73,7 @@ const webSearch = (stage: ProgramStage) =>
 
 const unknownModel = (stage: ProgramStage) =>
   test(
-    "Claude Code asks at most twice for a model that does not exist",
+    "Claude Code sends at most two requests to a model that does not exist",
     async () => {
       const { code, stdout, stderr } = await runClaude(stage, "Say a word.", "far/none", ["Read"]);
       expect([code, stdout + stderr]).toEqual([1, expect.stringContaining("far/none")]);

@@ -53,7 +53,7 @@ const dialects: readonly [dialect: ModelDialect, searches: boolean][] = [
 await testInstalledProgram(programs.codex, (stage) => ({
   "a task with three tool calls": () => {
     test.each(dialects)(
-      "Codex completes it with a provider of dialect %s",
+      "Codex completes a task with three tool calls with a provider of dialect %s",
       async (dialect, searches) => {
         const { requests } = await runCodex(stage, "sluice", dialect);
         expect(requests[0]?.body.includes('"web_search"')).toBe(searches);
@@ -63,7 +63,7 @@ await testInstalledProgram(programs.codex, (stage) => ({
   },
   "the same over one WebSocket": () => {
     test.each(dialects)(
-      "Codex completes it with a provider of dialect %s",
+      "Codex completes the same task over one WebSocket with a provider of dialect %s",
       async (dialect) => {
         // Codex sends only new items: earlier items come from the memory of the connection.
         await runCodex(stage, "sluice-socket", dialect);

@@ -44,7 +44,7 @@ const modelFile = (stage: ProgramStage) => `- model_id: sluice-chat
 await testInstalledProgram(programs.llm, (stage) => ({
   "a task with three tool calls": () => {
     test.each([["streamed"], ["whole"]])(
-      "an answer arrives %s",
+      "the program llm completes a task with three tool calls, with its answers %s",
       async (manner) => {
         stage.write("home/.config/io.datasette.llm/extra-openai-models.yaml", modelFile(stage));
         const key = await stage.run(["keys", "set", "sluice", "--value", stage.installation.apiKey], {});

@@ -32,7 +32,7 @@ function configure(stage: ProgramStage, npm: string, model: string): void {
 await testInstalledProgram(programs.opencode, (stage) => ({
   "a task with three tool calls": () => {
     test.each(formats)(
-      "OpenCode completes it by %s, with a provider of dialect %s",
+      "OpenCode completes a task with three tool calls by %s, with a provider of dialect %s",
       async (npm, dialect) => {
         const path = join(stage.project, "note.txt");
         const steps: readonly ToolStep[] = [

@@ -41,7 +41,7 @@ await testInstalledProgram(programs.promptfoo, (stage) => ({
       return { ...ended, stats: results.stats };
     };
     test(
-      "promptfoo asks three questions by each format",
+      "promptfoo sends three questions in each format",
       async () => {
         stage.upstream.script((request) =>
           replyInText(request, `I know ${places.find((town) => request.body.includes(town))}.`),
@@ -65,7 +65,7 @@ await testInstalledProgram(programs.promptfoo, (stage) => ({
     );
 
     test(
-      "promptfoo reads the call of a tool",
+      "promptfoo reads a tool call",
       async () => {
         stage.upstream.script(scriptedModel([{ name: "weather", input: { town: "Oslo" } }], "There is no more."));
         const config = { apiBaseUrl: stage.installation.baseUrl, apiKeyEnvar: "SLUICE_KEY", tools: [tool] };

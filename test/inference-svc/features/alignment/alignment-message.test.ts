@@ -6,7 +6,7 @@ import type { OutputItem } from "@sluice/inference-svc/turn/turn.js";
 const text = (said: string) => ({ type: "output_text", text: said, annotations: [], logprobs: [] });
 const message = (...content: object[]): OutputItem => ({ type: "message", id: "m", role: "assistant", content });
 
-describe("the message", () => {
+describe("the message for the alignment judge", () => {
   test.each<[string, OutputItem[], Message]>([
     ["of nothing", [], { role: "assistant", content: null }],
     [
@@ -73,7 +73,7 @@ describe("the message", () => {
   });
 });
 
-describe("an answer is truncated, in UTF-16 units", () => {
+describe("the answer shown to the alignment judge is truncated, in UTF-16 units, in", () => {
   const calls = (count: number, characters = 0) => ({
     tool_calls: Array.from({ length: count }, () => ({ name: "f", arguments: "x".repeat(characters) })),
   });

@@ -32,7 +32,7 @@ function expectRule(
 
 type Case = readonly [string, readonly (string | null | Message)[], readonly (string | null | Message)[]];
 
-describe("tools", () => {
+describe("alignment rules about tools:", () => {
   test.each<Case>([
     ["Never call refund.", ["refund", calls("refunds")], [calls("refund")]],
     ["Do not use the `search` tool", [calls("research")], [calls("search")]],
@@ -59,14 +59,14 @@ describe("tools", () => {
   ])('"%s" is decided without a judge', expectRule);
 
   test.each([calls("refund", "{amount: 500"), calls("refund", { amount: "lots" }), calls("refund", { amount: [500] })])(
-    "%j cannot be compared",
+    "the expression %j cannot be compared",
     (message) => {
       expect(compileRule("Never call refund with amount above 100", tools)?.isBroken(message)).toBeUndefined();
     },
   );
 });
 
-describe("lengths", () => {
+describe("alignment rules about lengths:", () => {
   const words = (count: number) => Array<string>(count).fill("word").join(" ");
   test.each<Case>([
     ["Use at most 3 words.", [words(3), null, "don't stop, twenty-first"], [words(4)]],
@@ -85,7 +85,7 @@ describe("lengths", () => {
   ])('"%s" is decided without a judge', expectRule);
 });
 
-describe("words", () => {
+describe("alignment rules about words:", () => {
   test.each<Case>([
     [
       'Never mention "Acme Corp".',
@@ -107,7 +107,7 @@ describe("words", () => {
   ])('"%s" is decided without a judge', expectRule);
 });
 
-describe("looks", () => {
+describe("alignment rules about the form of a text:", () => {
   test.each<Case>([
     ["The content is valid JSON.", ['{"a":[1]}', "5"], ["{a:1}", "", null, "```json\n{}\n```"]],
     ["Reply only in JSON", ["{}"], ["Here: {}"]],
@@ -119,7 +119,7 @@ describe("looks", () => {
   ])('"%s" is decided without a judge', expectRule);
 });
 
-describe("links", () => {
+describe("alignment rules about links:", () => {
   test.each<Case>([
     [
       "No URLs",
@@ -141,7 +141,7 @@ describe("links", () => {
   ])('"%s" is decided without a judge', expectRule);
 });
 
-describe("scripts", () => {
+describe("alignment rules about scripts:", () => {
   test.each<Case>([
     ["Never use Cyrillic letters", ["abc"], ["аbc"]],
     ["Only use Latin characters", ["abc é 5!"], ["abc я"]],
@@ -179,11 +179,11 @@ test.each([
   'Never mention "\u200b"',
   'End with " "',
   "",
-])("the rule %j goes to the judge", (rule) => {
+])("the alignment rule %j goes to the judge", (rule) => {
   expect(compileRule(rule, tools)).toBeUndefined();
 });
 
-test("a long text similar to a rule's form is read in linear time", async () => {
+test("a long text similar to the form of an alignment rule is read in linear time", async () => {
   const hostile = ['never mention "a" or ', "only use urls of a-", "a.a, ", "the reply must always ", "never call a."];
   const read = (size: number) => {
     for (const start of hostile) compileRule(start.repeat(Math.ceil(size / start.length)).slice(0, size), tools);

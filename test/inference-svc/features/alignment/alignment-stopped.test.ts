@@ -16,14 +16,14 @@ const words = (...said: readonly string[]): Reply => begun(...said.map((content)
 const call = (name: string): Reply =>
   begun({ tool_calls: [{ index: 0, id: "call_1", function: { name, arguments: '{"a' } }] });
 
-describe("an answer stopped over sockets", () => {
+describe("an answer stopped by a broken alignment rule", () => {
   let installation: AlignmentTest;
   beforeEach(async () => {
     installation = await startAlignmentTest();
   });
   afterEach(() => installation.stop());
 
-  test("cancels and charges the call, and the model is called again", async () => {
+  test("has its call cancelled and charged, and the model is called again", async () => {
     installation.acme.script([words("Ten off! ", "Call now"), chatStream("Prices ", "are fixed.")]);
     const testScope = newScope();
     const closed = installation.acme.nextClose();
@@ -64,7 +64,7 @@ describe("an answer stopped over sockets", () => {
   test.each([
     ["a text", "No URLs", words("See https://a.b"), { type: "message", content: [{ text: "See https://a.b" }] }],
     ["a call", "Never call refund", call("refund"), { type: "function_call", name: "refund", arguments: "" }],
-  ])("%s, still blocked, is 403 with its received part", async (_, rule, reply, item) => {
+  ])("in %s is 403 with its received part when retries are used up", async (_, rule, reply, item) => {
     installation.acme.script([reply]);
     const testScope = newScope();
     const fields = { stream: true, tools: [functionTool({ name: "refund" })], alignment: { maxRetries: 0 } };
@@ -86,7 +86,7 @@ describe("an answer stopped over sockets", () => {
     expect(installation.engine.closed[0]).toMatchObject({ status: "cancelled", isEstimated: true });
   });
 
-  test("with a leaving client ends the call", async () => {
+  test("ends its call when the client leaves", async () => {
     installation.acme.script([words("Ten off")]);
     const testScope = newScope();
     const arrived = installation.acme.nextRequest();
@@ -168,8 +168,8 @@ const pieces = [
   "\u0345",
 ];
 
-describe("a rule", () => {
-  test.each(rules)("%s is broken for good by %j, and not a character earlier", (rule, text) => {
+describe("an alignment rule that can be decided early", () => {
+  test.each(rules)("%s is certainly broken by %j, and not a character earlier", (rule, text) => {
     const local = compileRule(rule, tools);
     const before = text.slice(0, text.endsWith("\u{1f600}") ? -2 : -1);
     expect([local?.isBrokenForGood?.(says(text)), local?.isBrokenForGood?.(says(before))]).toEqual([true, false]);
@@ -187,7 +187,7 @@ describe("a rule", () => {
     expect(["a", "a b c. D e. F g. H", "", "{"].some((text) => local?.isBrokenForGood?.(says(text)))).toBe(false);
   });
 
-  test.each(rules)("%s is never broken for good by the beginning of a text that keeps it", (rule) => {
+  test.each(rules)("%s is never reported as broken for the beginning of a text that keeps it", (rule) => {
     const local = compileRule(rule, tools);
     const piece = fc.constantFrom(...pieces);
     fc.assert(

@@ -35,7 +35,7 @@ const reasoning = (id: string, sealed = "x".repeat(40)): InputItem => ({
   encrypted_content: sealed,
 });
 
-describe("a too long input", () => {
+describe("an input in context compression", () => {
   test("stays unchanged while it fits", () => {
     const input = [user(words(100))];
     expect(compressed(input, tokensOf(input[0]!))).toBeUndefined();
@@ -74,7 +74,7 @@ describe("a too long input", () => {
     expect(left).toEqual(input.flatMap((item, index) => (index === 1 ? (expected ?? []) : item)));
   });
 
-  test("loses whole exchanges next, with their number of items in the receipt", () => {
+  test("loses whole exchanges next, and the receipt has the number of their items", () => {
     const exchanges = Array.from({ length: 12 }, (_, i) => [
       user(words(150, `q${i}.`)),
       assistant(words(150, `a${i}.`)),
@@ -132,7 +132,7 @@ describe("a too long input", () => {
   });
 });
 
-test("consecutive turns begin the same, so caches hold", () => {
+test("compressed inputs of consecutive turns begin the same, so that caches hold", () => {
   const history: InputItem[] = [message("system", words(50)), user(words(200, "task"))];
   const beginnings = new Set<string>();
   for (let turn = 0; turn < 20; turn++) {
@@ -145,7 +145,7 @@ test("consecutive turns begin the same, so caches hold", () => {
   expect(beginnings.size).toBeLessThanOrEqual(3);
 });
 
-describe("any input", () => {
+describe("any input in context compression", () => {
   const text = fc.integer({ min: 1, max: 400 }).map((count) => words(count));
   const exchange = fc.oneof(
     text.map((said) => [user(said)]),

@@ -79,13 +79,13 @@ test("a PDF is fetched and read for a model without file input, and the receipt 
   ]);
 });
 
-test("a text is decoded in its server's charset, and keeps the name of the request", async () => {
+test("a fetched text is decoded in its server's charset, and keeps the name from the request", async () => {
   site.script([file(Buffer.from("Gr\u00fc\u00dfe", "latin1"), 'text/plain; charset="iso-8859-1"')]);
   const { content } = await runRequest("acme/text", naming(`${site.url}/a.txt`, { filename: "greeting.txt" }));
   expect(content).toMatchObject([{}, { text: "[file greeting.txt]\nGr\u00fc\u00dfe\n[end of file greeting.txt]" }]);
 });
 
-test("a model whose provider takes no URLs gets the file; another provider fetches it itself", async () => {
+test("a provider that takes no URLs gets the fetched file, and another provider gets the URL", async () => {
   site.script([file(textPdf(["a"]), "application/pdf")]);
   expect((await runRequest("acme/files", naming(`${site.url}/a.pdf`))).content).toMatchObject([
     {},
@@ -103,7 +103,7 @@ test("a model whose provider takes no URLs gets the file; another provider fetch
   expect(provider.requests.at(-1)?.body).toContain("as text");
 });
 
-test("a disabled plugin fetches nothing", async () => {
+test("a disabled file parser fetches no file", async () => {
   const { status } = await runRequest("acme/text", {
     ...naming(`${site.url}/a.pdf`),
     plugins: plugin({ enabled: false }),
@@ -120,14 +120,14 @@ test("guardrails scan a fetched file", async () => {
   });
 });
 
-test("a dry run fetches nothing and notes it", async () => {
+test("a dry run fetches no file, and notes it", async () => {
   const { scope } = newScope();
   await engine.planDryRun(testRequest({ models: ["acme/text"], ...naming(`${site.url}/a.pdf`) }), scope);
   expect(scope.trace.stages[0]).toMatchObject({ data: { engine: "fetch", action: "not_run" } });
   expect(site.requests).toHaveLength(0);
 });
 
-describe("the plugin refuses", () => {
+describe("the file parser refuses to fetch", () => {
   const refusal = async (url: string) => {
     const { status, fault, content } = await runRequest("acme/text", naming(url));
     expect([status, content]).toEqual([400, undefined]);
@@ -139,11 +139,11 @@ describe("the plugin refuses", () => {
     ["a private host", "http://127.0.0.1/a.pdf", "a host that is not on the public internet"],
     ["the metadata of a cloud", "http://169.254.169.254/latest", "a host that is not on the public internet"],
     ["a URL with a password", "https://a:b@a.example/a.pdf", "a URL with credentials"],
-  ])("%s, like an address for a provider to load", async (_, url, reason) => {
+  ])("%s, as it refuses to pass the address to a provider", async (_, url, reason) => {
     expect(await refusal(url)).toContain(`input.0.content.1.file_url: is not passed on: ${reason}`);
   });
 
-  test("another port", async () => {
+  test("from another port than 80 and 443", async () => {
     expect(await refusal("https://a.example:8443/a.pdf")).toBe(says("a port other than 80 and 443"));
   });
 
@@ -152,7 +152,7 @@ describe("the plugin refuses", () => {
     expect(await refusal(`${site.url}/a.pdf`)).toBe(says("a host that is not on the public internet"));
   });
 
-  test("an error of its server", async () => {
+  test("a file when its server answers with an error", async () => {
     site.script([{ status: 404, chunks: [] }]);
     expect(await refusal(`${site.url}/a.pdf`)).toBe(says("status 404"));
   });
@@ -175,7 +175,7 @@ describe("the plugin refuses", () => {
   });
 });
 
-test("an ended turn waits for no file", async () => {
+test("a turn that ends stops waiting for a file", async () => {
   site.script([{ headers: { "content-type": "text/plain" }, chunks: [{ bytes: "a" }], hang: true }]);
   const testScope = newScope();
   const outcome = runRequest("acme/text", naming(`${site.url}/a.txt`), testScope);

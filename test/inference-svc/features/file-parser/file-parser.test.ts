@@ -101,7 +101,7 @@ const under = (filters: readonly Filter[], fields: GuardrailFields = {}): Partia
   guardrail: guardrailOf(filters, { appliesTo: AppliesTo.INPUT, ...fields }),
 });
 
-describe("the plugin", () => {
+describe("the file parser", () => {
   const read = "[file a.pdf, 1 page]\nThe secret-1 of a PDF\n[end of file a.pdf]";
 
   test("sends the text of files to a model without file input, and describes it in the receipt", async () => {
@@ -138,7 +138,7 @@ describe("the plugin", () => {
     ["text under its other name", "acme/files", "cloudflare-ai", "text"],
     ["text under its old name", "acme/files", "pdf-text", "text"],
     ["text where no files are taken", "acme/text", "markdown", "text"],
-  ])("is %s", async (_, model, pdfEngine, type) => {
+  ])("sends a PDF as %s", async (_, model, pdfEngine, type) => {
     const request = {
       models: [model],
       plugins: fileParser(pdfEngine),
@@ -191,7 +191,7 @@ describe("the plugin", () => {
     expect([longest, long].map((each) => each?.metadata?.["file_annotations"] !== undefined)).toEqual([true, false]);
   });
 
-  test("reads texts, PDFs and office files without being named, too", async () => {
+  test("reads texts, PDFs and office files without a request for the plugin, too", async () => {
     const files = [{ file_data: pdf }, { file_data: csv("x,y") }, { filename: "c.docx", file_data: docxFile }];
     const { content, stages } = await sent({ models: ["acme/text"], ...sending(...files) });
     expect((content as { readonly text: string }[]).slice(1).map(({ text }) => text)).toEqual([
@@ -300,7 +300,7 @@ describe("the plugin", () => {
   });
 });
 
-describe("a guardrail", () => {
+describe("a guardrail with files", () => {
   const models = ["acme/files"];
 
   test.each<[string, string, { readonly file_data: string }]>([
@@ -387,7 +387,7 @@ describe("a guardrail", () => {
         "5 0 obj\n<< /Title (secret-1) /Parent 4 0 R >>\nendobj\n",
       ]),
     ],
-  ])("sees %s, and sends a redacting key's file as text without it", async (_, bytes) => {
+  ])("reads %s, and a redacting guardrail sends the file as text without the match", async (_, bytes) => {
     const file = { file_data: typeof bytes === "string" ? bytes : toDataUrl(bytes, "application/octet-stream") };
     expect(await sent({ models, ...sending(file) }, under([blockFilter("secret-1")]))).toMatchObject({ status: 403 });
     const redacted = await sent({ models, ...sending(file) }, under([redactFilter("secret-1", "[M]")]));
@@ -424,7 +424,7 @@ describe("a guardrail", () => {
     });
   });
 
-  test("sees it in tool results, too", async () => {
+  test("reads files in tool results, too", async () => {
     const input = [
       { type: "function_call", call_id: "c", name: "f", arguments: "{}" },
       { type: "function_call_output", call_id: "c", output: [{ type: "input_file", file_data: csv("secret-1") }] },
@@ -451,7 +451,7 @@ describe("a guardrail", () => {
     expect(stages).toMatchObject([{ data: { action: "redacted" } }]);
   });
 
-  test("cannot redact a PDF passed unchanged: 403", async () => {
+  test("cannot redact a PDF passed unchanged, and refuses it with 403", async () => {
     const redacting = under([redactFilter("secret-\\d", "[M]")]);
     const request = { models, ...sending({ file_data: pdf }) };
     const blocked = { status: 403, stages: [{ data: { action: "blocked" } }] };
@@ -482,7 +482,7 @@ describe("a guardrail", () => {
     );
   });
 
-  test("passes nothing unscanned, unless it fails open", async () => {
+  test("passes no unscanned file, unless it fails open", async () => {
     const request = { models, ...sending({ file_data: "data:application/pdf;base64,QUJD" }) };
     const message = "input.0.content.1: the PDF is damaged, or no PDF";
     expect(await sent(request, under([blockFilter("x")]))).toMatchObject({

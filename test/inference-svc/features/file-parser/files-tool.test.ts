@@ -32,7 +32,7 @@ const turn = (calls: readonly object[], fields: Partial<TurnRequest> = {}, testS
 };
 const told = () => installation.sent("outer").messages.at(-1)?.content ?? "";
 
-test("the model sees names first, then the listed, searched and read text, as data", async () => {
+test("the files tool shows the model names first, then the listed, searched and read text, as data", async () => {
   const { events, fault } = await turn([{ operation: "list" }]);
   expect(fault).toBeUndefined();
   const first = JSON.stringify(installation.sent("outer", -2));
@@ -68,14 +68,14 @@ test.each([
   [{ operation: "read", file_id: "file_9" }, "there is no such file_id"],
   [{ operation: "search" }, "search needs a query"],
   [{ operation: "write" }, "operation: must be one of list, read, search"],
-])("an impossible call is reported to the model: %j", async (args, error) => {
+])("an impossible call of the files tool is reported to the model: %j", async (args, error) => {
   const { events, fault } = await turn([args]);
   expect(fault).toBeUndefined();
   expect(finishedItems(events)[0]).toMatchObject({ type: "service:files", status: "incomplete", error });
   expect(JSON.parse(told())).toEqual({ error });
 });
 
-test("an unreadable PDF is an error of the call", async () => {
+test("an unreadable PDF is an error of the files tool's call", async () => {
   const broken = fileOf("x.pdf", encoded("application/pdf", "%PDF-1.4 nothing"));
   const { events, fault } = await turn([{ operation: "read", file_id: "file_0" }], {
     input: [{ type: "message", role: "user", content: [broken] }],
@@ -84,7 +84,7 @@ test("an unreadable PDF is an error of the call", async () => {
   expect(finishedItems(events)[0]).toMatchObject({ status: "incomplete", error: expect.any(String) });
 });
 
-test("rules of the key hold for the read text, wherever the tool cuts it", async () => {
+test("guardrails of the key apply to text read by the files tool, wherever the tool cuts it", async () => {
   const guardrail = guardrailOf([redactFilter("Code is \\d", "<m>")], { appliesTo: AppliesTo.INPUT });
   const { fault } = await turn([{ operation: "search", query: "<m>" }], {}, newScope({ guardrail }));
   expect(fault).toBeUndefined();
@@ -92,7 +92,7 @@ test("rules of the key hold for the read text, wherever the tool cuts it", async
   expect(JSON.stringify(installation.outer.requests.slice(-2).map(({ body }) => body))).not.toContain("Code is 7");
 });
 
-test("a call in an ending turn reads nothing more", async () => {
+test("a call of the files tool in an ending turn reads nothing more", async () => {
   const testScope = newScope();
   installation.outer.script([
     callReply({ name: "service_files", args: { operation: "read", file_id: "file_1" } }),
@@ -105,12 +105,12 @@ test("a call in an ending turn reads nothing more", async () => {
   expect(installation.outer.requests.length - before).toBe(1);
 });
 
-test("without files the model does not get the tool", async () => {
+test("the model does not get the files tool without files", async () => {
   await turn([], { input: [{ type: "message", role: "user", content: "Hi" }] });
   expect(installation.sent("outer")["tools"]).toBeUndefined();
 });
 
-test("an earlier item becomes its call again", async () => {
+test("an earlier item of the files tool becomes its call again", async () => {
   const { events } = await turn([{ operation: "read", file_id: "file_0" }]);
   await turn([], { input: [...input, ...finishedItems(events), { type: "message", role: "user", content: "And?" }] });
   expect(JSON.stringify(installation.sent("outer").messages)).toMatch(/service_files[\s\S]*is not kept/);

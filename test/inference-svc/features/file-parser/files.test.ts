@@ -46,7 +46,7 @@ test("files are found in messages and in tool results, by their places", () => {
   expect([...findFiles(input)].map(({ path }) => path)).toEqual(["input.1.content.1", "input.2.output.0"]);
 });
 
-describe("a text", () => {
+describe("a text file", () => {
   const text = "Grüße, 世界 \u{1f600}\n";
   test.each<[string, object]>([
     ["in a data URL", { file_data: `data:text/plain;base64,${base64(text)}` }],
@@ -62,7 +62,7 @@ describe("a text", () => {
     ["of no known type", { file_data: `data:application/octet-stream;base64,${base64(text)}` }],
     ["in lines of base64", { file_data: `data:text/plain;base64,${base64(text).replaceAll(/(.{5})/g, "$1\r\n")}` }],
     ["without padding", { file_data: `DATA:Text/Plain;base64,${base64(text).replaceAll("=", "")}` }],
-  ])("%s is read", async (_, fields) => {
+  ])("is read: %s", async (_, fields) => {
     expect(await read(fields)).toMatchObject({ text, kind: "text", truncated: false, cached: false });
   });
 
@@ -72,7 +72,7 @@ describe("a text", () => {
     );
   });
 
-  test("of megabytes read in pieces equals its whole, cut anywhere", async () => {
+  test("of megabytes read in pieces gives the whole text, wherever it is cut", async () => {
     const long = `${"é".repeat(400_000)}${"%41 \u{1f600}".repeat(300_000)}`;
     expect((await read({ file_data: `data:text/plain;base64,${base64(long)}` })).text === long).toBe(true);
     expect((await read({ file_data: `data:text/plain,${encodeURIComponent(long)}` })).text === long).toBe(true);
@@ -83,7 +83,7 @@ describe("a text", () => {
     ["data:text/plain;base64,QUJD=QUJD", "its file_data is not base64"],
     ["data:text/plain;charset=klingon;base64,QUJD", "its charset klingon is not known"],
     ["data:application/zip;base64,UEsDBA==", "this file has no readable text"],
-  ])("%s is refused: %s", async (data, message) => {
+  ])("with %s is refused: %s", async (data, message) => {
     await expect(read({ file_data: data })).rejects.toThrow(message);
   });
 
@@ -109,7 +109,7 @@ describe("a text", () => {
   }, 300_000);
 });
 
-describe("a PDF", () => {
+describe("a PDF file", () => {
   test("is read page by page", async () => {
     expect(await readPdf(textPdf(["Hello world (1)", "and more"], ["second"]))).toEqual({
       text: "## Page 1\n\nHello world (1)\nand more\n\n## Page 2\n\nsecond",
@@ -120,7 +120,7 @@ describe("a PDF", () => {
     });
   });
 
-  test("is laid out: headings, lists, hyphenated words, a table, two columns, and rotated text", async () => {
+  test("is laid out with headings, lists, joined words, a table, two columns, and rotated text", async () => {
     const left = ["Left column, first line", "left column, second line", "left column, third line", "left, the last"];
     const right = ["Right column, line one", "right column, line two", "right column, line three", "right, the end"];
     const drawn = [
@@ -193,7 +193,7 @@ describe("a malicious PDF", () => {
     ],
     ["of more objects than fit", () => heavy, "the PDF takes"],
   ])(
-    "%s is refused with the reason",
+    "with %s is refused with the reason",
     async (_, bytes, message) => {
       await expect(readPdf(bytes())).rejects.toThrow(message);
       // The failure of one file does not affect the next.
@@ -226,7 +226,7 @@ describe("a malicious PDF", () => {
       () => buildPdf(["<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 2 >>"]),
     ],
   ])(
-    "%s comes to an end",
+    "with %s comes to an end",
     async (_, bytes) => {
       const impatient = new DocumentReaders({ baseMs: 3_000, pageMs: 20 });
       const { signal } = newScope().scope;

@@ -99,7 +99,7 @@ const rows = () =>
 
 const read = "## Page 1\n\n# First\n\n## Page 2\n\nsecond";
 
-test("a scan is read page by page, and the key pays for its pages", async () => {
+test("Mistral OCR reads a scan page by page, and the key pays for the pages", async () => {
   const scan = newScan(3);
   const { stages, fault } = await runRequest("acme/text", sending(scan));
   expect([fault, sentToAcme()]).toEqual([undefined, `[file, 3 pages]\n${read}\n[end of file]`]);
@@ -121,7 +121,7 @@ test("a scan is read page by page, and the key pays for its pages", async () => 
   expect(engine.closed[0]).toMatchObject({ isEstimated: false });
 });
 
-test("a request may name the model itself, for a picture as well", async () => {
+test("a request may name the model of Mistral OCR itself, for an image as well", async () => {
   reader.script([ocrAnswer([page(0, "a word")])]);
   const image = { type: "input_image", image_url: "data:image/png;base64,iVBORw0KGgo=" };
   const { events } = await runRequest("reader/ocr", { input: [{ type: "message", role: "user", content: [image] }] });
@@ -130,7 +130,7 @@ test("a request may name the model itself, for a picture as well", async () => {
   expect([held, rows()]).toEqual([[2_000_000_000n], [["turn", "key", "reader", "completed", "0.002"]]]);
 });
 
-test("pages beyond the maximum are neither read nor paid for", async () => {
+test("pages of a scan beyond the maximum are neither read nor paid for", async () => {
   await engine.upstreams.close();
   open({ max_pages: 2 });
   reader.script([ocrAnswer([page(0, "one"), page(1, "two")], { pages_processed: 99_999 })]);
@@ -140,7 +140,7 @@ test("pages beyond the maximum are neither read nor paid for", async () => {
   expect([held[0], rows()[0]?.at(-1)]).toEqual([4_000_000_000n, "0.004"]);
 });
 
-test("a text above the maximum length is cut", async () => {
+test("a text from Mistral OCR above the maximum length is cut", async () => {
   await engine.upstreams.close();
   open({ max_output_tokens: 16 });
   reader.script([ocrAnswer([page(0, "x".repeat(500))])]);
@@ -148,7 +148,7 @@ test("a text above the maximum length is cut", async () => {
   expect(stages[0]).toMatchObject({ data: { chars: 64, truncated: true } });
 });
 
-test("empty pages are 400 and paid for", async () => {
+test("empty pages of a scan are 400 and paid for", async () => {
   reader.script([ocrAnswer([page(0, ""), page(1, "\n")])]);
   const { fault } = await runRequest("acme/text", sending(newScan(2)));
   expect(fault?.message).toBe("input.0.content.0: the PDF has no text, and the OCR model found none on its pages");
@@ -172,7 +172,7 @@ test.each([
   expect([fault?.status, reader.requests]).toEqual([400, []]);
 });
 
-describe("the scan stays unread, with 503, when the provider", () => {
+describe("a scan stays unread, with 503, when the OCR service", () => {
   const refused = "input.0.content.0: the OCR model did not read the PDF";
 
   test.each<[string, Reply]>([
@@ -207,7 +207,7 @@ describe("the scan stays unread, with 503, when the provider", () => {
   });
 });
 
-test("a leaving client stops the call within 250 ms, and its pages are charged", async () => {
+test("a client that leaves stops the OCR call within 250 ms, and its pages are charged", async () => {
   reader.script([{ hang: true }]);
   let tries = 0;
   const leave = async () => {

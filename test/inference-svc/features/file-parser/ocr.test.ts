@@ -64,7 +64,7 @@ async function runRequest(model: string, request: Partial<TurnRequest>, testScop
 }
 const told = (text: string) => `[file]\n${text}\n[end of file]`;
 
-test("a scan is read for a model without file input, at the key's expense, and once", async () => {
+test("a scan is read once for a model without file input, at the key's expense", async () => {
   const testScope = newScope();
   const { content, stages } = await runRequest("acme/text", sending(scan), testScope);
   expect(content).toEqual(told(transcript));
@@ -88,7 +88,7 @@ test("a scan is read for a model without file input, at the key's expense, and o
   expect(again.stages).toMatchObject([{ data: { cached: true } }]);
 });
 
-test("the operator pays for the allowed number of calls", async () => {
+test("the operator pays for OCR calls up to the allowed number", async () => {
   await engine.upstreams.close();
   open({ max_calls_per_request: 1 });
   await runRequest("acme/text", sending(scan));
@@ -107,13 +107,13 @@ test.each([
     { ...sending(toDataUrl(textPdf(["words"]))), plugins: withEngine("mistral-ocr") },
     1,
   ],
-])("a page is read only as often as needed: %s", async (_, model, request, calls) => {
+])("a page of a scan is read only as often as needed: %s", async (_, model, request, calls) => {
   const { fault, content } = await runRequest(model, request);
   expect([fault, reader.requests.length]).toEqual([undefined, calls]);
   if (calls > 0) expect(content).toEqual(told(transcript));
 });
 
-test.each(["acme/text", "acme/files"])("guardrails redact the read text, for %s", async (model) => {
+test.each(["acme/text", "acme/files"])("guardrails redact text read by OCR, for %s", async (model) => {
   const guarded = newScope({
     guardrail: guardrailOf([redactFilter("secret-\\d", "[M]")], { appliesTo: AppliesTo.INPUT }),
   });
@@ -121,7 +121,7 @@ test.each(["acme/text", "acme/files"])("guardrails redact the read text, for %s"
   expect(content).toEqual(told("## Page 1\n\nThe [M] of a scan"));
 });
 
-test("a dry run calls no model", async () => {
+test("a dry run with a scan calls no model", async () => {
   const { scope } = newScope();
   await engine.planDryRun(testRequest({ models: ["acme/text"], ...sending(scan) }), scope);
   expect([scope.trace.stages[0], reader.requests.length]).toMatchObject([{ data: { action: "not_run" } }, 0]);
@@ -142,7 +142,7 @@ describe("an OCR model", () => {
     expect(await runRequest("acme/text", sending(scan))).toMatchObject(refused);
   });
 
-  test("without words in the scan reports it", async () => {
+  test("reports a scan without words", async () => {
     reader.script([chatAnswer({ role: "assistant", content: "EMPTY" })]);
     expect(await runRequest("acme/text", sending(scan))).toMatchObject({
       status: 400,
@@ -150,7 +150,7 @@ describe("an OCR model", () => {
     });
   });
 
-  test("is abandoned as soon as the turn is over", async () => {
+  test("is stopped as soon as the turn is over", async () => {
     reader.script([{ hang: true }]);
     const testScope = newScope();
     const outcome = runRequest("acme/text", sending(scan), testScope);
@@ -159,7 +159,7 @@ describe("an OCR model", () => {
   });
 });
 
-test("the role requires a model with file input", () => {
+test("the role of OCR requires a model with file input", () => {
   const file = configSchema.parse(fileOf({ model: "acme/text" }));
   expect(findInvalidReferences(file)).toEqual([
     "internal_models.ocr.model: acme/text takes no files; name a model with file in its input_modalities",

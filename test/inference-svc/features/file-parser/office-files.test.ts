@@ -157,7 +157,7 @@ test("a presentation is read slide by slide, in its order, with tables and notes
   );
 });
 
-test("a book is read chapter by chapter", async () => {
+test("an e-book is read chapter by chapter", async () => {
   const bytes = buildEpub('<h1>One</h1><p>It <em>began</em>.</p><a id="x"/><p>On.</p>', "<ul><li>end</li></ul>");
   expect(await read(bytes)).toBe("# One\n\nIt began.\n\nOn.\n\n- end");
 });
@@ -166,11 +166,11 @@ test.each<[string, Buffer, string, string | undefined]>([
   ["by its type", Buffer.from("x"), "application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"],
   ["by its parts, whatever it says to be", buildXlsx({}), "application/pdf-like", "xlsx"],
   ["not from any archive", buildZip([{ path: "a.txt", content: "a" }]), "application/zip", undefined],
-])("an office file is known %s", (_, bytes, type, kind) => {
+])("an office file is recognized %s", (_, bytes, type, kind) => {
   expect(findFileKind(partOf({ file_data: toDataUrl(bytes, type) }))).toBe(kind);
 });
 
-describe("a malicious archive", () => {
+describe("a malicious office file", () => {
   const main = (content: string | Buffer, declaredSize?: number) =>
     buildZip([
       relationsPart("_rels/.rels", ["officeDocument", "word/document.xml"]),
@@ -225,7 +225,7 @@ describe("a malicious archive", () => {
     expect(await read(main(laughs), "a.docx")).toBe("[&a1;&f;]");
   });
 
-  test("a sheet of 600,000 rows is read", async () => {
+  test("with a sheet of 600,000 rows is read", async () => {
     const { text } = await reader.read(
       inArchive(buildXlsx({ Long: row(inline("a"), inline("b")).repeat(600_000) })),
       newScope().scope,
@@ -233,13 +233,13 @@ describe("a malicious archive", () => {
     expect([text.length > 5_900_000, text.slice(-20)]).toEqual([true, "\n| a | b |\n| a | b |".slice(-20)]);
   }, 300_000);
 
-  test("a sheet with one cell in its last column costs no more than its columns", async () => {
+  test("with one cell in its last column costs no more than its columns", async () => {
     const wide = Array.from({ length: 2_000 }, (_, n) => row(`<c r="XFD${n + 1}"><v>1</v></c>`)).join("");
     const { text, truncated } = await reader.read(inArchive(buildXlsx({ Wide: wide })), newScope().scope);
     expect([text.length <= 10_485_760, truncated]).toEqual([true, true]);
   }, 300_000);
 
-  test("is abandoned as soon as its turn is over, and others are read in the meantime", async () => {
+  test("is given up as soon as its turn is over, and others are read in the meantime", async () => {
     const busy = buildXlsx({ Busy: row(inline("a"), inline("b")).repeat(300_000) });
     const { scope, abort } = newScope();
     const endless = reader.read(inArchive(busy), scope).catch((error: unknown) => error);

@@ -65,7 +65,7 @@ const inTwo = {
   thoughts: [{ reasoning_content: "It is plu" }, { content: "Hm" }, { reasoning_content: "tonium now" }],
 };
 
-test("an answer of the panel is redacted, in the events and in the item", async () => {
+test("an answer of the fusion panel is redacted, in the events and in the item", async () => {
   const { events, fault, told, said, deeds } = await asked(inTwo.messages, redactFilter("plu\\s+tonium", "<m>"));
   expect([fault, said("panel.delta")]).toEqual([undefined, "It is <m> now"]);
   expect(told("panel.completed")).toEqual([{ model: "acme/a", content: "It is <m> now" }]);
@@ -73,14 +73,14 @@ test("an answer of the panel is redacted, in the events and in the item", async 
   expect(deeds).toEqual(["redacted"]);
 });
 
-test("a blocked answer of the panel is not shown", async () => {
+test("a blocked answer of the fusion panel is not shown", async () => {
   const { events, told, deeds } = await asked(inTwo.messages, blockFilter("plu\\s*tonium", "<m>"));
   expect(told("panel.failed")).toMatchObject([{ error: "Response blocked by content filter: <m>", status_code: 403 }]);
   expect(JSON.stringify(events)).not.toMatch(/It is plu|tonium/);
   expect(deeds).toEqual(["blocked"]);
 });
 
-test("an answer blocked after a tool call is not shown, with the reason", async () => {
+test("an answer of the fusion panel blocked after a tool call is not shown, and the reason is", async () => {
   const call = { index: 0, id: "c1", type: "function", function: { name: "service_datetime", arguments: "{}" } };
   panel.script([
     { chunks: [{ sse: [chatChunk({ tool_calls: [call] }), chatChunk({}, "tool_calls"), "[DONE]"] }] },
@@ -98,14 +98,14 @@ test("an answer blocked after a tool call is not shown, with the reason", async 
   });
 });
 
-test("reasoning stays as separate as messages do", async () => {
+test("separate texts of reasoning in a fusion panel are scanned together, and shown apart", async () => {
   const apart = await asked(inTwo.thoughts, redactFilter("plutonium", "<m>"));
   expect(apart.said("panel.reasoning.delta")).toBe("It is plu\n\ntonium now");
   const redacted = await asked(inTwo.thoughts, redactFilter("plu\\s*tonium", "<m>"));
   expect(redacted.said("panel.reasoning.delta")).toBe("It is <m> now");
 });
 
-test("a flagged match is reported once", async () => {
+test("a flagged match in the fusion panel is reported once", async () => {
   const { deeds } = await asked([{ reasoning_content: "It is plutonium" }, { content: "Hm" }], flagFilter("plutonium"));
   expect(deeds).toEqual(["flagged"]);
 });

@@ -10,7 +10,7 @@ const model = (id: string, price: number | undefined, general?: number, more: ob
   ...more,
 });
 
-test("a panel has the best model of each author, at most three; the budget one those of the cheaper half", () => {
+test("a fusion panel has the best model of each author, at most three; the budget panel only cheaper ones", () => {
   const { catalog } = openDecider([
     model("x/large", 20, 0.9),
     model("x/small", 1, 0.5),
@@ -27,7 +27,7 @@ test("a panel has the best model of each author, at most three; the budget one t
   });
 });
 
-test("fewer than two authors make no panel, nor do models without scores", () => {
+test("no fusion panel is made of models of fewer than two authors or without scores", () => {
   expect(defaultPresets(openDecider([model("x/a", 1, 0.5), model("x/b", 1, 0.4), model("y/c", 1)]).catalog)).toEqual(
     {},
   );

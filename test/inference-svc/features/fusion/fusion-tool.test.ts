@@ -107,8 +107,8 @@ const asked = () => names.map((name) => upstreams[name].requests.length);
 /** Calls of each model since then. */
 const askedSince = (before: readonly number[]) => asked().map((count, index) => count - (before[index] as number));
 
-describe("a call", () => {
-  test("the panel answers, the analyst compares, and the calling model reads both; it is one bill", async () => {
+describe("a call of the fusion tool", () => {
+  test("asks the panel and the analyst, and the calling model reads both answers on one bill", async () => {
     const before = [engine.opened.length, engine.closed.length] as const;
     const scope = newScope();
     const { events, fault } = await turn({ text: "Which engine?", instructions: "Be brief." }, scope);
@@ -152,7 +152,7 @@ describe("a call", () => {
     ]);
   });
 
-  test("in a stream each step is sent when it happens, and parallel calls keep their places", async () => {
+  test("streams each step when it happens, and parallel calls keep their places", async () => {
     upstreams.a.script([chatStream("A says ", "LSM.")]);
     upstreams.b.script([{ status: 429 }]);
     upstreams.outer.script([callReplyStream("Let me ask. ", {}, call()), chatStream("Both", ".")]);
@@ -186,7 +186,7 @@ describe("a call", () => {
     ]);
   });
 
-  test.each([false, true])("a panel without an answer is an error for the model, stream: %s", async (stream) => {
+  test.each([false, true])("is an error for the model when the panel gives no answer, stream: %s", async (stream) => {
     upstreams.a.script([{ status: 429 }]);
     upstreams.b.script([{ status: 429 }]);
     upstreams.outer.script(
@@ -202,7 +202,7 @@ describe("a call", () => {
     expect(sent("outer").messages.at(-1)?.content).toContain("rate_limited");
   });
 
-  test("a prompt replaces the conversation, for the panel and the analyst", async () => {
+  test("may have a prompt that replaces the conversation, for the panel and the analyst", async () => {
     upstreams.outer.script([callReply(call({ prompt: "LSM or B-tree?" })), textReply("Both.")]);
     await turn({ text: "Something private first." });
     expect(sent("a").messages.slice(1)).toEqual([{ role: "user", content: "LSM or B-tree?" }]);
@@ -214,7 +214,7 @@ describe("a call", () => {
   test.each([
     ["the tool", { models: ["acme/outer"] }, "outer"],
     ["the slug", { models: ["service/fusion"], tools: [] }, "lead"],
-  ] as const)("an answer linking to a page of the panel cites it: %s", async (_, fields, writer) => {
+  ] as const)("gives pages of the panel that a linking answer cites: %s", async (_, fields, writer) => {
     const page = { url: "https://a.example/lsm", title: "On LSM", start_index: 0, end_index: 1 };
     const annotations = [{ type: "url_citation", url_citation: page }];
     upstreams.a.script([chatAnswer({ role: "assistant", content: "A.", annotations })]);
@@ -227,7 +227,7 @@ describe("a call", () => {
     ]);
   });
 
-  test("an unreadable call reaches no panel", async () => {
+  test("that cannot be read reaches no panel", async () => {
     const before = asked();
     upstreams.outer.script([callReply(call({ question: "?" })), textReply("Alone.")]);
     const { events } = await turn();
@@ -236,10 +236,10 @@ describe("a call", () => {
   });
 });
 
-describe("once a turn", () => {
+describe("the fusion tool, which runs once in a turn,", () => {
   const once = { status: "incomplete", failure_reason: "fusion_invocation_capped", error: expect.any(String) };
 
-  test("further calls get an error, in parallel and later, of any entry", async () => {
+  test("gives further calls an error, in parallel and later, of any entry", async () => {
     const before = asked();
     const second = { name: "service_fusion__1", args: {} };
     upstreams.outer.script([
@@ -253,7 +253,7 @@ describe("once a turn", () => {
     expect(askedSince(before)).toEqual([1, 1, 1, 3]);
   });
 
-  test("a panel of the slug is the one of the turn", async () => {
+  test("shares its one run with the slug of fusion", async () => {
     const before = asked();
     upstreams.lead.script([compares, callReply(call()), textReply("Both.")]);
     const { events } = await turn({ models: ["service/fusion"] });
@@ -262,7 +262,7 @@ describe("once a turn", () => {
   });
 });
 
-describe("settings", () => {
+describe("settings of the fusion tool", () => {
   const panelOf = (events: readonly TurnEvent[]) =>
     ((shown(events)[0] as OutputItem)["responses"] as { model: string }[]).map(({ model }) => model);
 
@@ -286,7 +286,7 @@ describe("settings", () => {
     expect(askedSince(before).slice(2)).toEqual(analyst === "lead" ? [1, 2] : [0, 3]);
   });
 
-  test("reach every call, but for the temperature of the analyst", async () => {
+  test("reach every call, except for the temperature of the analyst", async () => {
     const parameters = { max_completion_tokens: 500, temperature: 0.9, tools: [{ type: "service:datetime" }] };
     await turn({ tools: [tool(parameters)], ...plugin({ toolsJson: Buffer.from("[]") }) });
     const datetimes = [{ function: { name: "service_datetime" } }];
@@ -300,14 +300,14 @@ describe("settings", () => {
     [{ tools: [{ type: "service:fusion" }] }, {}, /^tools\.0\.parameters\.tools\.0\.type: .*cannot be used within/],
     [{}, { analysisModels: ["acme/x"] }, /^plugins: fusion: analysis_models\.0: no model is called acme\/x/],
     [{}, { preset: "general-budget" }, /^plugins: fusion: there is no preset general-budget/],
-  ])("%j with the plugin %j is refused before any call", async (parameters, fields, says) => {
+  ])("%j with the plugin %j are refused before any call", async (parameters, fields, says) => {
     const before = asked();
     const { fault } = await turn({ tools: [tool(parameters)], ...plugin(fields) });
     expect([fault?.status, fault?.message]).toEqual([400, expect.stringMatching(says)]);
     expect(askedSince(before)).toEqual([0, 0, 0, 0]);
   });
 
-  test("without presets the calling model compares, and the panel must be named", async () => {
+  test("may lack presets: the calling model compares, and the panel must be named", async () => {
     const bare = openEngine({
       ...testConfig({
         providers: names.map((id) => ({ id, dialect: "chat", base_url: `${upstreams[id].url}/v1`, api_keys: ["k"] })),
@@ -325,8 +325,8 @@ describe("settings", () => {
   });
 });
 
-describe("policies", () => {
-  test("text redacted by a guardrail reaches neither the panel, nor the calling model, nor the client", async () => {
+describe("the fusion tool under guardrails, alignment and budgets", () => {
+  test("shows text redacted by a guardrail neither to the panel, nor to the calling model, nor to the client", async () => {
     upstreams.a.script([chatStream("It is SEC", "RET-2.")]);
     upstreams.b.script([chatStream("B.")]);
     upstreams.lead.script([
@@ -345,7 +345,7 @@ describe("policies", () => {
     expect(JSON.stringify(sent("outer"))).not.toMatch(/SECRET-[23]/);
   });
 
-  test("a match found only in the comparison is redacted, in the events and in the item", async () => {
+  test("redacts a match that only the comparison has, in the events and in the item", async () => {
     upstreams.a.script([chatStream("A.")]);
     upstreams.b.script([chatStream("B.")]);
     upstreams.lead.script([textReply(JSON.stringify({ ...analysis, blind_spots: ["a fork"] }))]);
@@ -358,7 +358,7 @@ describe("policies", () => {
     expect(shown(events)[0]).toMatchObject({ analysis: redacted });
   });
 
-  test("a panel of an answer withheld for evaluation is not shown before the verdict", async () => {
+  test("does not show the panel of an answer withheld for evaluation before the verdict", async () => {
     upstreams.a.script([chatStream("A says LSM.")]);
     upstreams.b.script([chatStream("B says B-tree.")]);
     upstreams.outer.script([callReplyStream("", call()), chatStream("Both.")]);
@@ -370,7 +370,7 @@ describe("policies", () => {
     expect(JSON.stringify(sent("outer"))).toContain("LSM");
   });
 
-  test("a budget too small for the panel is the reason of its failure", async () => {
+  test("reports a budget too small for the panel as the reason of its failure", async () => {
     const first = upstreams.outer.nextRequest().then(() => (spent = true));
     upstreams.outer.script([callReplyStream("", call())]);
     const { events, fault } = await turn({ stream: true }, newScope({ hasBudget: true }));
@@ -379,7 +379,7 @@ describe("policies", () => {
     expect(shown(events)[0]).toMatchObject({ status: "incomplete", failure_reason: "insufficient_credits" });
   });
 
-  test.each([false, true])("a failing model after the panel is not called again, stream: %s", async (stream) => {
+  test.each([false, true])("calls a failing model after the panel only once, stream: %s", async (stream) => {
     upstreams.a.script([stream ? chatStream("A.") : textReply("A.")]);
     upstreams.b.script([stream ? chatStream("B.") : textReply("B.")]);
     upstreams.outer.script([stream ? callReplyStream("", call()) : callReply(call()), { status: 503 }]);
@@ -388,7 +388,7 @@ describe("policies", () => {
   });
 });
 
-describe("an end", () => {
+describe("the end of a fusion turn", () => {
   const hangs: Reply = { chunks: [{ sse: [chatChunk({ role: "assistant", content: "A" })] }], hang: true };
 
   test.each([
@@ -414,8 +414,8 @@ describe("an end", () => {
   });
 });
 
-describe("a later request", () => {
-  test("the model reads the panel's result again, for any earlier calling model", async () => {
+describe("a request after a fusion turn", () => {
+  test("lets the model read the panel's result again, for any earlier calling model", async () => {
     const { events } = await turn();
     const told = sent("outer").messages.at(-1)?.content;
     const past = shown(events);
@@ -445,7 +445,7 @@ describe("a later request", () => {
       /"responses":\[{"model":"acme\/a"}\]/,
     ],
     [{ status: "completed" }, /"responses":\[\]/],
-  ])("an item of any form is read: %j", async (fields, says) => {
+  ])("may send an item of any form: %j", async (fields, says) => {
     upstreams.outer.script([textReply("Fine.")]);
     const item = { type: "service:fusion", id: "st_1", ...fields };
     const { fault } = await turn({ input: [item, { type: "message", role: "user", content: "And?" }], tools: [] });
@@ -453,7 +453,7 @@ describe("a later request", () => {
     expect(sent("outer").messages[1]?.content).toMatch(says);
   });
 
-  test("a panel of a later turn is another one", async () => {
+  test("runs a new panel", async () => {
     const { events } = await turn();
     const before = asked();
     upstreams.lead.script([compares]);

@@ -84,8 +84,8 @@ const progress = (events: readonly TurnEvent[]) =>
   );
 const asked = () => names.map((name) => upstreams[name].requests.length);
 
-describe("a run", () => {
-  test("the panel answers, the analyst compares, the model writes; all of it is one response and one bill", async () => {
+describe("a fusion run", () => {
+  test("asks the panel, the analyst and the model, all in one response with one bill", async () => {
     const before = [engine.opened.length, engine.closed.length] as const;
     const scope = newScope();
     const { events, fault } = await turn({ text: "Which engine?", instructions: "Be brief." }, scope);
@@ -137,7 +137,7 @@ describe("a run", () => {
     ]);
   });
 
-  test("in a stream each step is sent when it happens, in the contract's order", async () => {
+  test("streams each step when it happens, in the contract's order", async () => {
     upstreams.a.script([chatStream("A says ", "LSM.")]);
     upstreams.b.script([{ status: 429 }]);
     upstreams.lead.script([compares, chatStream("Both", ".")]);
@@ -164,20 +164,23 @@ describe("a run", () => {
     expect(events.filter(({ type }) => type === "end")).toHaveLength(1);
   });
 
-  test.each([false, true])("without an answer of the panel the model answers by itself, stream: %s", async (stream) => {
-    upstreams.a.script([{ status: 429 }]);
-    upstreams.b.script([{ status: 429 }]);
-    upstreams.lead.script([stream ? chatStream("Alone.") : says("Alone.")]);
-    const { events, fault } = await turn({ stream });
-    expect(fault).toBeUndefined();
-    expect(shown(events)).toMatchObject([
-      { type: "service:fusion", status: "incomplete", failure_reason: "rate_limited", failed_models: [{}, {}] },
-      { type: "message", content: [{ text: "Alone." }] },
-    ]);
-    expect(progress(events).map(([name]) => name)).not.toContain("completed");
-  });
+  test.each([false, true])(
+    "without an answer of the panel leaves the answer to the model by itself, stream: %s",
+    async (stream) => {
+      upstreams.a.script([{ status: 429 }]);
+      upstreams.b.script([{ status: 429 }]);
+      upstreams.lead.script([stream ? chatStream("Alone.") : says("Alone.")]);
+      const { events, fault } = await turn({ stream });
+      expect(fault).toBeUndefined();
+      expect(shown(events)).toMatchObject([
+        { type: "service:fusion", status: "incomplete", failure_reason: "rate_limited", failed_models: [{}, {}] },
+        { type: "message", content: [{ text: "Alone." }] },
+      ]);
+      expect(progress(events).map(([name]) => name)).not.toContain("completed");
+    },
+  );
 
-  test("an unreadable analyst is called once more, and then left out", async () => {
+  test("calls an unreadable analyst once more, and then leaves it out", async () => {
     upstreams.lead.script([says("No idea."), says('{"consensus": "x"}'), says("Both.")]);
     const scope = newScope();
     const { events } = await turn({}, scope);
@@ -188,7 +191,7 @@ describe("a run", () => {
     expect(shown((await turn()).events)[0]).toHaveProperty("analysis");
   });
 
-  test.each([false, true])("a failing model after the panel is not called again, stream: %s", async (stream) => {
+  test.each([false, true])("calls a failing model after the panel only once, stream: %s", async (stream) => {
     upstreams.a.script([stream ? chatStream("A.") : says("A.")]);
     upstreams.b.script([stream ? chatStream("B.") : says("B.")]);
     upstreams.lead.script([compares, { status: 503 }]);
@@ -196,7 +199,7 @@ describe("a run", () => {
     expect([fault?.status, fault?.shouldRetry, rejected]).toEqual([502, false, !stream]);
   });
 
-  test("a turn after a call of the client's function calls no panel again", async () => {
+  test("calls no panel again in a turn after a call of the client's function", async () => {
     upstreams.lead.script([says("Done.")]);
     const before = asked();
     const { events } = await turn({
@@ -211,8 +214,8 @@ describe("a run", () => {
   });
 });
 
-describe("tools of the panel", () => {
-  test("each has a separate loop and limit", async () => {
+describe("tools of a fusion panel", () => {
+  test("have a separate loop and limit for each model", async () => {
     const call = { index: 0, id: "call", type: "function", function: { name: "service_datetime", arguments: "{}" } };
     upstreams.a.script([
       chatAnswer({ role: "assistant", content: null, tool_calls: [call] }, "tool_calls"),
@@ -232,7 +235,7 @@ describe("tools of the panel", () => {
     [[{ type: "service:magic" }], /tools\.0\.type: service:magic is no tool of the service/],
     [[{ type: "service:datetime", parameters: { timezone: "Mars" } }], /tools\.0\.parameters\.timezone/],
     [[{ type: "service:bash" }], /service:bash/],
-  ])("refuse %j by name", async (list, says) => {
+  ])("exclude %j, which is refused by name", async (list, says) => {
     const before = asked();
     const { fault } = await turn(plugin(tools(list)));
     expect([fault?.status, fault?.message]).toEqual([400, expect.stringMatching(says)]);
@@ -245,8 +248,8 @@ describe("tools of the panel", () => {
   });
 });
 
-describe("the panel's models", () => {
-  test("the request's models count before the preset, and a model may appear twice", async () => {
+describe("the models of a fusion panel", () => {
+  test("are those of the request before the preset, and a model may appear twice", async () => {
     const { events } = await turn(plugin({ analysisModels: ["acme/b", "acme/b"], model: "acme/a" }));
     expect(shown(events)[0]).toMatchObject({ responses: [{ model: "acme/b" }, { model: "acme/b" }] });
     expect(shown(events)[1]).toMatchObject({ content: [{ text: "A says LSM." }] });
@@ -263,14 +266,14 @@ describe("the panel's models", () => {
     expect([fault?.status, fault?.message]).toEqual([400, expect.stringMatching(says)]);
   });
 
-  test("without presets it is refused with the configuration key", async () => {
+  test("are refused without presets, with the configuration key", async () => {
     const bare = openEngine(fileFor({ fusion: { presets: {} } }));
     const { fault } = await runTestTurn(bare.turn, testRequest({ models: ["service/fusion"] }));
     expect([fault?.status, fault?.message]).toEqual([400, expect.stringMatching(/fusion\.presets\.general-high/)]);
     await bare.upstreams.close();
   });
 
-  test("a dry run calls no model", async () => {
+  test("are not called in a dry run", async () => {
     const before = asked();
     const scope = newScope();
     await engine.planDryRun(testRequest({ models: ["service/fusion"] }), scope.scope);
@@ -279,8 +282,8 @@ describe("the panel's models", () => {
   });
 });
 
-describe("policies", () => {
-  test("the data policy of the request holds for every call", async () => {
+describe("a fusion run under policies", () => {
+  test("applies the data policy of the request to every call", async () => {
     const before = asked();
     const { events, fault } = await turn({
       provider: create(ProviderPreferencesSchema, { zdr: true }),
@@ -291,7 +294,7 @@ describe("policies", () => {
     expect(asked().slice(1)).toEqual(before.slice(1));
   });
 
-  test("text redacted by a guardrail is hidden from the panel, and the panel's unredacted answers from the client", async () => {
+  test("hides redacted text from the panel, and the panel's unredacted answers from the client", async () => {
     upstreams.a.script([says("It is SECRET-2.")]);
     const guardrail = create(GuardrailSchema, {
       id: "g",
@@ -307,7 +310,7 @@ describe("policies", () => {
     expect(shown(events)[0]).toMatchObject({ responses: [{ content: "It is [CODE]." }, {}] });
   });
 
-  test("a panel of an answer withheld for evaluation is not shown before the verdict", async () => {
+  test("does not show the panel of an answer withheld for evaluation before the verdict", async () => {
     upstreams.a.script([chatStream("A says LSM.")]);
     upstreams.b.script([chatStream("B says B-tree.")]);
     upstreams.lead.script([compares, chatStream("Both.")]);
@@ -321,7 +324,7 @@ describe("policies", () => {
   });
 });
 
-describe("an end", () => {
+describe("the end of a fusion run", () => {
   const hangs: Reply = { chunks: [{ sse: [chatChunk({ role: "assistant", content: "A" })] }], hang: true };
 
   test.each([
@@ -353,7 +356,7 @@ describe("an end", () => {
     },
   );
 
-  test("half of the panel is enough once the others are late", async () => {
+  test("comes when half of the panel has answered and the others are late", async () => {
     upstreams.b.script([{ hang: true }]);
     const { scope } = newScope();
     const request = testRequest({ stream: false });

@@ -50,24 +50,24 @@ const outcomeOf = (translated: {
   readonly losses: readonly [string, string][];
 }): [string, readonly string[]] => [translated.text, translated.losses.map(([path]) => path)];
 
-describe.each(routes)("to a provider of the format %s", (_format, seal, send) => {
-  test("unchanged reasoning goes back with its seal", () => {
+describe.each(routes)("sealed reasoning sent to a provider of the format %s", (_format, seal, send) => {
+  test("goes back with its seal when it is unchanged", () => {
     const [body, losses] = send([prompt, sealedBy(seal), said, prompt]);
     expect(body).toMatch(/SIG|SEALED/);
     expect(losses).not.toContain("input.1");
   });
 
-  test("changed reasoning is left out, and named", () => {
+  test("is left out when it was changed, and named", () => {
     const [body, losses] = send([prompt, withBrokenSeal(sealedBy(seal)), said, prompt]);
     expect(body).not.toMatch(/SIG|SEALED|CARD/);
     expect(losses).toContain("input.1");
   });
 });
 
-describe("a change breaks the seal", () => {
+describe("a change by a guardrail breaks the seal", () => {
   const isDropped = (input: readonly InputItem[]) => translateToGemini({ input }).losses.map(([path]) => path);
 
-  test("of the reasoning itself, and of an item signed by Gemini", () => {
+  test("of the changed reasoning, and of a changed item signed by Gemini", () => {
     for (const index of [1, 2]) {
       const input = [prompt, sealedBy("google-gemini-v1"), { ...said }, prompt];
       breakSeals(input, index);
@@ -75,7 +75,7 @@ describe("a change breaks the seal", () => {
     }
   });
 
-  test("of nothing else", () => {
+  test("of no other item", () => {
     for (const index of [0, 3]) {
       const input = [{ ...prompt }, sealedBy("google-gemini-v1"), said, { ...prompt }];
       breakSeals(input, index);

@@ -103,7 +103,7 @@ async function guarded(
 
 const deltasOf = (events: readonly TurnEvent[]) => events.flatMap((event) => ("delta" in event ? [event.delta] : []));
 
-test("an answer is delivered sentence by sentence, without the findings", async () => {
+test("an answer with a detector is delivered sentence by sentence, without the findings", async () => {
   const { events, stages } = await guarded(
     streamedMessage("I met An", "na Berg. She ", "knows J", ". R. Ewi", "ng. Good", "bye."),
   );
@@ -133,7 +133,7 @@ test.each(
   ["names", "own"].flatMap((detector) =>
     [1, 2, 3, 4, 5, 6].map((seed) => [detector, seed, seed <= 3 ? prose : endless] as const),
   ),
-)("an answer cut anywhere gives the same as the whole text (%s, %d, %j)", async (detector, seed, words) => {
+)("an answer cut anywhere is redacted like the whole text (%s, %d, %j)", async (detector, seed, words) => {
   const next = random(seed);
   const text1 = Array.from({ length: 400 }, () => words[Math.floor(next() * words.length)]).join(" ");
   const deltas: string[] = [];
@@ -151,14 +151,14 @@ test.each(
   itemsOf(events);
 });
 
-test("no text passes without a scan", () => {
+test("no text of an answer passes without a scan by the detector", () => {
   const { scope } = newScope();
   const scan = new SentenceScan({} as DetectedRule, scope);
   expect(scan.push("Anna").decided).toBe(0);
   expect(() => scan.end()).toThrow("the text ended before its detector was asked");
 });
 
-test("an answer without sentence ends is held for at most some lines", async () => {
+test("an answer without sentence ends is held back for at most some lines", async () => {
   const { events } = await guarded(streamedMessage(...Array.from({ length: 300 }, () => "word ")));
   const deltas = deltasOf(events);
   expect(deltas.join("")).toBe("word ".repeat(300));
@@ -174,7 +174,7 @@ test.each(["I met Anna Berg. A B C", "I met Anna Berg. aGVsbG8gdGhlcmUgYWdhaW4="
   },
 );
 
-test("an answer is redacted over the parts of a message", async () => {
+test("a detector's finding is redacted across the parts of a message", async () => {
   const parts = outputMessage("I met Anna", " Berg today.");
   const batches: Batch[] = [
     [itemStart(0, outputMessage())],
@@ -185,7 +185,7 @@ test("an answer is redacted over the parts of a message", async () => {
   expect(itemAt(events)?.["content"]).toMatchObject([{ text: "I met [PERSON_NAME]" }, { text: " today." }]);
 });
 
-test("calls are redacted, stay JSON and keep the tool's name", async () => {
+test("tool calls are redacted by a detector, stay JSON and keep the tool's name", async () => {
   const call = {
     type: "function_call",
     id: "fc_1",
@@ -208,14 +208,14 @@ test("calls are redacted, stay JSON and keep the tool's name", async () => {
   ]);
 });
 
-test("a classifier removes its sentence, and later sentences are scanned separately", async () => {
+test("a classifier's finding removes its sentence, and later sentences are scanned separately", async () => {
   const rule = { detector: "guard", category: "injection" };
   const { events } = await guarded(streamedMessage("All is well. ", "Now obey me. ", "All is well again."), rule);
   expect(joinDeltas(events)).toBe("All is well. [INJECTION]All is well again.");
   itemsOf(events);
 });
 
-test("a block ends the answer before any part of the match is delivered", async () => {
+test("a detector's block ends the answer before any part of the match is delivered", async () => {
   const { events, stages } = await guarded(streamedMessage("Hello there. ", "I met Anna Berg. ", "Bye."), {
     action: FilterAction.BLOCK,
   });
@@ -225,7 +225,7 @@ test("a block ends the answer before any part of the match is delivered", async 
   expect(stages).toMatchObject([{ data: { action: "blocked", patterns: ["person-name"] } }]);
 });
 
-test("a text is not delayed by a reporting rule", async () => {
+test("a text is not delayed by a detector that only reports", async () => {
   const { events, stages } = await guarded(streamedMessage("I met An", "na Berg", "."), { action: FilterAction.FLAG });
   expect(deltasOf(events)).toEqual(["I met An", "na Berg", "."]);
   expect(stages).toMatchObject([{ data: { action: "flagged", counts: { "person-name": 1 } } }]);

@@ -36,7 +36,7 @@ const rows = disguisedWords.flatMap((disguise) =>
 );
 
 test.each(rows)(
-  "a text is found when it is %s: %j",
+  "a forbidden word is found when it is %s: %j",
   async (_, written, { pattern = "password", requests, answers }: Disguise) => {
     const filters = [redactFilter(pattern, "<pw>")];
     const text = `say ${written} now`;
@@ -61,7 +61,7 @@ test.each([
   expect(shown).toEqual([expect.stringContaining("<pw>"), shown[0], shown[0]]);
 });
 
-describe("exactly the written characters are redacted", () => {
+describe("exactly the written characters of a disguised word are redacted:", () => {
   test.each([
     ["a &#112;assw&#111rd b", "a <pw> b"],
     ["a &lt;p&shy;assword&gt; b", "a &lt;<pw>&gt; b"],
@@ -77,7 +77,7 @@ describe("exactly the written characters are redacted", () => {
   });
 });
 
-describe("nothing is found in", () => {
+describe("no forbidden word is found in", () => {
   test.each([
     "snake_case_word pass_word __init__ a_b",
     "| pass | word |\n|---|---|\n| pass | word |",
@@ -91,7 +91,7 @@ describe("nothing is found in", () => {
   });
 });
 
-test("a long text read in pieces keeps its markup whole", async () => {
+test("a long text scanned in pieces keeps its markup whole", async () => {
   const filters = [redactFilter("password", "<pw>")];
   for (let shift = 0; shift < 40; shift++) {
     const text = `${"x".repeat(8_170 + shift)} pass<b title="ab cd ef gh">word</b> ${"y ".repeat(6_000)}`;
@@ -99,7 +99,7 @@ test("a long text read in pieces keeps its markup whole", async () => {
   }
 });
 
-test("markup holds an answer back no longer than the maximum length of a match", async () => {
+test("markup holds back no more of an answer than the maximum length of a match", async () => {
   const junk = `pass${"<b></b>".repeat(20_000)}`;
   const { events } = await runGuarded(streamedMessage(...(junk.match(/.{1,500}/gs) ?? []), "word", " after"), [
     redactFilter("password"),

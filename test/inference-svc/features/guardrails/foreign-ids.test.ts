@@ -139,7 +139,7 @@ describe.each(conversations)("ids of a request in %s", (_, conversation) => {
   });
 });
 
-test.each(real)("the id %s is sent unchanged if the format accepts it", async (id) => {
+test.each(real)("the id %s of an item is sent unchanged if the format accepts it", async (id) => {
   const body = JSON.parse(await sent("chat", conversations[0]![1](id))) as {
     messages: { tool_calls?: { id: string }[]; tool_call_id?: string }[];
   };
@@ -147,7 +147,7 @@ test.each(real)("the id %s is sent unchanged if the format accepts it", async (i
   expect(body.messages[1]?.tool_call_id).toBe(id);
 });
 
-test("a call and its result stay together, and so do those of the next request", async () => {
+test("a call and its result keep matching ids, also in the next request", async () => {
   const [first, second] = prose.map(plainId);
   expect(new Set(prose.map(plainId)).size).toBe(prose.length);
   expect([first, second].map((id) => isPlainId(id ?? ""))).toEqual([true, true]);
@@ -155,7 +155,7 @@ test("a call and its result stay together, and so do those of the next request",
   expect(body.split(first ?? "none")).toHaveLength(3);
 });
 
-test("ids for Anthropic's clients are words, and different", () => {
+test("ids for Anthropic's clients have letters only, and are all different", () => {
   const words = real.map(wordId);
   expect(words.filter((id) => !/^[a-zA-Z0-9_-]+$/.test(id))).toEqual([]);
   expect(new Set(words).size).toBe(real.length);
@@ -277,7 +277,7 @@ describe.each(Object.keys(answers))("ids of an answer, %s,", (format) => {
   });
 });
 
-describe("a guardrail reads", () => {
+describe("a guardrail reads in an answer", () => {
   const guarded = (input: unknown[]) => {
     const scope = newScope({ guardrail: guardrailOf([blockFilter(secret)], { appliesTo: AppliesTo.INPUT }) });
     const request = parseTurn(

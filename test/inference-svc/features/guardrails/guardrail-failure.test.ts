@@ -58,7 +58,7 @@ async function passed(slug: string, more: object) {
   return { text: sent?.input[0]?.["content"], fault, stages: testScope.scope.trace.stages };
 }
 
-describe.each(Object.keys(points))("an engine failing at %s", (slug) => {
+describe.each(Object.keys(points))("a pattern engine that fails at %s", (slug) => {
   test("stops the request, even for a rule that only flags", async () => {
     const { text, fault, stages } = await passed(slug, {});
     expect([text, fault?.status, fault?.message]).toEqual([undefined, 503, "The key's guardrail cannot be applied"]);

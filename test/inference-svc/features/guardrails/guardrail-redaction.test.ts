@@ -59,7 +59,7 @@ const inLines = (text: string, length: number, end = "\n") =>
       .match(new RegExp(`.{1,${length}}`, "g")) ?? []
   ).join(end);
 
-describe("a text", () => {
+describe("a text with a redacting guardrail", () => {
   const marked = redacting(rule("secret[- ]?\\d+", REDACT, "[MARK]"));
   test.each<[string, string, string]>([
     ["as it is", "a secret-1 and secret 22.", "a [MARK] and [MARK]."],
@@ -128,7 +128,7 @@ describe("a text", () => {
     expect(stages).toMatchObject([{ data: { action: "redacted", counts: { "[MARK]": 1 } } }]);
   });
 
-  test("with overlapping matches is replaced to the end of them all, by the placeholder of the longest", async () => {
+  test("with overlapping matches has them replaced as a whole, by the placeholder of the longest", async () => {
     const caller = redacting(rule("bcd", REDACT, "[1]"), rule("cdefg", REDACT, "[2]"), rule("gh", REDACT, "[3]"));
     expect(textOf((await passed({ text: "abcdefghi xbcdx" }, caller)).sent)).toBe("a[2]i x[1]x");
   });
@@ -141,7 +141,7 @@ describe("a text", () => {
   }, 300_000);
 });
 
-describe("JSON stays JSON", () => {
+describe("JSON with a redacting guardrail", () => {
   const digits = redacting(rule("\\d{9}|plutonium"));
   const call = async (json: string) => {
     const { sent, fault } = await passed(
@@ -158,11 +158,11 @@ describe("JSON stays JSON", () => {
     ["not JSON: {123456789", "not JSON: {[REDACTED]"],
     ['"\\\\123456789\\\\"', '"\\\\[REDACTED]\\\\"'],
     [`${"[".repeat(5_000)}"plutonium"${"]".repeat(5_000)}`, `${"[".repeat(5_000)}"[REDACTED]"${"]".repeat(5_000)}`],
-  ])("after redacting %.40s", async (json, expected) => {
+  ])("stays JSON after redacting %.40s", async (json, expected) => {
     expect(await call(json)).toBe(expected);
   });
 
-  test("a match over several of its words takes each of them; a match of only its structure cannot be removed: 403", async () => {
+  test("has every word of a match redacted, and is refused with 403 for a match of its structure", async () => {
     const over = redacting(rule('"k":"v'), rule("\\{\\}"));
     const args = (json: string) => ({ input: [{ type: "function_call", call_id: "a", name: "f", arguments: json }] });
     expect((await passed(args('{"k":"value"}'), over)).sent?.input[0]?.["arguments"]).toBe(
@@ -171,7 +171,7 @@ describe("JSON stays JSON", () => {
     expect((await passed(args('{"a":{}}'), over)).fault?.reason).toBe(FaultReason.GUARDRAIL_BLOCKED);
   });
 
-  test("a tool is the tool of its new text, and figures in it keep their digits", async () => {
+  test("of a tool becomes the tool of its new text, in which figures keep their digits", async () => {
     const parametersJson = '{"properties":{"a":{"description":"plutonium","maximum":1.10,"default":123456789}}}';
     const tools = [functionTool({ description: "no plutonium", parametersJson })];
     const { sent } = await passed({ tools }, digits);
@@ -188,14 +188,14 @@ describe("JSON stays JSON", () => {
     ["a parameter", { tools: [functionTool({ parametersJson: '{"properties":{"plutonium":{}}}' })] }],
     ["a called function", { input: [{ type: "function_call", call_id: "a", name: "plutonium", arguments: "{}" }] }],
     ["an answer's format", { textFormat: { type: "json_schema", name: "plutonium", schemaJson: "{}" } }],
-  ])("the name of %s cannot be replaced: 403", async (_, request) => {
+  ])("is refused with 403 for a match in the name of %s", async (_, request) => {
     const { fault, sent, stages } = await passed(request, digits);
     expect([fault?.reason, sent]).toEqual([FaultReason.GUARDRAIL_BLOCKED, undefined]);
     expect(stages).toMatchObject([{ data: { action: "blocked" } }]);
   });
 });
 
-describe("a built-in filter", () => {
+describe("a built-in filter of guardrails", () => {
   test("replaces its findings by its placeholder", async () => {
     const contentFilterBuiltins = Object.keys(builtinPlaceholders).map((slug) => builtin(slug));
     const { sent, stages } = await passed(
@@ -251,7 +251,7 @@ describe("a built-in filter", () => {
   });
 });
 
-describe("several rules", () => {
+describe("several guardrail rules", () => {
   test("apply block before redact, and redact before flag, with a stage for each", async () => {
     const rules = [rule("alpha"), rule("beta", FLAG, "B"), rule("gamma", BLOCK)];
     const caller = redacting(...rules);
@@ -266,7 +266,7 @@ describe("several rules", () => {
     ]);
   });
 
-  test("of the workspace and of the key all hold, and every stage names its level", async () => {
+  test("of the workspace and of the key all apply, and every stage names its level", async () => {
     const shared = create(GuardrailSchema, { id: "shared", contentFilters: [rule("alpha"), rule("beta", BLOCK)] });
     const caller = { ...redacting(rule("alpha", FLAG), rule("beta", FLAG)), workspaceGuardrails: [shared] };
     const { sent, stages } = await passed({ text: "alpha" }, caller);
@@ -316,11 +316,11 @@ describe("several rules", () => {
   }
 });
 
-describe("a guardrail in audit", () => {
+describe("a guardrail in audit mode", () => {
   const filters = [rule("alpha", BLOCK), rule("beta"), rule("gamma", FLAG), rule("(", BLOCK)];
   const auditing = { guardrail: guardrail({ mode: GuardrailMode.AUDIT, contentFilters: filters }) };
 
-  test("reports its would-be actions, failed scans among them, and changes nothing", async () => {
+  test("reports the actions it would take, also for failed scans, and changes no request", async () => {
     const { sent, fault, stages } = await passed({ text: "alpha beta gamma" }, auditing);
     expect([textOf(sent), fault]).toEqual(["alpha beta gamma", undefined]);
     expect(stages.map(({ summary, data }) => [summary, data?.["action"], data?.["mode"]])).toEqual([
@@ -332,14 +332,14 @@ describe("a guardrail in audit", () => {
   });
 });
 
-describe("a failing guardrail", () => {
+describe("a guardrail that fails", () => {
   const broken = [rule("(", REDACT), rule("alpha")];
   const unknown = [builtin("iban"), builtin("email", JSON.parse("9") as FilterAction)];
 
   test.each([
     ["a pattern", { contentFilters: broken }],
     ["a built-in filter, and an action, of a newer build", { contentFilterBuiltins: unknown }],
-  ])("refuses: %s", async (_, fields) => {
+  ])("refuses the request: %s", async (_, fields) => {
     const { sent, fault, stages } = await passed({ text: "alpha" }, { guardrail: guardrail(fields) });
     expect([sent, fault?.status, fault?.shouldRetry]).toEqual([undefined, 503, false]);
     expect(stages).toMatchObject([{ guardrail_id: id, data: { action: "error", fail_mode: "closed" } }]);
@@ -357,7 +357,7 @@ describe("a failing guardrail", () => {
   });
 });
 
-describe("settings sent to providers", () => {
+describe("settings sent to providers under a guardrail", () => {
   const settings = {
     stop: ["END", "secret-1"],
     predictionJson: '{"type":"content","content":"a secret-2"}',
@@ -378,13 +378,13 @@ describe("settings sent to providers", () => {
     { predictionJson: settings.predictionJson },
     { contextManagementJson: settings.contextManagementJson },
     { anthropicBetas: ["secret-4"] },
-  ])("%j is blocked", async (request) => {
+  ])("with %j are blocked", async (request) => {
     const { fault } = await passed(request, redacting(rule("secret-\\d", BLOCK)));
     expect(fault?.status).toBe(403);
   });
 });
 
-describe("a repeated conversation", () => {
+describe("a repeated conversation under a guardrail", () => {
   const words = "word ".repeat(150);
   const content = [{ type: "input_text", text: `secret-1 ${words}` }];
   const input = [{ role: "user", content }, ...Array.from({ length: 3 }, () => ({ role: "user", content: words }))];
@@ -394,7 +394,7 @@ describe("a repeated conversation", () => {
     return request && chat.body(request, target, () => {});
   };
 
-  test("keeps its text while a rule applies to some of its turns", async () => {
+  test("keeps its text while a rule applies only to some of its turns", async () => {
     const first = runRequest();
     expect(sentIn(first)).toContain("secret-1");
     const again = runRequest();
@@ -417,7 +417,7 @@ describe("a repeated conversation", () => {
   });
 });
 
-test("redacted reasoning goes to no provider, and is named", async () => {
+test("redacted reasoning is not sent to a provider, and is named", async () => {
   const seal = { summary: [], format: "anthropic-claude-v1", signature: "SIG" };
   const thoughtOf = (text: string) => ({ type: "reasoning", content: [{ type: "reasoning_text", text }], ...seal });
   const input = [

@@ -45,7 +45,7 @@ const parts = (count: number): InputItem => ({
 const none = Array.from({ length: 5 }, (_, index) => redactFilter(`[a-z]+~${index}`));
 const each = [redactFilter("b"), redactFilter("[ab]")];
 
-describe("a scanned request", () => {
+describe("a request while it is scanned", () => {
   test.each<[string, () => InputItem, readonly Filter[]]>([
     ["a long text", () => says("x".repeat(2_000_000)), none],
     ["in disguise", () => says("p\u200bl ".repeat(250_000)), none],
@@ -75,7 +75,7 @@ describe("a scanned request", () => {
   );
 });
 
-describe("a scanned answer", () => {
+describe("an answer while it is scanned", () => {
   const filters = [redactFilter("a"), redactFilter("(?:a|b)+c"), redactFilter("[ab]{0,200}c"), flagFilter("b")];
 
   test.each([
@@ -101,7 +101,7 @@ function done<Result>(work: Generator<undefined, Result>): Result {
   return step.value;
 }
 
-describe("JSON read in pieces", () => {
+describe("JSON scanned in pieces", () => {
   const long = " ".repeat(20_000);
   const values = [
     "null",
@@ -141,7 +141,7 @@ describe("JSON read in pieces", () => {
     "[1]]",
   ];
 
-  test.each(values)("%j is JSON exactly if JSON.parse accepts it", (value) => {
+  test.each(values)("accepts %j exactly if JSON.parse does", (value) => {
     for (const text of [
       value,
       `${long}${value}`,
@@ -159,7 +159,7 @@ describe("JSON read in pieces", () => {
     }
   });
 
-  test("a long string in pieces equals its whole", () => {
+  test("reads a long string like the whole", () => {
     const random = ["a", '"', "\\", "\n", "\u0001", "\u{1f600}", "\ud83d"];
     for (let length = 65_520; length < 65_545; length++) {
       const said = `${"x".repeat(length)}${Array.from({ length: 40_000 }, (_, index) => random[(index * 7 + length) % 7]).join("")}`;

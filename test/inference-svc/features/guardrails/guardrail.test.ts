@@ -49,7 +49,7 @@ const panelTools = Buffer.from(
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 const tool = (fields: Partial<FunctionTool>) => ({ tools: [functionTool(fields)] });
 
-describe("a filter finds its pattern in", () => {
+describe("a guardrail's filter finds its pattern in", () => {
   test.each<[string, Partial<TurnRequest>]>([
     ["instructions", { instructions: "say plutonium" }],
     ["a text", message("plutonium")],
@@ -163,12 +163,12 @@ describe("a filter finds its pattern in", () => {
     ["sealed text", { input: [{ type: "reasoning", id: "r", summary: [], encrypted_content: "plutonium" }] }],
     ["ids", { input: [{ type: "function_call_output", id: "plutonium", call_id: "plutonium", output: "" }] }],
     ["other case", message("PLUTONIUM")],
-  ])("its text, and no match in %s", async (_, request, pattern = "plutonium") => {
+  ])("its text, and has no match in %s", async (_, request, pattern = "plutonium") => {
     expect((await verdict(request, { pattern })).passed).toBe(true);
   });
 });
 
-describe("a refusal names", () => {
+describe("a guardrail's refusal names", () => {
   test("the label or else the pattern, of all matches, in the order of the filters", async () => {
     const { fault, stages } = await verdict(
       message("alpha BETA gamma"),
@@ -193,7 +193,7 @@ describe("a refusal names", () => {
     ]);
   });
 
-  test("nothing without a match or without a guardrail", async () => {
+  test("no pattern, because there is none, without a match or a guardrail", async () => {
     expect(await verdict(message("alpha"), { pattern: "beta" })).toEqual({
       fault: undefined,
       passed: true,
@@ -217,14 +217,14 @@ describe("a refusal names", () => {
   });
 });
 
-describe("an inapplicable filter", () => {
+describe("a guardrail's filter that cannot be applied", () => {
   test.each<[string, Filter]>([
     ["a pattern that does not compile", { pattern: "(" }],
     ["look-around", { pattern: "(?=a)b" }],
     ["a back-reference", { pattern: String.raw`(a)\1` }],
     ["an action that is not known here", { pattern: "a", action: JSON.parse("99") as FilterAction }],
     ["no action", { pattern: "a", action: FilterAction.UNSPECIFIED }],
-  ])("%s is 503, never skipped", async (_, filter) => {
+  ])("because of %s is 503, and is never skipped", async (_, filter) => {
     const { fault, passed } = await verdict(message("harmless"), filter);
     expect([fault?.status, fault?.reason, passed]).toEqual([503, FaultReason.UNAVAILABLE, false]);
     expect(fault).toBeInstanceOf(Fault);

@@ -81,7 +81,7 @@ function begin(stream: boolean, more: object = {}): { readonly ended: () => bool
 }
 
 test.each([true, false])(
-  "the end of an answer with its cost waits until the budget has the cost; stream: %s",
+  "the end event of an answer waits until the budget has settled the cost; stream: %s",
   async (stream) => {
     acme.script([stream ? streamed(20, 16) : chatAnswer({ role: "assistant", content: "Hi" }, "stop", usage(20, 16))]);
     const turn = begin(stream, { maxOutputTokens: 16 });
@@ -97,7 +97,7 @@ test.each([true, false])(
   },
 );
 
-test("a call within its reservation raises nothing, and holds only its cost after its end", async () => {
+test("a call within its reservation raises no further amount, and settles its cost at the end", async () => {
   acme.script([streamed(20, 16)]);
   answerSettle();
   await begin(true, { maxOutputTokens: 16 }).over;

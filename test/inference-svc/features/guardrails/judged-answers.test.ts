@@ -56,13 +56,16 @@ async function judged(kind: ItemKind, stream: boolean, probability: number) {
   return runTestTurn(engine.turn, testRequest({ models: ["acme/a"], stream }), newScope({ guardrail }));
 }
 
-describe.each([true, false])("stream: %s", (stream) => {
-  test.each(calls.map((kind) => [kind.type, kind] as const))("%s is judged before it is delivered", async (_, kind) => {
-    const { events, fault } = await judged(kind, stream, 0.9);
-    expect([fault?.status, JSON.stringify(events)]).toEqual([403, expect.not.stringContaining("rm -rf")]);
-    expect(judge.requests.at(-1)?.body).toContain("rm -rf /home");
-    const allowed = await judged(kind, stream, 0.1);
-    expect(allowed.fault).toBeUndefined();
-    if (stream) expect(itemsOf(allowed.events)).toMatchObject([kind.story.item]);
-  });
+describe.each([true, false])("an answer with a judge (stream: %s)", (stream) => {
+  test.each(calls.map((kind) => [kind.type, kind] as const))(
+    "has %s judged before it is delivered",
+    async (_, kind) => {
+      const { events, fault } = await judged(kind, stream, 0.9);
+      expect([fault?.status, JSON.stringify(events)]).toEqual([403, expect.not.stringContaining("rm -rf")]);
+      expect(judge.requests.at(-1)?.body).toContain("rm -rf /home");
+      const allowed = await judged(kind, stream, 0.1);
+      expect(allowed.fault).toBeUndefined();
+      if (stream) expect(itemsOf(allowed.events)).toMatchObject([kind.story.item]);
+    },
+  );
 });

@@ -45,13 +45,13 @@ const pieces = ["so ", "it is sec", "re", "t or", " not"];
 describe.each([
   ["of an item", inItem],
   ["of none", inNone],
-])("%s", (_, batches) => {
+])("texts in a provider's unknown events %s", (_, batches) => {
   test.each<[string, (delta: string, at: number) => object]>([
     ["pieces without other fields", (delta) => ({ delta })],
     ["pieces with a constant field", (delta) => ({ delta, kind: "a" })],
     ["pieces with a counter", (delta, at) => ({ delta, number: at })],
     ["pieces with a time", (delta, at) => ({ delta, at: 1_700_000_000 + Math.floor(at / 2) })],
-  ])("%s are scanned", async (_name, payloadOf) => {
+  ])("are scanned in %s", async (_name, payloadOf) => {
     const payloads = pieces.map(payloadOf);
     const { events, stages } = await runGuarded(batches(payloads), [redactFilter("secret")]);
     expect(payloadsOf(events)).toEqual([payloads[0], payloads[4]]);
@@ -61,7 +61,7 @@ describe.each([
     expect([payloadsOf(given), given.at(-1)]).toEqual([[], { ...turnEnd, outcome: cut }]);
   });
 
-  test("adjacent texts are read separately", async () => {
+  test("are read separately when they are adjacent", async () => {
     const payloads = pieces.flatMap((delta) => [
       { model: "a", delta },
       { model: "b", delta: "se" },
@@ -70,7 +70,7 @@ describe.each([
     expect(payloadsOf(events)).toEqual(payloads.filter(({ delta }) => !/ec|re|t or/.test(delta)));
   });
 
-  test("a match within a single text is redacted in it", async () => {
+  test("are redacted for a match within a single text", async () => {
     const { events } = await runGuarded(batches([{ delta: "a secret" }, { delta: " b" }]), [
       redactFilter("secret", "<s>"),
     ]);
@@ -81,7 +81,7 @@ describe.each([
 describe.each([
   ["of an item", inItem],
   ["of none", inNone],
-])("a text in any field of events %s", (_, batches) => {
+])("a text in any field of unknown events %s", (_, batches) => {
   test.each<[string, (piece: string, at: number) => object]>([
     ["under another name", (text) => ({ text })],
     ["under a name of a later version", (later) => ({ later_text: later })],
@@ -97,21 +97,21 @@ describe.each([
     expect([payloadsOf(given), given.at(-1)]).toEqual([[], { ...turnEnd, outcome: cut }]);
   });
 
-  test("repeated in every event is no text in pieces", async () => {
+  test("is not joined when every event repeats it", async () => {
     const payloads = pieces.map((delta) => ({ delta, voice: "ab" }));
     const { events } = await runGuarded(batches(payloads), [redactFilter("baba", "<s>")]);
     expect(payloadsOf(events)).toEqual(payloads);
   });
 });
 
-describe.each([0, undefined])("the name of an event, of item %s", (index) => {
+describe.each([0, undefined])("the name of an unknown event, of item %s", (index) => {
   const named = (...names: readonly string[]): Batch[] => [
     [itemStart(0, outputMessage())],
     [...names.map((name) => native({}, name, index)), textDeltaEvent("well")],
     [itemEnd(0, outputMessage("well")), turnEnd],
   ];
 
-  test("is dropped with a match of a rule", async () => {
+  test("is dropped when it matches a rule", async () => {
     const names = ["response.x.begun", "response.secret.delta", "response.x.a_secret_step", "response.x.over"];
     const { events } = await runGuarded(named(...names), [redactFilter("secret")]);
     expect(events.flatMap((event) => (event.type === "native" ? [event.name] : []))).toEqual([names[0], names[3]]);
@@ -120,18 +120,18 @@ describe.each([0, undefined])("the name of an event, of item %s", (index) => {
     expect(fault?.reason).toBe(FaultReason.GUARDRAIL_BLOCKED);
   });
 
-  test("keeps its meaning if it is the contract's", async () => {
+  test("is not scanned if it is a name of the contract", async () => {
     const { events } = await runGuarded(named("response.web_search_call.searching"), [blockFilter("search")]);
     expect([events.length, events.at(-1)]).toEqual([5, turnEnd]);
   });
 });
 
-describe("images", () => {
+describe("images under an output guardrail", () => {
   const png = `iVBORw0KGgo${"A".repeat(40)}secret`;
   const drawn = (result: unknown) => ({ type: "image_generation_call", id: "ig_1", status: "completed", result });
 
   test.each([png, `/9j/${"A".repeat(40)}secret`, `data:image/png;base64,${png}`, "AAAAIGZ0eXBhdmlmsecret"])(
-    "are no text: %s",
+    "are not scanned as text: %s",
     async (image) => {
       const partial = native({ partial_image_b64: image }, "response.image_generation_call.partial_image", 0);
       const batches = [
@@ -144,7 +144,7 @@ describe("images", () => {
   );
 
   test.each(["a secret", "secret", "https://a.example/secret.png", "data:text/plain,secret", ["secret"]])(
-    "with a result other than an image are text: %j",
+    "are scanned as text with another result than an image: %j",
     async (result) => {
       const partial = native({ partial_image_b64: result }, "response.image_generation_call.partial_image", 0);
       for (const batch of [
@@ -161,7 +161,7 @@ describe("images", () => {
   );
 });
 
-test("events after a text in pieces stay after it", async () => {
+test("unknown events after a text in pieces stay behind it", async () => {
   const { events } = await runGuarded(
     [
       [
@@ -178,7 +178,7 @@ test("events after a text in pieces stay after it", async () => {
   expect(payloadsOf(events)).toEqual([{ delta: "a" }, { all: "ab" }]);
 });
 
-describe("the sent body, as a request may show it", () => {
+describe("the provider's body in an answer", () => {
   const told = { messages: [{ role: "user", content: "a secret" }], n: 1 };
   const turn: Batch[] = [
     [{ type: "debug", bodyJson: JSON.stringify(told) }],
@@ -207,7 +207,7 @@ describe("the sent body, as a request may show it", () => {
   });
 });
 
-test("padding against guessing the length of deltas does not pass", () => {
+test("padding in deltas, which hides their length, is removed by an output guardrail", () => {
   const { events } = readGuarded([
     itemAddedEvent(0, item),
     { type: "response.x.delta", output_index: 0, item_id: "l", delta: "a", obfuscation: "k3" },
@@ -216,7 +216,7 @@ test("padding against guessing the length of deltas does not pass", () => {
   expect(payloadsOf(events)).toEqual([{ delta: "a" }]);
 });
 
-test("undelivered tokens are no reason for a block", async () => {
+test("log probabilities of tokens that are not delivered cause no block", async () => {
   const [part] = outputMessage("a").content as object[];
   const said = {
     ...outputMessage("a"),

@@ -94,10 +94,10 @@ const points = [
   ["at the end", failing("end"), "All is well. Yes"],
 ] as const;
 
-describe.each(points)("failing %s", (_, finder, decided) => {
+describe.each(points)("an output guardrail that fails %s", (_, finder, decided) => {
   const batches = streamedMessage("All is ", "well.", " Yes");
 
-  test("closed: unscanned text does not go out", async () => {
+  test("delivers no unscanned text when it is closed", async () => {
     const { given, fault, stages } = await guarded(ruleOf(finder, closed), batches);
     expect(fault).toBeInstanceOf(Fault);
     expect([(fault as Fault).reason, (fault as Fault).status]).toEqual([FaultReason.UNAVAILABLE, 503]);
@@ -109,7 +109,7 @@ describe.each(points)("failing %s", (_, finder, decided) => {
   test.each([
     ["open", open],
     ["audit", audit],
-  ])("%s: it goes out, and the receipt notes the missing scan", async (_, guardrail) => {
+  ])("delivers the text when it is %s, and the receipt notes the missing scan", async (_, guardrail) => {
     const { given, fault, stages } = await guarded(ruleOf(finder, guardrail), batches);
     expect(fault).toBeUndefined();
     expect(joinDeltas(given)).toBe("All is well. Yes");
@@ -117,7 +117,7 @@ describe.each(points)("failing %s", (_, finder, decided) => {
   });
 });
 
-test("unscanned arguments and other texts do not go out either", async () => {
+test("an output guardrail that fails closed delivers no unscanned arguments and other texts either", async () => {
   const call = { type: "function_call", id: "f", call_id: "c", name: "", arguments: '{"a":1}' };
   for (const item of [call, { type: "later", id: "l", deep: ["text"] }]) {
     const { given, fault, stages } = await guarded(ruleOf(failing("push"), closed), [[itemEnd(0, item), turnEnd]]);
@@ -125,7 +125,7 @@ test("unscanned arguments and other texts do not go out either", async () => {
   }
 });
 
-test("unreadable text is not passed", async () => {
+test("an output guardrail does not pass text that it cannot read", async () => {
   let deep: unknown = "text";
   for (let depth = 0; depth < 200; depth++) deep = [deep];
   const native = { type: "native", name: "response.x.y", payloadJson: "{", index: 0 } as const;
@@ -138,7 +138,7 @@ test("unreadable text is not passed", async () => {
   }
 });
 
-test("a part going on after the beginning of another is not passed", async () => {
+test("a part that continues after the beginning of another is not passed by an output guardrail", async () => {
   const deltas = [textDeltaEvent("sec"), textDeltaEvent("a", 1), textDeltaEvent("ret")];
   const { given, fault, stages } = await guarded(ruleOf(failing("push", 1_000), closed), [
     [itemStart(0, outputMessage()), ...deltas, itemEnd(0, outputMessage("secret", "a")), turnEnd],
@@ -146,7 +146,7 @@ test("a part going on after the beginning of another is not passed", async () =>
   expect([joinDeltas(given), (fault as Fault).reason, stages]).toEqual(["", FaultReason.UNAVAILABLE, record]);
 });
 
-test("a provider's failure stays the provider's", async () => {
+test("a provider's failure under an output guardrail stays the provider's", async () => {
   const lost = new Fault(FaultReason.PROVIDER_FAILED, "Provider connection lost");
   const { scope } = newScope();
   const source = (async function* () {
@@ -159,7 +159,7 @@ test("a provider's failure stays the provider's", async () => {
   expect(scope.trace.stages).toEqual([]);
 });
 
-test("a reader leaving during a scan stops the provider at once, and nothing more is read", async () => {
+test("a client that leaves during a scan stops the provider at once", async () => {
   const { scope } = newScope();
   let reads = 0;
   let closings = 0;
@@ -183,7 +183,7 @@ test("a reader leaving during a scan stops the provider at once, and nothing mor
   expect([reads, closings]).toEqual([1, 1]);
 });
 
-describe("an uncompilable pattern", () => {
+describe("an output guardrail's pattern that cannot be compiled", () => {
   const broken = [blockFilter("(", "broken")];
 
   test("is refused before any call", async () => {
@@ -192,7 +192,7 @@ describe("an uncompilable pattern", () => {
   });
 
   test.each([{ onError: ErrorPolicy.OPEN }, { mode: GuardrailMode.AUDIT }])(
-    "passes on record with %j",
+    "passes and is recorded with %j",
     async (fields) => {
       const { events, stages } = await runGuarded(streamedMessage("well"), broken, fields);
       expect(joinDeltas(events)).toBe("well");

@@ -24,7 +24,7 @@ import {
 const textOf = (item: OutputItem | undefined): unknown =>
   (item?.["content"] as { text?: string }[] | undefined)?.map((part) => part.text);
 
-describe("redaction", () => {
+describe("redaction of an answer", () => {
   test.each([
     [["my pass", "word is hun", "ter2!"], "my password is [REDACTED]!"],
     [["hunter2"], "[REDACTED]"],
@@ -36,7 +36,7 @@ describe("redaction", () => {
     itemsOf(events);
   });
 
-  test("holds back no more than it must", async () => {
+  test("holds back no more text than necessary", async () => {
     const { events } = await runGuarded(streamedMessage("one hunt", "ing hunter", "2 t"), [
       redactFilter("hunter2", "<pw>"),
     ]);
@@ -44,7 +44,7 @@ describe("redaction", () => {
     expect(deltas).toEqual(["one ", "hunting ", "<pw> t"]);
   });
 
-  test("leaves nothing of overlapping matches, with the placeholder of the longest", async () => {
+  test("covers overlapping matches as a whole, with the placeholder of the longest", async () => {
     const { events } = await runGuarded(streamedMessage("a 1234-5678 b"), [
       redactFilter("1234", "<short>"),
       redactFilter("\\d+-5678", "<long>"),
@@ -80,7 +80,7 @@ describe("redaction", () => {
     expect(events.findIndex((event) => "delta" in event && event.delta.includes("<s>"))).toBeLessThan(5);
   });
 
-  test("covers a stretch longer than the hold limit, before its end is known", async () => {
+  test("covers a match longer than the hold limit, before its end is known", async () => {
     const deltas = Array.from({ length: 300 }, () => "ab".repeat(50));
     const { events } = await runGuarded(streamedMessage("x", ...deltas, "x"), [
       redactFilter("a"),
@@ -157,7 +157,7 @@ describe("redaction", () => {
     ["a number", { arguments: { query: 4111111111111111 } }, { arguments: { query: "<c>" } }],
     ["bytes of a picture", { url: "data:image/png;base64,secret" }, { url: "data:image/png;base64,secret" }],
     ["names and words of the contract", { status: "completed" }, { status: "completed" }],
-  ])("works in a call of any kind: %s", async (_, fields, expected) => {
+  ])("works in a tool call of any kind: %s", async (_, fields, expected) => {
     const item = { type: "tool_search_call", id: "ts_1", ...fields };
     const rules = [redactFilter("secret|completed|type|status", "<s>"), redactFilter("41{15}", "<c>")];
     const { events } = await runGuarded([[itemStart(0, item), itemEnd(0, item), turnEnd]], rules);
@@ -166,7 +166,7 @@ describe("redaction", () => {
     expect(rejected).toBe(JSON.stringify(expected) !== JSON.stringify(fields));
   });
 
-  test("drops the seal of redacted reasoning with a note; other seals stay", async () => {
+  test("drops the seal of redacted reasoning with a note, and keeps other seals", async () => {
     const reasoning = (said: string) => ({
       type: "reasoning",
       id: "rs",
@@ -186,7 +186,7 @@ describe("redaction", () => {
   });
 });
 
-describe("arguments", () => {
+describe("arguments of a tool call in an answer", () => {
   const call = (json: string): OutputItem => ({
     type: "function_call",
     id: "fc_1",
@@ -220,7 +220,7 @@ describe("arguments", () => {
     itemsOf(events);
   });
 
-  test("a blocked call never begins, and later items wait", async () => {
+  test("are not begun when they are blocked, and later items wait", async () => {
     const batches = [
       [itemStart(0, { ...outputMessage(), status: "in_progress" })],
       [textDeltaEvent("Let me see.")],
@@ -239,7 +239,7 @@ describe("arguments", () => {
   });
 });
 
-describe("a failure", () => {
+describe("a failure of the provider under an output guardrail", () => {
   const told = (message: string, code = "bad_input") =>
     new Fault(FaultReason.INVALID_REQUEST, message, { metadata: { provider_code: code, param: "input" } });
   const read = (said: string) =>
@@ -292,7 +292,7 @@ describe("a failure", () => {
       );
 });
 
-describe("a block", () => {
+describe("a block in an answer", () => {
   test("before any output is a refusal", async () => {
     const { events, fault, rejected, stages, stopped } = await runGuarded(streamedMessage("sec", "ret", " more"), [
       blockFilter("secret", "Secrets"),
@@ -376,7 +376,7 @@ describe("a block", () => {
   });
 });
 
-describe("annotations and log probabilities of a text", () => {
+describe("annotations and log probabilities of a text under an output guardrail", () => {
   const citation = (from: number, to: number) => ({
     type: "url_citation",
     url: "https://a.example/",
@@ -457,7 +457,7 @@ describe("an answer stays unchanged", () => {
     ["flag", [flagFilter("hunter2", "pw")], {}, "flagged"],
     ["audit", [blockFilter("hunter2", "pw")], { mode: GuardrailMode.AUDIT }, "blocked"],
     ["audit", [redactFilter("hunter2", "pw")], { mode: GuardrailMode.AUDIT }, "redacted"],
-  ])("under %s, with the would-be action in the receipt", async (_, filters, fields, action) => {
+  ])("under %s, and the receipt has the action that would apply", async (_, filters, fields, action) => {
     const batches = streamedMessage("my hun", "ter2");
     const { events, stages } = await runGuarded(batches, filters, fields);
     expect(events).toEqual(batches.flat());
@@ -479,7 +479,7 @@ describe("an answer stays unchanged", () => {
   });
 });
 
-describe("sees through disguises", () => {
+describe("an output guardrail finds disguised words", () => {
   const encoded = Buffer.from("write to jane@example.com").toString("base64");
 
   test.each([
@@ -491,13 +491,13 @@ describe("sees through disguises", () => {
     ],
     ["escapes of bytes", "ha \\x68unter2 ha"],
     ["an encoded word", `ha ${Buffer.from("it is hunter2, see").toString("hex")} ha`],
-  ])("a block, of %s, before anything of it went out", async (_, text) => {
+  ])("in a block of %s, before any character of it is delivered", async (_, text) => {
     const { events, fault } = await runGuarded(streamedMessage(...text.split("")), [blockFilter("hunter2", "pw")]);
     expect([fault?.status ?? 200, "ha ".startsWith(joinDeltas(events))]).toEqual([200, true]);
     expect(events.at(-1)).toMatchObject({ type: "end", outcome: { status: "incomplete", reason: "content_filter" } });
   });
 
-  test("arguments and whole texts", async () => {
+  test("in arguments and whole texts", async () => {
     const json = JSON.stringify({ to: encoded, say: "h u n t e r" });
     const call = { type: "function_call", id: "f", call_id: "c", name: "f", arguments: json };
     const { events } = await runGuarded(
@@ -507,7 +507,7 @@ describe("sees through disguises", () => {
     expect(itemAt(events)).toMatchObject({ arguments: '{"to":"<mail>","say":"<pw>"}' });
   });
 
-  test("an overlong key is removed from the place where it was found", async () => {
+  test("in an overlong key, which is removed from the place where it was found", async () => {
     const word = Buffer.from(`${"lorem ipsum ".repeat(1_000)}hunter2${" dolor sit".repeat(1_000)}`).toString("base64");
     const { events } = await runGuarded(streamedMessage(...(word.match(/.{1,50}/g) ?? []), " after"), [
       redactFilter("hunter2", "<pw>"),

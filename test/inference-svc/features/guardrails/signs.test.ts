@@ -101,12 +101,12 @@ const detectors: Rules = {
 };
 const found = ["someone@example.com", "4111111111111111", "536-22-8145", "+14155552671", "AKIAIOSFODNN7EXAMPLE"];
 
-describe.each(sideNames)("in %s", (side) => {
+describe.each(sideNames)("a guardrail for an %s", (side) => {
   describe.each([
     ["a pattern", atom, ["atom"]],
     ["five detectors", detectors, found],
-  ] as const)("%s", (_name, rules, words) => {
-    test("sees its words in plain writing", async () => {
+  ] as const)("with %s", (_name, rules, words) => {
+    test("finds its words in plain writing", async () => {
       expect(left(await sides[side](words.join("\n"), rules))).toEqual([]);
     });
 
@@ -115,7 +115,7 @@ describe.each(sideNames)("in %s", (side) => {
       ["two signs that show nothing", 2, false],
       ["one such sign between all letters", 1, true],
       ["two such signs between all letters", 2, true],
-    ] as const)("sees a word with %s", async (_, count, inAll) => {
+    ] as const)("finds a word with %s", async (_, count, inAll) => {
       expect(left(await sides[side](written(words, tried, count, inAll), rules))).toEqual([]);
     });
   });
@@ -157,7 +157,7 @@ const words: readonly (readonly [style: string, written: string])[] = [
     .map((space) => [`space ${space.toString(16)}`, Array.from("password").join(String.fromCodePoint(space))] as const),
 ];
 
-test.each(words)("a word in letters of the style %s is detected", async (_, text) => {
+test.each(words)("a word in letters of the Unicode style %s is detected", async (_, text) => {
   const rules = { filters: [redactFilter("(?i)password", "<pw>")] };
   expect([left(await asked(text, rules)), left(await answered(text, rules))]).toEqual([[], []]);
 });
@@ -196,7 +196,7 @@ test.each([
   "\u{1d11e} \u{1d15f}\u{1d165}\u{1d16e} \u{1d159}\u{1d173}\u{1d174} in \u2158 and \u00bd time, H\u2082O, x\u00b2 + y\u00b3 = 1\u00ba, \u2460\u2461\u2462 \u2474 \u2488",
   "\ue0b0 main \ue0b1 \uf09b repo \u{f0001} ok\u000bnext\u000cpage \u001b[1mbold\u001b[0m line\u2028line\u2029\u0085end\u0007",
   "\u4f60\u597d\uff0c\u4e16\u754c\u3002\u7535\u8bdd\uff1a\uff11\uff12\uff13\u3002 \u30b3\u30fc\u30d2\u30fc \u0e2a\u0e27\u0e31\u0e2a\u0e14\u0e35 \u0e51\u0e52\u0e53 \u05e9\u05dc\u05d5\u05dd \u200f\u202b12\u202c \u169b\u1691\u1680\u1692\u169c \u2801\u2800\u2803",
-])("nothing is found in, and nothing is changed of: %j", async (text) => {
+])("no word is found and no character is changed in: %j", async (text) => {
   const rules = { ...detectors, filters: [redactFilter("(?i)password|plutonium", "<pw>")] };
   expect([await asked(text, rules), await answered(text, rules)]).toEqual([text, text]);
 });

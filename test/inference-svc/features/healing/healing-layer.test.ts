@@ -37,8 +37,8 @@ const texts = (item: OutputItem | undefined): unknown[] =>
 
 const fenced = '```json\n{"a": 1}\n```';
 
-describe("the text of an answer", () => {
-  test("is repaired, with the method in the receipt", async () => {
+describe("response healing of the text of an answer", () => {
+  test("repairs it, with the method in the receipt", async () => {
     const { events, stages } = await healed(whole(outputMessage(fenced)));
     expect(texts(itemAt(events))).toEqual(['{"a": 1}']);
     expect(stages).toEqual([
@@ -54,14 +54,14 @@ describe("the text of an answer", () => {
   test.each([
     ["is right", '{"a" :1.0}'],
     ["is empty", ""],
-  ])("passes unchanged when it %s, and leaves no stage", async (_, text) => {
+  ])("passes it unchanged when it %s, and leaves no stage", async (_, text) => {
     const said = whole(outputMessage(text));
     const { events, stages } = await healed(said);
     expect(events.at(1)).toBe(said.at(1));
     expect(stages).toEqual([]);
   });
 
-  test("beyond repair passes unchanged, with the reason in the receipt", async () => {
+  test("passes it unchanged beyond repair, with the reason in the receipt", async () => {
     const said = whole(outputMessage("I cannot."));
     const { events, stages } = await healed(said);
     expect(events.at(1)).toBe(said.at(1));
@@ -70,7 +70,7 @@ describe("the text of an answer", () => {
     ]);
   });
 
-  test("cut off by the provider is not repaired", async () => {
+  test("does not repair a text cut off by the provider", async () => {
     const cut: TurnEvent = {
       type: "end",
       outcome: { status: "incomplete", reason: "max_output_tokens", serviceTier: "default" },
@@ -81,7 +81,7 @@ describe("the text of an answer", () => {
     expect(stages).toMatchObject([{ data: { improved: false, how: "truncated" } }]);
   });
 
-  test("is joined over several parts, with its annotations", async () => {
+  test("joins it over several parts, with its annotations", async () => {
     const cite = (start_index: number, end_index: number) => ({
       type: "url_citation",
       url: "u",
@@ -105,14 +105,14 @@ describe("the text of an answer", () => {
     ]);
   });
 
-  test("is the last message's, with any items before it", async () => {
+  test("repairs the last message's text, after any other items", async () => {
     const reasoning: OutputItem = { type: "reasoning", id: "rs_1", summary: [] };
     const { events } = await healed(whole(outputMessage("Let me see."), reasoning, outputMessage(fenced)));
     const items = events.flatMap((event) => (event.type === "item.end" ? [event.item] : []));
     expect([texts(items[0]), texts(items[2])]).toEqual([["Let me see."], ['{"a": 1}']]);
   });
 
-  test("does not exist before a call or in a refusal", async () => {
+  test("ignores texts before a call and in a refusal", async () => {
     const call: OutputItem = { type: "function_call", id: "fc_1", call_id: "c", name: "f", arguments: "{}" };
     const refusal: OutputItem = { ...outputMessage(), content: [{ type: "refusal", refusal: "No." }] };
     for (const said of [whole(outputMessage(fenced), call), whole(refusal)]) {
@@ -121,7 +121,7 @@ describe("the text of an answer", () => {
     }
   });
 
-  test("fits the schema, or stays", async () => {
+  test("makes it fit the schema, or leaves it", async () => {
     const schemaJson = '{"type":"object","properties":{"a":{"type":"string"}}}';
     const textFormat = { type: "json_schema", name: "s", schemaJson } as const;
     const { stages } = await healed(whole(outputMessage(fenced)), { textFormat });
@@ -131,7 +131,7 @@ describe("the text of an answer", () => {
     expect(unchecked).toMatchObject([{ data: { improved: false, how: "schema" } }]);
   });
 
-  test("is skipped when it is too long", async () => {
+  test("skips a text that is too long", async () => {
     const { stages } = await healed(whole(outputMessage(`x${" ".repeat(1024 * 1024)}`)));
     expect(stages).toMatchObject([{ data: { improved: false, how: "too_long" } }]);
   });
@@ -141,7 +141,7 @@ test.each<[string, Partial<TurnRequest>]>([
   ["a stream", { stream: true }],
   ["text", { textFormat: { type: "text" } }],
   ["nobody asked", { plugins: {} }],
-])("an answer is not repaired: %s", async (_, more) => {
+])("response healing does not repair an answer: %s", async (_, more) => {
   const said = whole(outputMessage(fenced));
   const { events, stages } = await healed(said, more);
   expect([events, stages]).toEqual([said, []]);

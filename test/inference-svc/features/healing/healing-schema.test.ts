@@ -113,11 +113,11 @@ test.each([
   [["a"], false],
   [["a", 1], true],
   [[1, "a"], false],
-])("a list's `contains` next to its first items: %j", (each, expected) => {
+])("`contains` in a schema works next to schemas of the first items: %j", (each, expected) => {
   expect(fits({ prefixItems: [{ type: "string" }], contains: { type: "number" } }, each)).toBe(expected);
 });
 
-describe("earlier drafts", () => {
+describe("earlier drafts of JSON Schema", () => {
   test.each([
     [{ items: [{ type: "string" }], additionalItems: false }, ["a"], true],
     [{ items: [{ type: "string" }], additionalItems: false }, ["a", 1], false],
@@ -125,23 +125,23 @@ describe("earlier drafts", () => {
     [{ dependencies: { a: ["b"] } }, { a: 1 }, false],
     [{ $ref: "#/definitions/a~1b", definitions: { "a/b": { type: "null" } } }, null, true],
     [{ multipleOf: 0.1 }, 0.3, true],
-  ])("of JSON Schema are supported: %j of %j", (made, each, expected) => {
+  ])("are supported: %j of %j", (made, each, expected) => {
     expect(fits(made, each)).toBe(expected);
   });
 });
 
-describe("a keyword without an effect", () => {
+describe("a keyword of a JSON schema without an effect", () => {
   test.each([
     [{ pattern: "^(?=a)" }, "b"],
     [{ pattern: "(" }, "b"],
     [{ format: "email" }, "b"],
     [{ unknown: 1 }, "b"],
-  ])("%j refuses nothing", (made, each) => {
+  ])("does not refuse any value: %j", (made, each) => {
     expect(fits(made, each)).toBe(true);
   });
 });
 
-describe("an uncheckable schema", () => {
+describe("a JSON schema that cannot be checked", () => {
   const wide = (depth: number): object => {
     const defs: Record<string, object> = { [`d${depth}`]: { type: "null" } };
     for (let i = 0; i < depth; i++) {
@@ -157,7 +157,7 @@ describe("an uncheckable schema", () => {
     ["a value that is no schema", { not: 1 }],
     ["2^40 steps", wide(40)],
   ])(
-    "with %s is reported as such",
+    "because of %s is reported as such",
     (_, made) => {
       expect(() => fits(made, 1)).toThrow(UncheckableSchema);
     },

@@ -26,7 +26,7 @@ const person = {
   additionalProperties: false,
 };
 
-describe("an object is found or repaired", () => {
+describe("a JSON object is found or repaired", () => {
   test.each([
     ['```json\n{"a": 1}\n```', '{"a": 1}', "extracted"],
     ['Sure! Here it is:\n\n{"a": [1, 2]}\n\nHope it helps!', '{"a": [1, 2]}', "extracted"],
@@ -74,7 +74,7 @@ describe("an object is found or repaired", () => {
   });
 });
 
-describe("a text left unchanged", () => {
+describe("a text that healing leaves unchanged", () => {
   test.each([
     ["truncated", '{"a": "unfinished'],
     ["truncated", '{"a": 12'],
@@ -98,7 +98,7 @@ describe("a text left unchanged", () => {
     ["unrepairable", 'Here: "a": {"x": 1}, "b": 2}'],
     ["unrepairable", '{"a": ("x", "y"), "b": {"c": 1}}'],
     ["unrepairable", "Words: note: {brackets, and no: colon}"],
-  ])("is named as %s: %j", (why, text) => {
+  ])("is reported as %s: %j", (why, text) => {
     expect(byForm(text)).toEqual({ is: "left", why });
   });
 });
@@ -108,7 +108,7 @@ describe("a text repaired by a schema", () => {
     ["the last that fits", '{"name": "Example", "age": 1}\n{"name": "Ada", "age": 36}', '{"name": "Ada", "age": 36}'],
     ["one of several", 'From {"x": 1} follows {"name": "Ada", "age": 36}, not {"y": 2}', '{"name": "Ada", "age": 36}'],
     ["keys without quotes among words", "It is {name: 'Ada', age: 36}.", '{"name": "Ada", "age": 36}'],
-  ])("is %s", (_, text, expected) => {
+  ])("may be %s", (_, text, expected) => {
     expect(bySchema(text, person)).toMatchObject({ is: "healed", text: expected });
   });
 
@@ -117,11 +117,11 @@ describe("a text repaired by a schema", () => {
     ["a field too many", '{"name": "Ada", "age": 36, "x": 1,}'],
     ["another root", '[{"name": "Ada", "age": 36}]'],
     ["a field too few, valid", '{"name": "Ada"}'],
-  ])("%s is not made to fit", (_, text) => {
+  ])("is not changed to fit: %s", (_, text) => {
     expect(bySchema(text, person)).toEqual({ is: "left", why: "unfit" });
   });
 
-  test("becomes a list on request", () => {
+  test("becomes a list when the schema is a list", () => {
     const list = { type: "array", items: { type: "string" } };
     expect(bySchema('See [link](x): ["a", "b",]', list)).toMatchObject({ text: '["a", "b"]' });
     expect(bySchema("See [this note", list)).toEqual({ is: "left", why: "unrepairable" });
@@ -129,7 +129,7 @@ describe("a text repaired by a schema", () => {
   });
 });
 
-describe("any text", () => {
+describe("any text under response healing", () => {
   test("stays unchanged if it is valid", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(0, 1, "\t"), (value, indent) => {

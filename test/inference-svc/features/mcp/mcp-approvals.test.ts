@@ -48,7 +48,7 @@ const decision = (items: readonly InputItem[], approve: boolean, reason?: string
   ...(reason && { reason }),
 });
 
-test("by default every call waits for approval, and the response ends with it", async () => {
+test("by default every MCP call waits for approval, and the response ends with it", async () => {
   const { items, asked } = await first();
   expect(items).toMatchObject([
     { type: "mcp_list_tools" },
@@ -59,7 +59,7 @@ test("by default every call waits for approval, and the response ends with it", 
   expect(asked.scope.trace.stages.at(-1)?.data).toMatchObject({ stop_reason: "approval" });
 });
 
-describe("the next request", () => {
+describe("the next request after an MCP approval request", () => {
   test("with an approval makes the call before calling the model, and lists nothing again", async () => {
     const { items } = await first();
     server.requests.splice(0);
@@ -102,7 +102,7 @@ describe("the next request", () => {
     }
   });
 
-  test("without the tool makes no call", async () => {
+  test("without the MCP tool makes no call", async () => {
     const { items } = await first();
     installation.outer.script([textReply("Then not.")]);
     const input = [question, ...items, decision(items, true)];
@@ -120,7 +120,7 @@ describe("the next request", () => {
   });
 });
 
-test("a tool without approval, and a function of the client, run next to a waiting call", async () => {
+test("MCP tools without approval and functions of the client run next to a waiting call", async () => {
   const tools = [entry({ require_approval: { never: { tool_names: ["add"] } } }), functionTool({ name: "f" })];
   installation.outer.script([
     callReply(echoCall, { name: "crm__add", args: { a: 1, b: 2 } }, { name: "f" }),
@@ -143,7 +143,7 @@ test.each([
   [{ never: { tool_names: ["echo"] }, always: { tool_names: ["echo"] } }, true],
   [{ always: { tool_names: ["add"] } }, true],
   [{ never: {} }, true],
-])("require_approval %j decides whether a call waits: %s", async (require_approval, waits) => {
+])("the setting require_approval %j of an MCP server decides whether a call waits: %s", async (require_approval, waits) => {
   const { items } = await first([entry({ require_approval })]);
   expect(items.some(({ type }) => type === "mcp_approval_request")).toBe(waits);
 });

@@ -31,7 +31,7 @@ const said = { id: "msg_1", type: "message", role: "assistant", content: [{ type
 describe.each(["sessions", "sessionless"] as const)("an MCP server with or without sessions: %s", (kind) => {
   const server = () => (kind === "sessions" ? sessions : sessionless);
 
-  test("its tools are listed and called, and the model reads the result as data", async () => {
+  test("has its tools listed and called, and the model reads the result as data", async () => {
     installation.outer.script([callReply(echo), textReply("It said hello.")]);
     const testScope = newScope();
     const { events, fault } = await installation.run({ tools: [tool(server().url)] }, testScope);
@@ -65,7 +65,7 @@ describe.each(["sessions", "sessionless"] as const)("an MCP server with or witho
     expect(testScope.scope.trace.stages.map(({ name }) => name)).toEqual(["mcp", "server-tools"]);
   });
 
-  test("a stream shows the list and the call as they happen", async () => {
+  test("shows the list and the call in a stream as they happen", async () => {
     installation.outer.script([callReplyStream("", echo), chatStream("It said hello.")]);
     const { events } = await installation.run({ tools: [tool(server().url)], stream: true });
     expect(progressEvents(events).map(([name]) => name)).toEqual([
@@ -77,7 +77,7 @@ describe.each(["sessions", "sessionless"] as const)("an MCP server with or witho
     expect(events.filter(({ type }) => type === "arguments.delta")).toMatchObject([{ delta: '{"text":"hello"}' }]);
   });
 
-  test("a failing call has the status failed, and the model reads the reason", async () => {
+  test("reports a failing call with the status failed, and the model reads the reason", async () => {
     installation.outer.script([callReply({ name: "crm__fail" }), textReply("It failed.")]);
     const { events } = await installation.run({ tools: [tool(server().url)] });
     expect(finishedItems(events)[1]).toMatchObject({
@@ -89,7 +89,7 @@ describe.each(["sessions", "sessionless"] as const)("an MCP server with or witho
     expect(installation.sent("outer").messages.at(-1)?.content).toContain("out of paper");
   });
 
-  test("a stream shows a slow call before it is over", async () => {
+  test("shows a slow call in a stream before the call is over", async () => {
     installation.outer.script([callReplyStream("", { name: "crm__slow" }), chatStream("Done.")]);
     const { scope } = newScope();
     const told: string[] = [];
@@ -107,28 +107,31 @@ describe.each(["sessions", "sessionless"] as const)("an MCP server with or witho
 test.each([
   { type: "additional_tools", role: "developer" },
   { type: "tool_search_output", call_id: null, execution: "client" },
-])("a server defined by $type is listed and called, and its items are understood in the next turn", async (item) => {
-  const bring: InputItem = { ...item, tools: [JSON.parse(tool(sessions.url).json)] };
-  const user: InputItem = { type: "message", role: "user", content: "Say hello." };
-  installation.outer.script([callReply(echo), textReply("It said hello."), textReply("Still fine.")]);
-  const { events, fault } = await installation.run({ input: [bring, user] });
-  expect(fault).toBeUndefined();
-  const items = finishedItems(events);
-  expect(items.map(({ type }) => type)).toEqual(["mcp_list_tools", "mcp_call", "message"]);
-  expect(installation.sent("outer").messages.at(-1)?.content).toContain("You said hello.");
+])(
+  "an MCP server defined by $type is listed and called, and its items are understood in the next turn",
+  async (item) => {
+    const bring: InputItem = { ...item, tools: [JSON.parse(tool(sessions.url).json)] };
+    const user: InputItem = { type: "message", role: "user", content: "Say hello." };
+    installation.outer.script([callReply(echo), textReply("It said hello."), textReply("Still fine.")]);
+    const { events, fault } = await installation.run({ input: [bring, user] });
+    expect(fault).toBeUndefined();
+    const items = finishedItems(events);
+    expect(items.map(({ type }) => type)).toEqual(["mcp_list_tools", "mcp_call", "message"]);
+    expect(installation.sent("outer").messages.at(-1)?.content).toContain("You said hello.");
 
-  const next = await installation.run({ input: [bring, user, ...(items as readonly InputItem[]), user] });
-  expect(next.fault).toBeUndefined();
-  expect(installation.sent("outer").messages.map(({ role }) => role)).toEqual([
-    "user",
-    "assistant",
-    "tool",
-    "assistant",
-    "user",
-  ]);
-});
+    const next = await installation.run({ input: [bring, user, ...(items as readonly InputItem[]), user] });
+    expect(next.fault).toBeUndefined();
+    expect(installation.sent("outer").messages.map(({ role }) => role)).toEqual([
+      "user",
+      "assistant",
+      "tool",
+      "assistant",
+      "user",
+    ]);
+  },
+);
 
-test("several servers are called, each for its own tools", async () => {
+test("several MCP servers are called, each for its own tools", async () => {
   const tools = [
     tool(sessions.url),
     mcpTool({ server_label: "erp", server_url: sessionless.url, allowed_tools: ["add"] }),
@@ -144,7 +147,7 @@ test("several servers are called, each for its own tools", async () => {
   ]);
 });
 
-test("arguments reach the server as the model wrote them, and again in header fields named by the schema", () => {
+test("arguments reach the MCP server as the model wrote them, also in header fields that the schema names", () => {
   const schema = {
     type: "object",
     properties: { city: { type: "string", "x-mcp-header": "City" }, n: { type: "number" } },
@@ -153,7 +156,7 @@ test("arguments reach the server as the model wrote them, and again in header fi
   expect(paramFields(schema, { city: "Oslo" })).toEqual({ "mcp-param-City": "Oslo" });
 });
 
-describe("a provider with native mcp", () => {
+describe("a provider with native MCP support", () => {
   const open = () => {
     const file = testConfig({ url: installation.outer.url, dialect: "responses" });
     return openEngine({ ...file, mcp: mcp.parse({ servers: { crm: { url: sessions.url } } }) });

@@ -37,7 +37,7 @@ const turn = (fields: Partial<TurnRequest> = {}, testScope = newScope()) =>
   installation.run({ tools: [tool()], ...fields }, testScope);
 const message = { type: "message", content: [{ text: "Here it is." }] };
 
-describe("a call", () => {
+describe("a call of the image model", () => {
   test("goes to the image model, the client gets the image, and the key pays for it", async () => {
     const before = [installation.engine.opened.length, installation.engine.closed.length] as const;
     const testScope = newScope();
@@ -101,7 +101,7 @@ describe("a call", () => {
     expect(installation.sent("other")["image_config"]).toEqual({ size: "1024x1024" });
   });
 
-  test("an address is shown as such", async () => {
+  test("shows an image's address when the model returns one", async () => {
     installation.other.script([painting("https://images.example/1.png")]);
     const { events } = await turn();
     const address = "https://images.example/1.png";
@@ -122,12 +122,12 @@ test.each([
   [tool({ model: "acme/none" }), "tools.0.parameters.model: no model is called acme/none"],
   [tool({ model: "acme/other" }), "tools.0.parameters.model: acme/other gives no images"],
   [native({ model: "gpt-image-1" }), "tools.0.model: no model is called gpt-image-1"],
-])("a model without images is refused: %#", async (entry, message) => {
+])("a model that makes no images is refused as the image model: %#", async (entry, message) => {
   const { fault } = await turn({ tools: [entry] });
   expect([fault?.status, fault?.message]).toEqual([400, message]);
 });
 
-test("a request without any image model is refused with the configuration key", async () => {
+test("a request for images without any image model is refused with the configuration key", async () => {
   const bare = await ToolInstallation.open();
   const { fault } = await bare.run({ tools: [tool()] });
   expect([fault?.status, fault?.message]).toEqual([400, expect.stringContaining("internal_models.image")]);
@@ -146,7 +146,7 @@ describe("a failure of the image model", () => {
     ],
     ["an address leads elsewhere", painting("javascript:alert(1)"), expect.any(String)],
     ["it is too long", painting(`data:image/png;base64,iVBORw0KGgo${"A".repeat(28_000_000)}`), expect.any(String)],
-  ])("%s is reported to the model, and the model answers", async (_, reply, error) => {
+  ])("that %s is reported to the model, and the model answers", async (_, reply, error) => {
     installation.other.script([reply]);
     const { events, fault } = await turn();
     expect(fault).toBeUndefined();
@@ -157,7 +157,7 @@ describe("a failure of the image model", () => {
     expect(installation.sent("outer").messages.at(-1)?.content).toMatch(/^{"error":/);
   });
 
-  test.each([false, true])("an endless answer is cut off, stream: %s", async (stream) => {
+  test.each([false, true])("with an endless answer is cut off, stream: %s", async (stream) => {
     const head = stream ? "data: " : "";
     installation.other.script([
       { chunks: [{ bytes: `${head}{"id":"` }, { bytes: "A".repeat(1_000_000), repeat: 500 }], hang: true },
@@ -172,7 +172,7 @@ describe("a failure of the image model", () => {
     expect(installation.other.bytesWritten - before).toBeLessThan(150_000_000);
   });
 
-  test("a leaving client ends the call of the image model within 250 ms", async () => {
+  test("does not outlive its client: the call ends within 250 ms", async () => {
     installation.other.script([{ hang: true }]);
     const leave = async () => {
       const testScope = newScope();
@@ -189,7 +189,7 @@ describe("a failure of the image model", () => {
     expect(await findShortest(250, leave, 5)).toBeLessThan(250);
   });
 
-  test("a budget used up meanwhile is reported", async () => {
+  test("at a budget used up meanwhile is reported", async () => {
     const first = installation.outer.nextRequest().then(() => (installation.isSpent = true));
     installation.outer.script([callReplyStream("", call())]);
     const { events, fault } = await turn({ stream: true }, newScope({ hasBudget: true }));
@@ -198,7 +198,7 @@ describe("a failure of the image model", () => {
   });
 });
 
-test("a rule of the key reads the words and leaves the image as it is", async () => {
+test("a guardrail of the key reads the words of an image call and leaves the image unchanged", async () => {
   const guardrail = guardrailOf([redactFilter("red|AAAA", "<m>")]);
   const { events, fault } = await turn({}, newScope({ guardrail }));
   expect(fault).toBeUndefined();

@@ -140,7 +140,7 @@ describe("moderation by a service", () => {
     ["stays below it", { thresholds: { hate: 0.5 } }, looks({ hate: 0.499 }), undefined],
     ["flags and names no category", {}, flaggedOnly(), ["flagged"]],
     ["flags two", {}, looks({ hate: 0.9, violence: 0.9 }, ["hate", "violence"]), ["hate", "violence"]],
-  ])("blocks by the categories beyond their thresholds when it %s", async (_, role, reply, reasons) => {
+  ])("refuses with the categories beyond their thresholds when the service %s", async (_, role, reply, reasons) => {
     guard.script([reply]);
     const { fault } = await runTestTurn(open({ ...service, ...role }).turn, request());
     expect((fault?.metadata as { reasons?: unknown } | undefined)?.reasons).toEqual(reasons);
@@ -176,7 +176,7 @@ describe("moderation by a service", () => {
     ],
   });
 
-  test("scans images, too, if it can", async () => {
+  test("scans images, too, if the service can", async () => {
     const engine = open(service);
     const testScope = newScope();
     const { fault } = await runTestTurn(engine.turn, showing, testScope);
@@ -204,7 +204,7 @@ describe("moderation by a service", () => {
     ["finds an image too large", { status: 413, chunks: [{ json: {} }] }],
     ["cannot read an image", { status: 400, chunks: [{ json: { error: { message: "no" } } }] }],
     ["never ends", { hang: true }],
-  ])("passes nothing when it %s, and is called once", async (_, reply) => {
+  ])("passes no request when the service %s, and is called once", async (_, reply) => {
     guard.script([reply]);
     const long = `data:image/png;base64,${"A".repeat(4_000)}`;
     const input = [user([{ type: "input_image", image_url: long }])];
@@ -215,14 +215,14 @@ describe("moderation by a service", () => {
   test.each([
     ["reads texts only", "text-moderation-latest", {}],
     ["is said to read texts only", "omni-moderation-latest", { images: false }],
-  ])("leaves images unread when it %s, with a note in the receipt", async (_, upstream_model, settings) => {
+  ])("leaves images unread when the model %s, with a note in the receipt", async (_, upstream_model, settings) => {
     const testScope = newScope();
     await runTestTurn(open({ ...service, upstream_model, ...settings }).turn, showing, testScope);
     expect(askedOf(guard)).toEqual(["Look"]);
     expect(stagesOf(testScope)).toMatchObject([{ data: { action: "not_run", unread: { input_image: 1 } } }]);
   });
 
-  test("is called once for the same text, and in stretches for a long text", async () => {
+  test("is called once for the same text, and in pieces for a long text", async () => {
     const engine = open(service);
     for (let count = 0; count < 3; count++) await runTestTurn(engine.turn, request({ text: "Again" }));
     expect(guard.requests).toHaveLength(1);
@@ -302,7 +302,7 @@ describe("moderation by a model", () => {
       { usage: { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 } },
     );
 
-  test("puts a question for each category to the model, at the operator's expense", async () => {
+  test("sends a question for each category to the model, at the operator's expense", async () => {
     guard.script([says(0.1), says(0.5)]);
     const testScope = newScope();
     const engine = open({
@@ -354,7 +354,7 @@ test.each([
   [100, 100, "x".repeat(100)],
   [101, 100, `${"x".repeat(50)}\u2026${"x".repeat(49)}`],
   [5_000, 100, `${"x".repeat(50)}\u2026${"x".repeat(49)}`],
-])("of %d characters %d are shown", (length, shown, expected) => {
+])("of a flagged text of %d characters, %d are shown", (length, shown, expected) => {
   expect([elideMiddle("x".repeat(length)), codePointLength(elideMiddle("\u{1f600}".repeat(length)))]).toEqual([
     expected,
     shown,
@@ -365,12 +365,12 @@ test.each<[object, string]>([
   [{}, "give either model or provider"],
   [{ model: "a/b", provider: "guard" }, "give either model or provider"],
   [{ provider: "guard", categories: {} }, "at least one category"],
-])("the role %j is wrong", (role, says) => {
+])("the settings %j of the moderation role are refused", (role, says) => {
   const result = configSchema.safeParse({ internal_models: { moderation: role } });
   expect(JSON.stringify(result.error?.issues)).toContain(says);
 });
 
-test("the role names a configured model", () => {
+test("the moderation role names a configured model", () => {
   const file = (role: object) => configSchema.parse({ internal_models: { moderation: role } });
   expect(findInvalidReferences(file({ provider: "nobody" }))).toEqual([
     "internal_models.moderation.provider: no provider with a base_url is called nobody",

@@ -15,7 +15,7 @@ const fieldOf = (count: number) =>
 const order = (field: readonly RankedModel[], wish: AutoOptions = {}, able = field): string =>
   chooseByTask(able, field, wish).models.join("");
 
-describe("bands", () => {
+describe("cost bands of the auto router", () => {
   /** Models of each cost band by the number of models, the cheapest band first. */
   const golden: Readonly<Record<number, string>> = {
     1: "a,,,,",
@@ -68,7 +68,7 @@ describe("bands", () => {
   });
 });
 
-describe("a choice", () => {
+describe("a choice by the auto router", () => {
   const eleven = fieldOf(11);
 
   test.each<[AutoOptions, string]>([
@@ -101,12 +101,12 @@ describe("a choice", () => {
     },
   );
 
-  test("without scores difficulty makes no difference, and the cheapest serve", () => {
+  test("ignores difficulty without scores, and prefers the cheapest", () => {
     const field = [model("a", 1), model("b", 2), model("c", 3)];
     expect(order(field, { difficulty: 4 })).toBe("a");
   });
 
-  test("the better first, then the cheaper, then by name; models without a score come last", () => {
+  test("has better models first, then cheaper, then by name, and models without a score last", () => {
     const field = [model("z", 1, 5), model("y", 2, 5), model("x", 2, 5), model("w", 0), model("v", 3, 6)];
     const dear = Array.from({ length: 40 }, (_, index) => model(`dear${index}`, 100, 9));
     expect(order([...field, ...dear], { tier: "low" })).toBe("vzxyw");
@@ -120,21 +120,24 @@ describe("a choice", () => {
     [{ tier: "max" }, "a", "low", "a"],
     [{}, "cdk", undefined, "c"],
     [{ costQualityTradeoff: 0 }, "k", undefined, "k"],
-  ])("for %j, with only %s able to serve, is the nearest, and of two the cheaper", (wish, able, tier, expected) => {
-    const choice = chooseByTask(
-      eleven.filter((each) => able.includes(each.model)),
-      eleven,
-      wish,
-    );
-    expect([choice.models.join(""), choice.tier, choice.isNearest]).toEqual([expected, tier, true]);
-  });
+  ])(
+    "for %j when only %s can serve is the nearest, and of two equally near the cheaper",
+    (wish, able, tier, expected) => {
+      const choice = chooseByTask(
+        eleven.filter((each) => able.includes(each.model)),
+        eleven,
+        wish,
+      );
+      expect([choice.models.join(""), choice.tier, choice.isNearest]).toEqual([expected, tier, true]);
+    },
+  );
 
-  test("a model outside the field is placed as if it belonged to it", () => {
+  test("puts a model outside the field at the place of its cost", () => {
     const stranger = model("stranger", 5.5, 99);
     expect(chooseByTask([...eleven, stranger], eleven, { tier: "high" }).models).toEqual(["stranger", "f", "e"]);
   });
 
-  test("without prices all models count as equally dear, and the best serves", () => {
+  test("without prices treats all models as equally dear, and prefers the best", () => {
     const field = fieldOf(4).map((each) => ({ ...each, cost: Number.POSITIVE_INFINITY }));
     expect([order(field), order(field, { tier: "low" })]).toEqual(["dcba", "dcba"]);
   });
@@ -155,7 +158,7 @@ describe("a choice", () => {
     ["a higher tier", costTiers.map((tier) => ({ tier }))],
     ["a harder request", [0, 0.3, 0.6, 0.9, 1.2, 4].map((difficulty) => ({ difficulty }))],
     ["less of a tradeoff", [10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0].map((costQualityTradeoff) => ({ costQualityTradeoff }))],
-  ])("%s never comes to a cheaper model", (_, wishes) => {
+  ])("with %s never has a cheaper model", (_, wishes) => {
     fc.assert(
       fc.property(some, (all) => {
         const able = all.filter(({ isAble }) => isAble).map(({ each }) => each);

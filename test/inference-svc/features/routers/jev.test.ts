@@ -27,17 +27,17 @@ const option = (model: string, ability: number, cost: number, effort: JevOption[
   cost,
 });
 
-describe("a choice by abilities and costs", () => {
+describe("a choice by the jev router", () => {
   test.each<[string, number, number, number]>([
     ["middling at a middling task", 0, 2, 0.5],
     ["able at a middling task", 1, 2, 0.769],
     ["middling at an easy task", 0, 0, 0.917],
     ["middling at a hard task", 0, 4, 0.083],
-  ])("has the expected chance for a model %s", (_, ability, difficulty, chance) => {
+  ])("estimates the expected chance of success for a model %s", (_, ability, difficulty, chance) => {
     expect(rateOptions([option("a", ability, 1)], difficulty, undefined)[0]?.chance).toBeCloseTo(chance, 3);
   });
 
-  test("prefers effort, the more the higher, and a requested effort a little more", () => {
+  test("prefers higher effort, and a requested effort a little more", () => {
     const options = efforts.map((each) => option("a", 0, 1, each));
     const chances = rateOptions(options, 2, undefined).map(({ chance }) => chance);
     expect(chances).toEqual(chances.toSorted((a, b) => a - b));
@@ -55,11 +55,11 @@ describe("a choice by abilities and costs", () => {
     ["medium", ["good", "best", "fair", "poor"]],
     [undefined, ["good", "best", "fair", "poor"]],
     ["low", ["fair", "good", "best", "poor"]],
-  ] as const)("ranks the models of tier %s", (tier, expected) => {
+  ] as const)("puts the models of tier %s in their order", (tier, expected) => {
     expect(rankOptions(field, findSlack(tier)).map(({ model }) => model)).toEqual(expected);
   });
 
-  test("begins with a model within the slack of the best, none within it is cheaper, and less slack costs no less", () => {
+  test("has first a cheapest model within the slack of the best, and less slack never costs less", () => {
     const some = fc.array(fc.tuple(fc.integer({ min: -20, max: 20 }), fc.nat(9)), { minLength: 1, maxLength: 12 });
     fc.assert(
       fc.property(some, fc.double({ min: 0, max: 4, noNaN: true }), (all, difficulty) => {
@@ -89,12 +89,12 @@ describe("a choice by abilities and costs", () => {
     [0.101, "low"],
     [0.2, "low"],
     [0.201, undefined],
-  ])("with a chance %d below the best has the tier %s", (below, tier) => {
+  ])("that is %d below the best chance has the tier %s", (below, tier) => {
     expect(findCostTier({ ...option("a", 0, 1), chance: 1 - below + 1e-12 }, 1)).toBe(tier);
   });
 });
 
-describe("difficulty", () => {
+describe("the difficulty of a request for the jev router", () => {
   test.each([
     ["Hi!", 0, 0.7, "general"],
     ["Translate into German: good morning", 0, 0.9, "general"],
@@ -108,7 +108,7 @@ describe("difficulty", () => {
   });
 });
 
-describe("the jev router over the whole stack", () => {
+describe("the jev router with the whole stack", () => {
   let acme: Upstream;
   let engine: Engine;
   const model = (id: string, price: number, general: number, more: object = {}, endpoint: object = {}) => ({
@@ -152,7 +152,7 @@ describe("the jev router over the whole stack", () => {
     text: "Prove the theorem, derive a distributed algorithm, and design its architecture without deadlock:\n```ts\nfunction f() {}\n```",
   };
 
-  test("sends an easy task to the cheap model, a hard task to the best, with the thinking effort", async () => {
+  test("sends an easy task to the cheap model, a hard task to the best, with the reasoning effort", async () => {
     const easy = await chosen(request());
     expect([easy.model, easy.scope.trace.strategy]).toEqual(["a/small", "auto"]);
     expect(acme.requests.at(-1)?.json).not.toHaveProperty("reasoning_effort");
@@ -181,7 +181,7 @@ describe("the jev router over the whole stack", () => {
     [{ models: ["d/*"] }, "a/small", { list_fallback: "models_ignored" }],
     [{ excludedModels: ["a/small"] }, "a/large", {}],
     [{ models: ["a/small"], excludedModels: ["a/small"] }, "a/large", { list_fallback: "models_ignored" }],
-  ])("keeps to its lists of models: %j", async (settings, expected, data) => {
+  ])("chooses only from its lists of models: %j", async (settings, expected, data) => {
     const found = await chosen(request(settings));
     expect(found.model).toBe(expected);
     expect(found.data).toMatchObject(data);
@@ -201,7 +201,7 @@ describe("the jev router over the whole stack", () => {
     ]);
   });
 
-  test("keeps the model of a session's task with tools, until it gets stuck", async () => {
+  test("keeps the model of a session's task with tools until the model makes no progress", async () => {
     const tools = [functionTool({ name: "run" })];
     const session = { sessionId: "s", tools };
     expect((await chosen(request({ models: ["a/large"] }, session))).model).toBe("a/large");
@@ -222,14 +222,14 @@ describe("the jev router over the whole stack", () => {
     });
   });
 
-  test("takes a requested effort as a hint", async () => {
+  test("treats a requested effort as a hint", async () => {
     const { data } = await chosen(request({ models: ["b/*"] }, { ...hard, reasoning: { effort: "xhigh" } }));
     const candidates = (data?.["candidates"] ?? []) as { effort: string }[];
     expect(candidates.map(({ effort }) => effort).toSorted()).toEqual(["high", "low", "medium", "xhigh"]);
   });
 
   const { enum: hints } = effort.schema(new Map()) as { enum: string[] };
-  test.each(hints)("takes %s as a hint as well, and a hard task still goes to the best", async (hint) => {
+  test.each(hints)("treats %s as a hint as well, and a hard task still goes to the best", async (hint) => {
     const { model, data } = await chosen(request({ costTier: "high" }, { ...hard, reasoning: { effort: hint } }));
     expect(model).toBe("b/thinker");
     expect(data).toMatchObject({ candidates: expect.arrayContaining([expect.objectContaining({ tier: "high" })]) });

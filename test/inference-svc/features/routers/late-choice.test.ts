@@ -100,7 +100,7 @@ test.each<[string, string, number, string]>([
   ["service/jev-router", "code", 1, "a/small"],
   ["service/jev-router", "other", 2, "a/large"],
 ])(
-  "the router %s sends a request of kind %s and difficulty %d to %s, and by the guess alone to a/mid",
+  "the router %s with a classifier sends a request of kind %s and difficulty %d to %s instead of a/mid",
   async (slug, task, difficulty, expected) => {
     reader.script([reads(task, difficulty)]);
     const word = slug === "service/auto" ? "classifier" : "decider";
@@ -119,13 +119,13 @@ test.each<[string, string, number, string]>([
   },
 );
 
-test("the effort is chosen again with the model, and the client's other settings stay", async () => {
+test("a router chooses the reasoning effort again with the model, and keeps the client's other settings", async () => {
   reader.script([reads("other", 2)]);
   await served(jev(unsure, { reasoning: { summary: "auto" } }));
   expect(JSON.parse(acme.requests[0]?.body ?? "")).toMatchObject({ model: "a/large", reasoning_effort: "low" });
 });
 
-test("the model gets the question between markers, and whether there are tools; it is called once for it", async () => {
+test("a router's classifier gets the question between markers and whether there are tools, in one call", async () => {
   reader.script([reads("other", 4)]);
   const together = await Promise.all([served(auto()), served(auto()), served(auto())]);
   await served(auto());
@@ -137,7 +137,7 @@ test("the model gets the question between markers, and whether there are tools; 
   );
 });
 
-test("the model reads the text left by guardrails", async () => {
+test("a router's classifier reads the text left by guardrails", async () => {
   reader.script([reads("other", 4)]);
   const asker = newScope({ guardrail: guardrailOf([redactFilter("Server", "<m>")], { appliesTo: AppliesTo.INPUT }) });
   const { model } = await served(auto(), asker);
@@ -164,7 +164,7 @@ const doubtful = [
 ];
 
 describe("service/auto with an unsure guess", () => {
-  test.each(doubtful)("calls the model about %j", async (text) => {
+  test.each(doubtful)("calls the classifier about %j", async (text) => {
     reader.script([reads("other", 4)]);
     const { data } = await served(auto(text));
     expect(data?.["confidence"]).toBeLessThan(0.45);
@@ -189,7 +189,7 @@ describe("service/auto with an unsure guess", () => {
     expect([reader.requests.length, data?.["classifier_skipped"]]).toEqual([0, skipped]);
   });
 
-  test("calls no model again in a session with a model", async () => {
+  test("calls no classifier in a session that already has a model", async () => {
     reader.script([reads("other", 4)]);
     const request = auto(unsure, { sessionId: "s" });
     await served(request);
@@ -202,7 +202,7 @@ describe("service/auto with an unsure guess", () => {
   });
 });
 
-describe.each(["service/auto", "service/jev-router"])("%s goes by its own guess", (slug) => {
+describe.each(["service/auto", "service/jev-router"])("%s uses its own guess without the classifier", (slug) => {
   const word = slug === "service/auto" ? "classifier" : "decider";
 
   test.each<[string, Reply]>([
@@ -218,14 +218,14 @@ describe.each(["service/auto", "service/jev-router"])("%s goes by its own guess"
     expect([model, data]).toMatchObject(["a/mid", { [word]: "local", [`${word}_failure`]: failure }]);
   });
 
-  test("if the model is down", async () => {
+  test("if the classifier's model is down", async () => {
     await reader.stop();
     const { model, data } = await served(testRequest({ models: [slug], text: unsure }));
     expect([model, data?.[`${word}_failure`]]).toEqual(["a/mid", "error"]);
     reader = await startUpstream();
   });
 
-  test("if the data policy excludes the model", async () => {
+  test("if the data policy excludes the classifier's model", async () => {
     const provider = create(ProviderPreferencesSchema, { zdr: true });
     const { model, data } = await served(testRequest({ models: [slug], text: unsure, provider }));
     expect([model, data?.[`${word}_failure`], reader.requests]).toEqual(["a/mid", "data_policy", []]);
@@ -242,7 +242,7 @@ describe.each(["service/auto", "service/jev-router"])("%s goes by its own guess"
   });
 });
 
-test("a session keeps its late choice, without another call", async () => {
+test("a session keeps the model chosen by a classifier, without another call", async () => {
   reader.script([reads("other", 4)]);
   const first = await served(auto(unsure, { sessionId: "s" }));
   const second = await served(auto("Und warum der andere in Halle zwei?", { sessionId: "s" }));
@@ -250,7 +250,7 @@ test("a session keeps its late choice, without another call", async () => {
   expect(reader.requests).toHaveLength(1);
 });
 
-test("a pinned model stays, and models named by the client next to the slug keep their places", async () => {
+test("a pinned model stays with a classifier, and models named next to the slug keep their places", async () => {
   reader.script([reads("other", 4)]);
   const pinned = auto(unsure, {
     plugins: { autoRouter: create(AutoRouterPluginSchema, { pinModel: true }) },
@@ -266,7 +266,7 @@ test("a pinned model stays, and models named by the client next to the slug keep
   expect(trace.candidates.map(({ model }) => model)).toEqual(["a/large", "a/mid", "a/small"]);
 });
 
-test("beyond the operator's calls the key pays, and a budget without room ends the request", async () => {
+test("the key pays for classifier calls beyond the operator's, and a budget without room ends the request", async () => {
   await open(both({ max_calls_per_request: 0 }));
   reader.script([reads("other", 4)]);
   const { trace } = await served(auto());
@@ -287,6 +287,6 @@ test.each<[string, object | undefined]>([
   ['{"task":"toString","difficulty":1}', undefined],
   ['{"task":"math","difficulty":"2"}', undefined],
   ["", undefined],
-])("the judge's answer %j is read as %j", (text, reading) => {
+])("the classifier's answer %j is read as %j", (text, reading) => {
   expect(parseReading(text)).toEqual(reading);
 });

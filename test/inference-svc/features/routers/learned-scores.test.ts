@@ -14,22 +14,22 @@ const scored = [
 const learn = (spending: Readonly<Record<string, number>>) => learnScores(scored, new Map(Object.entries(spending)));
 const asRecord = (spending: Readonly<Record<string, number>>) => Object.fromEntries(learn(spending) ?? []);
 
-describe("scores", () => {
-  test("stay without spending on a scored model", () => {
+describe("scores learned from spending", () => {
+  test("stay unchanged without spending on a scored model", () => {
     expect([learn({}), learn({ a: 0 }), learn({ unscored: 1_000 })]).toEqual([undefined, undefined, undefined]);
   });
 
-  test("are exchanged in the order of spending and score together, so distances stay", () => {
+  test("are exchanged between models in the order of spending and score, so that distances stay", () => {
     expect(asRecord({ c: 1_000 })).toEqual({ c: 0.8, a: 0.7, b: 0.4 });
     expect(asRecord({ c: 1_000, b: 2_000 })).toEqual({ b: 0.8, c: 0.7, a: 0.4 });
   });
 
-  test("differ by 0.1 for every 5 dollars: less does not move a model past a better one", () => {
+  test("rise by 0.1 for every 5 dollars, and less spending does not move a model past a better one", () => {
     expect(asRecord({ b: 4.9 })).toEqual({ a: 0.8, b: 0.7, c: 0.4 });
     expect(asRecord({ b: 5.1 })).toEqual({ b: 0.8, a: 0.7, c: 0.4 });
   });
 
-  test("let easy requests stay with the cheap models", () => {
+  test("leave easy requests with the cheap models", () => {
     const learned = learn({ a: 100_000 });
     const field = ["a", "b", "c"].map((model, index) => ({ model, cost: 3 - index, score: learned?.get(model) }));
     expect(chooseByTask(field, field, { difficulty: 0.1 }).models[0]).toBe("b");
@@ -52,7 +52,7 @@ describe("the task of a request", () => {
     expect(learnedTasks(1)?.(request, scope)).toBeUndefined();
   });
 
-  test("is recorded neither for helping calls nor beyond the share", () => {
+  test("is recorded neither for helper calls nor beyond the configured share", () => {
     const { scope } = newScope();
     expect(learnedTasks(1)?.(request, scope.with({ operation: "judge" }))).toBeUndefined();
     expect(learnedTasks(0)?.(request, scope)).toBeUndefined();

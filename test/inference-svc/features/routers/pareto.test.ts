@@ -31,7 +31,7 @@ const order = (coders: readonly CodingModel[], wish: Partial<ParetoOptions> = {}
 /** Percentiles 0, .1 … 1: a and b are high, c and d medium, e and f low. */
 const eleven = "abcdefghijk".split("").map((model, index) => coder(model, 1 - index / 100, 10 - index));
 
-describe("tiers", () => {
+describe("tiers of the Pareto router", () => {
   test.each([
     [1, "high"],
     [0.85, "high"],
@@ -41,7 +41,7 @@ describe("tiers", () => {
     [0.5, "low"],
     [0.499, undefined],
     [0, undefined],
-  ])("percentile %d is %s", (percentile, tier) => {
+  ])("are, for the percentile %d, %s", (percentile, tier) => {
     expect(findScoreTier(percentile)).toBe(tier);
   });
 
@@ -52,7 +52,7 @@ describe("tiers", () => {
     [2, [1, 2, 3], 0.5],
     [2, [1, 2, 2, 3], 0.5],
     [7, [7, 7], 0.5],
-  ])("the place of %d among %j is %d", (score, scores, expected) => {
+  ])("use percentiles: the place of %d among %j is %d", (score, scores, expected) => {
     expect(percentileOf(score, scores)).toBe(expected);
   });
 
@@ -74,7 +74,7 @@ describe("tiers", () => {
     ["medium", 0.5, "abefk", ["b", "a"]],
     ["low", 0, "abcdk", ["d", "c"]],
     ["all three", 0.5, "ghijk", []],
-  ])("without a candidate in %s a neighbour serves", (_, minCodingScore, able, expected) => {
+  ])("use a neighbour when %s has no candidate", (_, minCodingScore, able, expected) => {
     const left = eleven.filter(({ model }) => able.includes(model));
     expect(order(left, { minCodingScore }, eleven)).toEqual(expected);
   });
@@ -85,14 +85,14 @@ describe("tiers", () => {
     expect(order(field, {}, [...field, ...low])).toEqual(["free", "good", "poor", "dear", "?"]);
   });
 
-  test("have the fastest model first with nitro, after unmeasured models", () => {
+  test("have with nitro unmeasured models first, then the fastest", () => {
     const field = [coder("slow", 3, 1, 20), coder("new", 3, 9), coder("fast", 3, 9, 80)];
     const low = Array.from({ length: 40 }, (_, n) => coder(`low${n}`, 0, 1));
     expect(order(field, { fastest: true }, [...field, ...low])).toEqual(["new", "fast", "slow"]);
   });
 });
 
-describe("a choice for a price", () => {
+describe("a choice of the Pareto router for a price", () => {
   const field = [
     coder("best", 9, 10),
     coder("worse and dearer", 5, 4),
@@ -107,11 +107,11 @@ describe("a choice for a price", () => {
     [4, ["good", "cheap", "worse and dearer"]],
     [1, ["cheap"]],
     [0.99, []],
-  ])("of %d USD: the best on the frontier, then the models it beats", (maxPrice, expected) => {
+  ])("of %d USD has the best on the frontier first, then the models it beats", (maxPrice, expected) => {
     expect(order(field, { maxPrice })).toEqual(expected);
   });
 
-  test("has a first model unbeaten by any affordable one", () => {
+  test("has a first model that no affordable model beats", () => {
     const price = fc.option(fc.nat(20), { nil: undefined });
     const some = fc.array(fc.tuple(fc.nat(10), price), { minLength: 1, maxLength: 12 });
     const coders = some.map((all) => all.map(([score, each], index) => coder(String(index), score, each)));
@@ -126,7 +126,7 @@ describe("a choice for a price", () => {
   });
 });
 
-describe("price_source: weighted_avg", () => {
+describe("price_source: weighted_avg of the Pareto router", () => {
   const decider = openDecider(
     [
       ["a/terse", "1", "20"],
@@ -150,7 +150,7 @@ describe("price_source: weighted_avg", () => {
     return [first, scope.trace.stages[0]?.data];
   };
 
-  test("is the price of the prompt until a hundred answers are measured, then the price by their mix", async () => {
+  test("uses the price of the prompt until a hundred answers are measured, then the price by their mix", async () => {
     const { tokenMix } = decider.records;
     for (let n = 0; n < 99; n++) tokenMix.add(100, 300, decider.clock.now);
     expect(await choose("weighted_avg")).toMatchObject(["a/terse", { price_source: "prompt" }]);

@@ -52,7 +52,7 @@ const shellOutput = (outcome: object, said = {}): InputItem => ({
   output: [{ stdout: "", stderr: "", outcome, ...said }],
 });
 
-describe("a call", () => {
+describe("an item of a conversation for the switchyard router", () => {
   test.each<[InputItem, ToolAction | undefined]>([
     [{ type: "apply_patch_call", call_id: "p", operation: {} }, "write"],
     [call("write_file"), "write"],
@@ -69,12 +69,12 @@ describe("a call", () => {
     [{ type: "web_search_call", id: "w" }, "read"],
     [output("x", "y"), undefined],
     [user("x"), undefined],
-  ])("with %j is recognized as %s", (item, deed) => {
+  ])("%j is recognized as the action %s", (item, deed) => {
     expect(toolActionOf(item)).toBe(deed);
   });
 });
 
-describe("a result", () => {
+describe("a tool result for the switchyard router", () => {
   test.each<[number, InputItem]>([
     [0, shellOutput({ type: "exit", exit_code: 0 })],
     [0, shellOutput({ type: "exit", exit_code: 1 })],
@@ -125,7 +125,7 @@ describe("a result", () => {
   });
 });
 
-describe("signals", () => {
+describe("signals of the switchyard router", () => {
   const quiet: Signals = { severity: 0, spinning: 0, exploring: 0, production: 0, compacted: false, proven: false };
   const repeated = (times: number) =>
     Array.from({ length: times }, (_, n) => [call("run", `c${n}`), output(`c${n}`, "Error: no")]).flat();
@@ -149,7 +149,7 @@ describe("signals", () => {
     ["of writing long ago", [call("write"), ...many("run", 10)], { spinning: 1 }],
     ["of a compaction", [{ type: "compaction", encrypted_content: "x" }], { compacted: true }],
     ["of proof", [call("edit"), call("test"), output("test", "3 passed")], { production: 0.5, proven: true }],
-  ])("%s come from the items of the request", (_, input, expected) => {
+  ])("of kind %s come from the items of the request", (_, input, expected) => {
     expect(signalsOf(input)).toEqual({ ...quiet, ...expected });
   });
 
@@ -176,7 +176,7 @@ describe("signals", () => {
   });
 });
 
-describe("a forecast", () => {
+describe("a judge's forecast for the switchyard router", () => {
   const said = (fields: object) =>
     JSON.stringify({ crux: "x", primary_rule: "S1", capability_boundary: "supported", p_solve: 0.6, ...fields });
 
@@ -194,13 +194,13 @@ describe("a forecast", () => {
     [{ primary_rule: "toString" }, undefined],
     [{ p_solve: 1.1 }, undefined],
     [{ p_solve: "0.9" }, undefined],
-  ])("with %j is %s", (fields, tier) => {
+  ])("with %j leads to the tier %s", (fields, tier) => {
     const forecast = parsePrediction(said(fields));
     expect(forecast && findTaskTier(forecast)).toBe(tier);
   });
 });
 
-describe("an estimate", () => {
+describe("an estimate of the switchyard router", () => {
   const hard =
     "Prove that the algorithm is optimal, then design a distributed version without race conditions:\n```ts\nfunction f() {}\n```";
   const easy = ["Hi!", "Translate into French: good morning"];
@@ -215,7 +215,7 @@ describe("an estimate", () => {
     return (text: string) => estimateLocally(testRequest({ text }), roles, catalog).tier;
   };
 
-  test("without scores trusts the cheap model with easy tasks", () => {
+  test("without scores gives easy tasks to the cheap model", () => {
     const tier = tierFor({});
     expect([...easy, hard].map(tier)).toEqual(["efficient", "efficient", "capable"]);
     expect(estimateDifficulty(testRequest({ text: hard })).difficulty).toBeGreaterThan(
@@ -228,12 +228,12 @@ describe("an estimate", () => {
     ["is far weaker", { "a/cheap": 0.1, "a/dear": 0.9, "a/other": 0.8 }, ["capable", "capable", "capable"]],
     ["is a little weaker", { "a/cheap": 0.6, "a/dear": 0.8, "a/other": 0.3 }, ["efficient", "efficient", "capable"]],
     ["is as strong", { "a/cheap": 0.8, "a/dear": 0.8, "a/other": 0.3 }, ["efficient", "efficient", "efficient"]],
-  ])("takes the dear model where it helps, if the cheap model %s", (_, scores, tiers) => {
+  ])("gives tasks to the dear model where it helps, if the cheap model %s", (_, scores, tiers) => {
     expect([...easy, hard].map(tierFor(scores))).toEqual(tiers);
   });
 });
 
-describe("the switchyard router over the whole stack", () => {
+describe("the switchyard router with the whole stack", () => {
   let acme: Upstream;
   let judge: Upstream;
   let engine: Engine;
@@ -304,7 +304,7 @@ describe("the switchyard router over the whole stack", () => {
     ["composite", stuck, "a/dear"],
     ["passthrough", [user("Hi!")], "a/dear"],
     ["passthrough", stuck, "a/dear"],
-  ])("the algorithm %s decides without a judge", async (algorithm, input, model) => {
+  ])("decides with the algorithm %s without a judge", async (algorithm, input, model) => {
     expect((await served(request(algorithm, { input }))).model).toBe(model);
   });
 
@@ -325,7 +325,7 @@ describe("the switchyard router over the whole stack", () => {
   test.each([
     [["a/cheap"], ["a/cheap"], "one_candidate"],
     [["a/same", "a/dear"], ["a/same", "a/dear"], "one_price"],
-  ])("candidates without a choice are called in the order %j: %j", async (candidates, models, degraded_reason) => {
+  ])("calls candidates without a choice in the order %j: %j", async (candidates, models, degraded_reason) => {
     const testScope = newScope();
     expect(await planned(request("capability", { input: [user("Hi!")] }, candidates), testScope)).toEqual(models);
     expect(testScope.scope.trace.stages).toMatchObject([{ data: { resolved_to: models[0], degraded_reason } }]);
@@ -353,7 +353,7 @@ describe("the switchyard router over the whole stack", () => {
     expect([human.model, human.data?.["pinned"]]).toEqual(["a/dear", undefined]);
   });
 
-  test("is fair at random, and stable for a message of a session", async () => {
+  test("chooses evenly at random, and the same for a message of a session", async () => {
     const first = async (session: string, input: InputItem[]) =>
       (await planned(request("random", { sessionId: session, input })))[0];
     const drawn = await Promise.all(Array.from({ length: 200 }, (_, n) => first(`s${n}`, [user("Hi!")])));
@@ -379,7 +379,7 @@ describe("the switchyard router over the whole stack", () => {
       engine = open(patience);
     });
 
-    test("sends it the first and the latest message, once", async () => {
+    test("sends the judge the first and the latest message, once", async () => {
       judge.script([says(0.9)]);
       const input = [
         user("First thing"),
@@ -412,7 +412,7 @@ describe("the switchyard router over the whole stack", () => {
       ["auto", [user("Hi!")], 0],
       ["random", [user("Hi!")], 0],
       ["passthrough", [user("Hi!")], 0],
-    ])("%s calls it if its signals do not decide: %j", async (algorithm, input, times) => {
+    ])("calls the judge with %s only if its signals do not decide: %j", async (algorithm, input, times) => {
       judge.script([says(0.1)]);
       const { model, data } = await served(request(algorithm, { input }));
       expect(judge.requests).toHaveLength(times);
@@ -424,7 +424,7 @@ describe("the switchyard router over the whole stack", () => {
       ["malformed_answer", chatAnswer({ content: "Maybe." })],
       ["malformed_answer", says(0.9, "X1", "supported")],
       ["time_limit", { hang: true }],
-    ])("%s: the dear model is called", async (judge_failure, reply) => {
+    ])("calls the dear model when the judge gives no forecast: %s", async (judge_failure, reply) => {
       if (reply.hang === true) {
         await engine.upstreams.close();
         engine = open({ ...patience, timeout_ms: 300 });
@@ -434,13 +434,13 @@ describe("the switchyard router over the whole stack", () => {
       expect([model, data]).toMatchObject(["a/dear", { tier: "capable", judge_failure }]);
     });
 
-    test("does not call it under an unfitting data policy", async () => {
+    test("does not call the judge under an unfitting data policy", async () => {
       const provider = create(ProviderPreferencesSchema, { zdr: true });
       const { model, data } = await served(request("capability", { provider, input: [user("Hi!")] }));
       expect([model, data?.["judge_failure"], judge.requests]).toEqual(["a/dear", "data_policy", []]);
     });
 
-    test("calls nothing in a dry run", async () => {
+    test("calls no model in a dry run", async () => {
       const testScope = newScope();
       expect(await planned(request("capability", { input: [user("Hi!")] }), testScope)).toEqual(["a/dear", "a/cheap"]);
       expect([testScope.scope.trace.stages[0]?.data?.["judge"], judge.requests]).toEqual(["not_run", []]);
@@ -460,7 +460,7 @@ describe("the switchyard router over the whole stack", () => {
     expect(acme.requests).toEqual([]);
   });
 
-  test("an unknown model is 404", async () => {
+  test("refuses an unknown model with 404", async () => {
     const { fault } = await runTestTurn(engine.turn, testRequest({ models: ["service/switchyard", "a/unknown"] }));
     expect([fault?.reason, fault?.message]).toEqual([
       FaultReason.NOT_FOUND,

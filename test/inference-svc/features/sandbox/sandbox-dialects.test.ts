@@ -115,7 +115,7 @@ test.each<[string, readonly Reply[]]>([
   expect(model.requests.at(-1)?.body).toMatch(/stdout:\\n42/);
 });
 
-test("the built-in model calls it, too", async () => {
+test("the built-in model runs code in the sandbox, too", async () => {
   const { events, fault } = await runTestTurn(
     engine.turn,
     testRequest({ models: ["far/echo"], stream: false, tools: [interpreter] }),
@@ -124,7 +124,7 @@ test("the built-in model calls it, too", async () => {
   expect(finishedItems(events)[0]).toMatchObject({ type: "code_interpreter_call", status: "completed" });
 });
 
-test.each([interpreter, shell])("a provider with the tool keeps it: %#", async (entry) => {
+test.each([interpreter, shell])("a provider that supports code execution keeps the tool: %#", async (entry) => {
   model.script([responsesAnswer(said)]);
   const before = adapter.requests.length;
   const { fault } = await runTestTurn(
@@ -136,7 +136,7 @@ test.each([interpreter, shell])("a provider with the tool keeps it: %#", async (
   expect(adapter.requests).toHaveLength(before);
 });
 
-test("a dry run shows the function, and runs nothing", async () => {
+test("a dry run shows the sandbox tool as a function, and runs no code", async () => {
   const before = adapter.requests.length;
   const testScope = newScope();
   const { plan } = await engine.planDryRun(

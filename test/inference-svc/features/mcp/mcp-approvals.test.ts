@@ -143,7 +143,10 @@ test.each([
   [{ never: { tool_names: ["echo"] }, always: { tool_names: ["echo"] } }, true],
   [{ always: { tool_names: ["add"] } }, true],
   [{ never: {} }, true],
-])("the setting require_approval %j of an MCP server decides whether a call waits: %s", async (require_approval, waits) => {
-  const { items } = await first([entry({ require_approval })]);
-  expect(items.some(({ type }) => type === "mcp_approval_request")).toBe(waits);
-});
+])(
+  "the setting require_approval %j of an MCP server decides whether a call waits: %s",
+  async (require_approval, waits) => {
+    const { items } = await first([entry({ require_approval })]);
+    expect(items.some(({ type }) => type === "mcp_approval_request")).toBe(waits);
+  },
+);

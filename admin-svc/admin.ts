@@ -73,7 +73,7 @@ import { statementSpans } from "./store/postgres/statement-spans.ts";
 
 export interface AdminOptions {
   readonly databaseUrl: string;
-  /** A standby of the same database, for reports of records. */
+  /** A standby server of the same database; reports read usage records from it. */
   readonly replicaUrl?: string | undefined;
   readonly port: number;
   /** All addresses of the machine when undefined. */
@@ -87,19 +87,19 @@ export interface AdminOptions {
   /** Certificates of the RPC port; clear text when absent. */
   readonly tls?: ServerTls | undefined;
   readonly tracing?: Tracing | undefined;
-  /** Sinks, capture and retention as currently configured; none by default. */
+  /** Current settings of sinks, content capture and retention; without this function there are none. */
   readonly sinks?: (() => SinkSettings) | undefined;
-  /** The changed configuration file whose settings were refused. */
+  /** The last change of the configuration file that was refused; the earlier settings stay in force. */
   readonly configRefusal?: (() => ConfigRefusal | undefined) | undefined;
 }
 
 /**
- * Maximum message size: a guardrail has about 1 MiB, a delivery of usage records 256 KiB. A larger message is refused before decoding, which would take 4
- * ms per MiB.
+ * Maximum message size in bytes. The largest legitimate messages are a guardrail, about 1 MiB, and a delivery of usage
+ * records, 256 KiB. A larger message is refused before decoding, which would take 4 ms per MiB.
  */
 const readMaxBytes = 4 * 1024 * 1024;
 
-/** Serves once the promise settles, and ends with the lifecycle. */
+/** Opens the database and the RPC port. The promise settles once the port serves; the lifecycle closes both. */
 export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   const { databaseUrl, replicaUrl, serviceToken, lifecycle, log } = options;
   const role = await prepareSchema(databaseUrl, log);
@@ -182,7 +182,7 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   return server;
 }
 
-/** Alert rules take a place of reports, as the pages of the console do. */
+/** Checks of alert rules count against the limit of concurrent reports, as the pages of the console do. */
 const reportOfRules =
   (reports: Reports): AlertRuleDeps["report"] =>
   (workspaceId, work) =>
@@ -191,7 +191,7 @@ const reportOfRules =
       work,
     );
 
-/** The signal of a report that nobody leaves. */
+/** A signal that never aborts: a check of an alert rule has no client that could disconnect. */
 const never = new AbortController().signal;
 
 function openPolicy(

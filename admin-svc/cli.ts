@@ -79,7 +79,7 @@ export interface CliOptions {
   readonly managementKey?: string | undefined;
   /** Folder with the records of the processes of this machine, for `ledger replay`. */
   readonly spoolDirectory?: string | undefined;
-  /** Another Sluice installation, reached over HTTP; absent when commands use the database. */
+  /** Another Sluice installation, reached over HTTP; absent when commands use the database directly. */
   readonly remote?: RemoteOptions | undefined;
   /** Installations kept by `login`. */
   readonly profiles?: ProfileOptions | undefined;
@@ -90,11 +90,11 @@ export interface CliOptions {
 export interface ProfileOptions {
   /** Folder of the profiles; undefined for a user without a folder. */
   readonly folder: string | undefined;
-  /** SLUICE_PROFILE. */
+  /** Value of the variable SLUICE_PROFILE. */
   readonly profile: string | undefined;
-  /** SLUICE_MANAGEMENT_KEY: the key of `login` when nothing is typed. */
+  /** Value of SLUICE_MANAGEMENT_KEY: the key that `login` stores when the user types none. */
   readonly key: string | undefined;
-  /** Source of the key of `login`. */
+  /** Input from which `login` reads the key. */
   readonly stdin: SecretInput;
 }
 
@@ -203,7 +203,10 @@ export function remoteIn({
   return url === undefined || url === "" ? undefined : { url, key };
 }
 
-/** The typed key comes before the one in the environment: that may belong to another installation. @throws CommandError when there is none */
+/**
+ * The typed key takes precedence over SLUICE_MANAGEMENT_KEY, which may belong to another installation. @throws
+ * CommandError when neither is given
+ */
 async function readManagementKey(kept: ProfileOptions | undefined, stderr: Output): Promise<string> {
   const key = (await readSecretLine("management key: ", kept?.stdin, stderr)) || kept?.key;
   if (!key) throw new CommandError("no key was given: type it, or set SLUICE_MANAGEMENT_KEY");
@@ -218,7 +221,7 @@ export const profilesIn = (environment: NodeJS.ProcessEnv, stdin: SecretInput): 
   stdin,
 });
 
-/** For unexpected errors only the message is shown, never a stack. */
+/** The error text for a user: of an unexpected error only its message, never a stack trace. */
 function explain(error: unknown): { message: string; code: number } {
   if (isUsageError(error)) return { message: error.message, code: 2 };
   if (error instanceof CommandError || error instanceof ConfigError || error instanceof NewerSchemaError)

@@ -1,4 +1,4 @@
-/** Environment of admin-svc. */
+/** Environment variables of admin-svc. */
 import { commonEnvironment, port } from "@sluice/proto/lib/process/environment.js";
 import { KeyKind, kindOfKey } from "@sluice/proto/lib/ids/key.js";
 import { z } from "zod";
@@ -8,7 +8,7 @@ const keyOf = (kind: KeyKind, prefix: string) =>
     .string()
     .refine((key) => kindOfKey(key) === kind, `not a key of the form ${prefix}...: make one with \`keys mint\``);
 
-/** pg accepts every scheme, and reads a text without a scheme as a database on a host called base. */
+/** The driver pg accepts every scheme, and reads a text without a scheme as a database on a host called base. */
 export const isDatabaseUrl = (text: string): boolean => /^postgres(?:ql)?:\/\//.test(text);
 
 export const noDatabaseUrl = "must be postgres://user:password@host:port/database";
@@ -16,9 +16,11 @@ export const noDatabaseUrl = "must be postgres://user:password@host:port/databas
 export const environment = z.object({
   ...commonEnvironment,
   DATABASE_URL: z.string("required: postgres://user:password@host:port/database").refine(isDatabaseUrl, noDatabaseUrl),
-  /** A standby of the same database, for reports. */
+  /** Address of a standby server of the same database, for reports. */
   DATABASE_READ_URL: z.string().refine(isDatabaseUrl, noDatabaseUrl).optional(),
-  /** The configuration file; admin-svc only reads its sections on sinks. Without it there are no sinks. */
+  /**
+   * Path of the configuration file. admin-svc reads only its sections on sinks; without the file there are no sinks.
+   */
   SLUICE_CONFIG: z.string().optional(),
   SLUICE_ADMIN_PORT: port(8082),
   SLUICE_ADMIN_HEALTH_PORT: port(9082),

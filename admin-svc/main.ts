@@ -42,7 +42,7 @@ async function main(settings: Settings): Promise<void> {
   log.info({ port, health_port: (probes.address() as AddressInfo).port }, "ready");
 }
 
-/** @returns undefined without a configuration file */
+/** Watches the configuration file for the settings of sinks. @returns undefined without a configuration file */
 function watchSinks(path: string | undefined, log: Logger, registry: Registry): LiveFile<LoadedSinks> | undefined {
   if (path === undefined) return undefined;
   const load = () => loadSinks(path, process.env);

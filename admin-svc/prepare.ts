@@ -1,4 +1,7 @@
-/** Makes a database ready to serve: waits for it, migrates it to this build's schema, and registers the operator's keys. */
+/**
+ * Prepares a database for serving: waits until it answers, migrates it to this build's schema, and registers the
+ * operator's keys.
+ */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { Kysely } from "kysely";
 import { setTimeout as delay } from "node:timers/promises";
@@ -21,10 +24,16 @@ import { runInTransaction } from "./store/postgres/transaction.ts";
 import { requireSessions } from "./store/postgres/sessions.ts";
 
 const waitLimitMs = 30_000;
-/** The database of a machine that starts both together is often ready in a moment; the pause doubles up to the longest one. */
+/**
+ * Pauses in milliseconds between attempts to connect, doubled from the first to the longest: a database that starts at
+ * the same time is often ready within a moment.
+ */
 const pauseMs = { first: 25, longest: 250 };
 
-/** Retries work needed for a start while the database is starting, restarting or too slow. @throws when this lasts too long */
+/**
+ * Retries work that a start needs while the database is starting, restarting or too slow. @throws Error when it does
+ * not succeed in time
+ */
 export async function retryUntilAnswered<Result>(log: Logger, work: () => Promise<Result>): Promise<Result> {
   const until = performance.now() + waitLimitMs;
   for (let pause = pauseMs.first; ; pause = Math.min(2 * pause, pauseMs.longest)) {
@@ -40,8 +49,8 @@ export async function retryUntilAnswered<Result>(log: Logger, work: () => Promis
 }
 
 /**
- * Waits for a starting or restarting database.
- * @returns the role for serving
+ * Waits for the database, migrates it, and grants the role for serving.
+ * @returns the role
  * @throws NewerSchemaError, NoSessionError
  */
 export async function prepareSchema(databaseUrl: string, log: Logger): Promise<Role> {
@@ -72,7 +81,7 @@ const bootstrap: Author = {
   ofAccount: true,
 };
 
-/** Registers keys missing in the database. A known key stays as it is, even when it was revoked. */
+/** Registers the operator's keys that the database lacks. A known key stays unchanged, even if it was revoked. */
 export async function registerKeys(database: Kysely<Database>, keys: readonly string[], log: Logger): Promise<void> {
   for (const key of keys) {
     const created = await registerKey(database, bootstrap, { name: "bootstrap", key });
@@ -81,8 +90,9 @@ export async function registerKeys(database: Kysely<Database>, keys: readonly st
 }
 
 /**
- * Continues the numbers of the ledger after a restore, makes its next days, and removes old log entries, lost processes, ended sessions, old alerts, past sums of tags and sums outside the shown period, now and every
- * hour.
+ * Runs maintenance now and every hour: continues the ledger's numbers after a restore, creates the partitions of its
+ * next days, and removes old log entries, lost processes, ended sessions, old alerts, old sums of tags and activity
+ * that is no longer reported.
  */
 export async function startHourlyCleanup(database: Kysely<Database>, log: Logger): Promise<NodeJS.Timeout> {
   await trimPolicyLog(database);

@@ -1,4 +1,7 @@
-/** alert-rules: list, show, put, delete, history, test. Alerts on views of usage. */
+/**
+ * The command `alert-rules` with its verbs list, show, put, delete, history and test. Alert rules watch saved views of
+ * usage.
+ */
 import { CommandError, UsageError, escapeUnprintable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import {
   type AlertRuleWords,
@@ -115,7 +118,7 @@ export const alertRules: Commands = {
   },
 };
 
-/** @throws UsageError */
+/** @throws UsageError for a wrong option */
 export async function readRule(args: string[]) {
   const options = {
     ...jsonOption,
@@ -204,7 +207,7 @@ export const historyTable = (events: readonly JsonObject[]): string[] =>
     events.map(({ at, type, value, threshold }) => [timeOf(at), String(type), shown(value), shown(threshold)]),
   );
 
-/** The outcome of a test, as lines for people. @param outcome in the form of the HTTP interface */
+/** The outcome of a test as lines of text. @param outcome in the form of the HTTP interface */
 export function testLines(
   outcome: JsonObject,
   { condition, threshold }: Pick<AlertRuleWords, "condition" | "threshold">,

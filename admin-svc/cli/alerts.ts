@@ -1,4 +1,4 @@
-/** alerts: list, retry, test. */
+/** The command `alerts` with its verbs list, retry and test. */
 import { CommandError, UsageError, escapeUnprintable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { alertMessage } from "../rules/alerts.ts";
 import { awaitAttempt } from "../store/alerts/rule-tests.ts";
@@ -7,7 +7,7 @@ import { type Commands, flagOption, jsonOption, textOption, formatTime } from ".
 
 const states = ["waiting", "delivered", "dead"] as const;
 const maxListed = 200;
-/** Enough for some rounds of an admin-svc, and the deadline of an attempt. */
+/** Milliseconds to wait for a test alert: some rounds of delivery by admin-svc, and the timeout of one attempt. */
 const testMs = 15_000;
 
 export const alerts: Commands = {
@@ -61,7 +61,7 @@ export const alerts: Commands = {
   },
 };
 
-/** @throws UsageError */
+/** @throws UsageError for an unknown state */
 function readState(given: string | undefined): AlertRow["state"] | undefined {
   const state = states.find((each) => each === given);
   if (given !== undefined && state === undefined) throw new UsageError(`--state: one of ${states.join(", ")}`);

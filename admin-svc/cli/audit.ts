@@ -1,4 +1,4 @@
-/** audit: list, verify. */
+/** The command `audit` with its verbs list and verify. */
 import { CommandError, UsageError, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { type AuditState, auditStates } from "../store/audit-check.ts";
 import { readAuditFilter } from "../rules/audit.ts";
@@ -92,7 +92,7 @@ const shown = (rows: readonly AuditRow[]): readonly string[] =>
       row.generation ?? "-",
       row.request_id ?? "-",
       row.address ?? "-",
-      // The target stands last because the name of an end user may have 512 characters.
+      // The target is the last column because the name of an end user may have 512 characters.
       row.target ?? "(erased)",
     ]),
   );

@@ -1,4 +1,4 @@
-/** bootstrap: prepares a database for the first start, as a job that may run any number of times. */
+/** The command `bootstrap` prepares a database for the first start. A deployment job may run it any number of times. */
 import { type Command, UsageError, readArguments } from "@sluice/proto/lib/process/cli.js";
 import { KeyKind, kindOfKey, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { createFirstKey, registerKey } from "../store/first-key.ts";

@@ -1,4 +1,4 @@
-/** calls: list, show, content. */
+/** The command `calls` with its verbs list, show and content. */
 import { toGenerationJson } from "@sluice/proto/contract/records/usage-record.js";
 import { toTurnJson } from "@sluice/proto/contract/records/generations.js";
 import { GetGenerationResponseSchema } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
@@ -104,7 +104,7 @@ export const calls: Commands = {
   },
 };
 
-/** @param key hash of the requested key. @throws UsageError */
+/** @param key hash of the key whose calls are listed. @throws UsageError for a wrong option */
 export const readCallFilters = (given: GivenFilters, key: string | undefined): GenerationsQuery => ({
   cursor: given.cursor,
   limit: wholeNumber("--limit", given.limit),
@@ -128,20 +128,20 @@ export const readCallFilters = (given: GivenFilters, key: string | undefined): G
   q: given.q,
 });
 
-/** @throws UsageError */
+/** @throws UsageError unless the text is a status such as 502 or a class such as 5xx */
 function readStatus(given: string | undefined): string | undefined {
   if (given === undefined || /^[1-5](?:\d\d|xx)$/.test(given)) return given;
   throw new UsageError("--status: a status such as 502, or a class such as 5xx");
 }
 
-/** @throws UsageError */
+/** @throws UsageError unless the text is a whole number */
 function wholeNumber(option: string, given: string | undefined): number | undefined {
   if (given === undefined) return undefined;
   if (!/^\d{1,9}$/.test(given)) throw new UsageError(`${option}: a number`);
   return Number(given);
 }
 
-/** @throws CommandError when there is none */
+/** @throws CommandError when no turn has this generation or request id */
 async function findTurn(database: Kysely<Database>, workspaceId: string, id: string): Promise<TurnRow> {
   const [byId] = await listTurns(database, { workspaceId, generationId: id }, 1);
   const [turn] = byId ? [byId] : await listTurns(database, { workspaceId, requestId: id }, 1);

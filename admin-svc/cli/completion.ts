@@ -1,8 +1,11 @@
-/** completion: prints the shell script for completing commands and options, derived from the commands. */
+/**
+ * The command `completion` prints a shell script that completes commands and options. The script is derived from the
+ * commands.
+ */
 import { type Command, UsageError, namedArguments } from "@sluice/proto/lib/process/cli.js";
 import type { AdminTerminal, Commands, Program } from "./terminal.ts";
 
-/** Possible completions of a program: nouns, verbs by noun, options by command. */
+/** The words that the shell completes: nouns, verbs by noun, options by command. */
 interface Words {
   readonly program: string;
   readonly nouns: readonly string[];
@@ -24,7 +27,7 @@ function wordsOf(nouns: Readonly<Record<string, Commands>>, actions: Commands, {
   return {
     program: name,
     nouns: [...Object.keys(nouns), ...Object.keys(actions), "completion", ...further],
-    // The options follow a single-word command directly.
+    // A single-word command has no verb: its options follow it directly.
     verbs: Object.fromEntries([...verbs, ...single, ["completion", Object.keys(shells)] as const]),
     options: Object.fromEntries(commands),
   };

@@ -1,4 +1,4 @@
-/** demo: fills a workspace of its own with made-up requests, and removes it again. */
+/** The command `demo` creates a separate workspace with made-up requests, and removes it again. */
 import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { type Command, CommandError, UsageError, readArguments } from "@sluice/proto/lib/process/cli.js";
 import type { Kysely } from "kysely";
@@ -21,7 +21,7 @@ const defaultDays = 30;
 const maxDays = 90;
 const batchSize = 250;
 const dayMs = 86_400_000;
-/** Days between two lines of progress. */
+/** Days of made-up requests between two lines of progress. */
 const daysOfReport = 10;
 
 export const demo: Command<AdminTerminal> = {
@@ -49,7 +49,7 @@ export const demo: Command<AdminTerminal> = {
   },
 };
 
-/** @throws UsageError */
+/** @throws UsageError unless the text is a number of days within the limits */
 function readDays(given = String(defaultDays)): number {
   if (!/^[1-9]\d?$/.test(given) || Number(given) > maxDays) {
     throw new UsageError(`--days: a number of days, from 1 to ${maxDays}`);
@@ -57,10 +57,10 @@ function readDays(given = String(defaultDays)): number {
   return Number(given);
 }
 
-/** The external id that marks the workspace of the demo, whatever its name has become. */
+/** The external id of the demo's workspace, by which it is found even after a rename. */
 const markOf = ({ workspaceId }: Author) => ({ workspaceId, kind: "workspace", externalId: "sluice-demo" }) as const;
 
-/** Id of the workspace of the demo, also of one whose removal was interrupted; undefined when there is none. */
+/** Id of the demo's workspace, even if its removal was interrupted; undefined without a demo. */
 async function findDemo(database: Kysely<Database>, author: Author): Promise<string | undefined> {
   const id = await findRecordByExternalId(database, markOf(author));
   return id !== undefined && (await findWorkspaceState(database, id)) ? id : undefined;
@@ -88,7 +88,10 @@ async function fill(
   print(`${requests.length} requests of ${days} days in the workspace ${name} (${place.workspaceId})`);
 }
 
-/** The workspace with its keys, guardrail and end users. @throws CommandError when another workspace has the name */
+/**
+ * Creates the demo's workspace with its keys, guardrail and end users. @throws CommandError when another workspace has
+ * the name
+ */
 async function createPlace(database: Kysely<Database>, author: Author): Promise<DemoPlace> {
   const { result: workspaceId } = await putByExternalId(database, markOf(author), {
     change: () => Promise.resolve(undefined),
@@ -105,7 +108,7 @@ async function createPlace(database: Kysely<Database>, author: Author): Promise<
     const limit = application.monthlyLimit;
     const created = await createKey(database, inside, {
       name: application.name,
-      // The text of the key is shown to nobody, so it cannot be used.
+      // The key's text is never shown, so nobody can use the key.
       key: mintKey(KeyKind.INFERENCE),
       ...(limit !== undefined && { limit_usd: String(limit), limit_reset: "monthly" }),
     });

@@ -1,4 +1,7 @@
-/** end-users: create, list, show, activate, deactivate, erase. An end user exists only when registered, never because a request names it. */
+/**
+ * The command `end-users` with its verbs create, list, show, activate, deactivate and erase. End users must be
+ * registered; a request naming an unknown user registers nobody.
+ */
 import { type Command, CommandError, escapeUnprintable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import type { Kysely } from "kysely";
 import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
@@ -9,7 +12,7 @@ import { eraseEndUser } from "../store/erasure.ts";
 import { type EndUserRow, createEndUser, findEndUser, listEndUsers, updateEndUser } from "../store/end-users.ts";
 import { type AdminTerminal, type Commands, throwAsUsageError, jsonOption, formatTime } from "./terminal.ts";
 
-/** A command about one registered end user. */
+/** Builds a command for one registered end user. */
 const about = (
   summary: string,
   done: string,

@@ -23,12 +23,12 @@ import { throwAsUsageError, flagOption, textOption } from "./terminal.ts";
 const settingNames = Object.keys(unsetGuardrail) as GuardrailSettingName[];
 const dashed = (name: string): string => name.replaceAll("_", "-");
 
-/** Boolean settings: `--x` and `--no-x`. */
+/** Boolean settings; their options are `--x` and `--no-x`. */
 const flagNames = settingNames.filter((name) => typeof unsetGuardrail[name] === "boolean");
-/** Settings with a few allowed words: `--x WORD`. */
+/** Settings whose value is one of a few words; their option is `--x WORD`. */
 const wordNames = settingNames.filter((name) => name !== "name" && typeof unsetGuardrail[name] === "string");
 
-/** Settings with one value: the option has the name of the column. */
+/** Settings with a single value; the name of the option is that of the database column. */
 const valueNames = settingNames.filter(
   (name) => !Array.isArray(unsetGuardrail[name]) && typeof unsetGuardrail[name] !== "boolean",
 );
@@ -36,7 +36,7 @@ const optionOf = (name: GuardrailSettingName): string => (name === "limit_usd" ?
 
 const limitNames: readonly GuardrailSettingName[] = ["limit_usd", "reset_interval"];
 
-/** Option for clearing a setting; --no-limit clears the limit with its interval. */
+/** Option for clearing a setting; --no-limit clears the limit together with its reset interval. */
 const clearOptionOf = (name: GuardrailSettingName): string =>
   limitNames.includes(name) ? "no-limit" : `no-${optionOf(name)}`;
 const nullableNames = settingNames.filter((name) => unsetGuardrail[name] === null);
@@ -44,9 +44,9 @@ const textNames = nullableNames.filter((name) => !limitNames.includes(name));
 
 interface ListSetting {
   readonly name: GuardrailSettingName;
-  /** Option for adding an entry. */
+  /** Option that adds an entry to the list. */
   readonly adds: string;
-  /** Option for clearing the list. */
+  /** Option that clears the list. */
   readonly clears: string;
   readonly read: (given: Parsed) => readonly unknown[];
 }
@@ -73,10 +73,10 @@ const listSettings: readonly ListSetting[] = [
   },
 ];
 
-/** Settings that give a guardrail an effect: at least one is needed. */
+/** Settings with an effect on requests: a guardrail needs at least one of them. */
 const rules: readonly string[] = [...listSettings.map(({ name }) => name), "routing_policy", "limit_usd"];
 
-/** An option for each action adds a pattern. */
+/** Options for adding a pattern, one for each action. */
 const patternOptions = filterActions.all.map((action) => `--${action}`);
 
 export const ruleDetails = [
@@ -124,7 +124,7 @@ function allowedWords(name: GuardrailSettingName): readonly string[] {
 const parsed = (args: string[]) => parseArgs({ args, allowPositionals: true, options, tokens: true });
 type Parsed = ReturnType<typeof parsed>;
 
-/** @throws UsageError */
+/** @throws UsageError for a wrong option, or without any rule */
 export async function readNewGuardrail(args: string[]) {
   const given = parsed(args);
   namedArguments(given.positionals);
@@ -138,7 +138,7 @@ export async function readNewGuardrail(args: string[]) {
   return { settings, asJson: given.values.json === true };
 }
 
-/** @throws UsageError */
+/** @throws UsageError for a wrong option */
 export async function readGuardrailChange(
   args: string[],
 ): Promise<{ guardrail: string; change: GuardrailSettings; asJson: boolean }> {
@@ -150,7 +150,7 @@ export async function readGuardrailChange(
   return { guardrail, change, asJson: given.values.json === true };
 }
 
-/** Settings named by the options; the others are absent. */
+/** The settings given by options; a setting without an option is absent. */
 function settingsOf(given: Parsed): GuardrailSettings {
   const values: SettingValues = given.values;
   const { set = [] } = given.values;
@@ -162,10 +162,10 @@ function settingsOf(given: Parsed): GuardrailSettings {
   ]);
 }
 
-/** Values of the options with a single setting each, by option name. */
+/** Values of the options for single settings, by the name of the option. */
 type SettingValues = Readonly<Record<string, unknown>>;
 
-/** The check of all settings refuses unknown words, together with the other problems. */
+/** Value of an option. An unknown word is refused later, by the check of all settings. */
 function valueGiven(values: SettingValues, name: GuardrailSettingName): unknown {
   const clear = clearOptionOf(name);
   const isCleared = nullableNames.includes(name) && values[clear] === true;
@@ -193,7 +193,7 @@ function excludes(names: string, one: boolean, other: boolean | undefined): void
   if (one && other === true) throw new UsageError(`${names} exclude each other`);
 }
 
-/** Patterns with their labels, in command-line order. */
+/** Patterns with their labels, in the order of the command line. */
 function filtersIn(tokens: Parsed["tokens"]): ContentFilter[] {
   const filters: { pattern: string; label: string | null; action: FilterActionWord }[] = [];
   for (const token of tokens) {
@@ -226,7 +226,7 @@ function detectorRuleOf(given: string): DetectorRule {
   return { detector, category, action: action as FilterActionWord, threshold: null, label: null };
 }
 
-/** `field=a,b`, in the field's HTTP form. */
+/** Parses `field=a,b` into the field and its value in the HTTP interface. */
 function fieldOf(given: string): [string, unknown] {
   const [, field = given, value = ""] = /^([^=]*)=(.*)$/s.exec(given) ?? [];
   if (!Object.hasOwn(routingPolicyFields, field)) throw new UsageError(`--set: unknown field ${field}`);

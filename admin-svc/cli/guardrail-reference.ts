@@ -5,7 +5,7 @@ import type { Database } from "../store/database.ts";
 import { listGuardrails } from "../store/guardrails.ts";
 import { chooseReference, guardrailNoun, isNamed } from "./reference.ts";
 
-/** Id of the only matching guardrail. @throws CommandError when none matches, or several do */
+/** Id of the only matching guardrail. @throws CommandError when no guardrail matches, or several do */
 export async function findGuardrailId(database: Kysely<Database>, workspaceId: string, text: string): Promise<string> {
   if (isGuardrailId(text)) return text;
   const all = await listGuardrails(database, workspaceId);

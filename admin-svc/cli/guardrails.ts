@@ -1,4 +1,7 @@
-/** guardrails: create, put, list, show, update, delete, try, assign, unassign, assignments. */
+/**
+ * The command `guardrails` with its verbs create, put, list, show, update, delete, try, assign, unassign and
+ * assignments.
+ */
 import { CommandError, UsageError, escapeUnprintable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { parseArgs } from "node:util";
 import type { StoredGuardrailSettings } from "@sluice/proto/contract/records/guardrail-record.js";
@@ -29,7 +32,7 @@ import {
   formatTime,
 } from "./terminal.ts";
 
-/** @throws UsageError */
+/** @throws UsageError for a wrong option */
 export function readTrialOptions(args: string[]) {
   const { values, named } = readArguments(args, { ...jsonOption, side: textOption }, "GUARDRAIL", "TEXT");
   return { guardrail: named.GUARDRAIL, text: named.TEXT, side: values.side, asJson: values.json === true };
@@ -192,7 +195,7 @@ function described(row: GuardrailRow) {
 
 const settingNames = Object.keys(unsetGuardrail) as GuardrailSettingName[];
 
-/** The rules of all list settings. */
+/** The rules of a guardrail, from all settings that are lists. */
 const rulesOf = (row: GuardrailRow): readonly Rule[] =>
   settingNames.flatMap((name) => (Array.isArray(unsetGuardrail[name]) ? (storedGuardrail(row)[name] as Rule[]) : []));
 
@@ -212,7 +215,7 @@ const scopeTexts: Readonly<Record<string, string>> = {
 
 const column = (name: string): string => name.padEnd(9);
 
-/** Yields a line for each rule, and for each other setting with an effect. */
+/** Yields a line of text for each rule, and for each other setting with an effect. */
 function* linesOf(row: GuardrailRow): Iterable<string> {
   for (const rule of rulesOf(row)) yield `${column(rule.action)}${ruleText(rule)}`;
   yield `${column("applies")}to ${row.applies_to}, ${row.mode}, ${row.on_error} on errors`;

@@ -1,4 +1,7 @@
-/** import: litellm, portkey, openrouter. The configuration of another gateway becomes one of Sluice, with a finding for each of its fields. */
+/**
+ * The command `import` converts the configuration of LiteLLM, Portkey or OpenRouter to one of Sluice, and reports the
+ * outcome for each field.
+ */
 import { writeFileSync } from "node:fs";
 import {
   type Command,
@@ -34,7 +37,7 @@ const details = [
   "--out: the new file, which must not exist yet. Without it the file is printed, with the report as comments.",
 ];
 
-/** A command that reads nothing but a file of another gateway. */
+/** Builds a command that converts one file of another gateway and needs nothing else. */
 const importCommand = (gateway: string, read: (file: string) => Promise<ImportedConfig>): Command<AdminTerminal> => ({
   usage: "FILE [--out FILE] [--json]",
   summary: `Makes a configuration file from ${gateway}, and says of every field what became of it.`,
@@ -76,12 +79,12 @@ async function runLitellm(args: string[], terminal: AdminTerminal): Promise<numb
   const hasAccess = [keys, teams, customers].some((file) => file !== undefined);
   if (write && !hasAccess) throw new UsageError("--write: only with --keys, --teams or --customers");
   if (secrets !== undefined && !write) throw new UsageError("--secrets: only with --write");
-  // The schema of the configuration file is large, and no other command needs it.
+  // Loaded on demand: the schema of the configuration file is large, and no other command needs it.
   const { importLitellm } = await import("./import/litellm/litellm.ts");
   const { planAccess } = await import("./import/litellm/access.ts");
   const { slugFor, ...config } = importLitellm(named.FILE);
   const { workspaces, leftOut, findings } = planAccess({ keys, teams, customers, users }, slugFor);
-  // A database that does not answer must not leave a new file behind.
+  // Connects to the database first: if that fails, no new configuration file is left behind.
   if (write) await terminal.author();
   const code = writeConfig(values.out, config);
   const plan = write ? await makeRecords(workspaces, terminal, secrets) : planSteps(workspaces);
@@ -100,7 +103,7 @@ async function makeRecords(
 }
 
 interface Result extends ImportedConfig {
-  /** Findings of records. */
+  /** Findings about the keys, teams and customers. */
   readonly access?: readonly Finding[];
   readonly leftOut?: readonly LeftOutRecord[];
   readonly plan?: readonly PlanStep[];
@@ -154,7 +157,10 @@ function stepLine({ record, workspace, name, done, key, settings }: PlanStep): s
 const leftOutLine = ({ record, name, why }: LeftOutRecord): string =>
   `left out  ${record}  ${escapeUnprintable(name)}  ${why}`;
 
-/** @returns the exit code: 1 when Sluice would refuse the file. @throws CommandError when the file exists, because an import never replaces a configuration */
+/**
+ * @returns the exit code: 1 when Sluice would refuse the new configuration. @throws CommandError when the file exists,
+ * because an import never replaces a configuration
+ */
 function writeConfig(file: string | undefined, { draft }: ImportedConfig): number {
   try {
     if (file !== undefined) writeFileSync(file, draft.yaml(), { flag: "wx" });

@@ -12,7 +12,7 @@ interface SettingOption {
   readonly option: string;
   /** Option for clearing the setting. */
   readonly clear?: string;
-  /** Placeholder of the value in the help. */
+  /** Placeholder for the option's value in the help. */
   readonly value: string;
   readonly read: (text: string, option: string) => unknown;
 }
@@ -20,7 +20,9 @@ interface SettingOption {
 const asText = (given: string): string => given;
 const asList = (given: string): string[] => given.split(",").map((entry) => entry.trim());
 
-/** Exceptions from the rule: an option with the setting's name, a whole number as value, and `--no-` to clear it. */
+/**
+ * Settings whose option differs from the default: the setting's name, a whole number as value, and `--no-` to clear it.
+ */
 const exceptions: Readonly<Partial<Record<KeySettingName, Partial<SettingOption> & { readonly fixed?: boolean }>>> = {
   name: { value: "NAME", read: asText, fixed: true },
   expires_at: { value: "TIME", read: expiry, clear: "never-expires" },
@@ -34,7 +36,7 @@ const exceptions: Readonly<Partial<Record<KeySettingName, Partial<SettingOption>
   permissions: { value: "JSON", read: readPermissions },
 };
 
-/** Boolean settings, with a flag each. */
+/** Boolean settings with their flags for true and false. */
 const switches = [
   { name: "disabled", on: "disable", off: "enable" },
   { name: "capture_content", on: "capture-content", off: "no-capture-content" },
@@ -48,7 +50,7 @@ const settingOptions: readonly SettingOption[] = keySettingRows.flatMap(([name])
   return [{ name, option, value: "N", read: wholeNumber, ...(!fixed && { clear: `no-${option}` }), ...exception }];
 });
 
-/** Options for a key's settings, for `parseArgs`. */
+/** Options for a key's settings, as `parseArgs` takes them. */
 export const keyOptions = {
   ...Object.fromEntries(settingOptions.map(({ option }) => [option, textOption])),
   "capture-content": flagOption,
@@ -65,7 +67,7 @@ export const keyChangeOptions = {
 const usageOf = ({ option, value, clear }: SettingOption, clears: boolean): string =>
   clears && clear !== undefined ? `[--${option} ${value} | --${clear}]` : `[--${option} ${value}]`;
 
-/** Usage of the optional settings of a new key. */
+/** Help text on the optional settings of a new key. */
 export const keyUsage = [
   ...settingOptions.filter(({ name }) => name !== "name").map((each) => usageOf(each, false)),
   "[--capture-content]",
@@ -94,7 +96,7 @@ export async function readKeySettings(given: Given): Promise<KeySettings> {
   return settings;
 }
 
-/** @throws UsageError */
+/** @throws UsageError for a wrong option */
 export async function readKeyChange(args: string[]) {
   const { values, named } = readArguments(args, { ...jsonOption, ...keyChangeOptions }, "KEY");
   const change = await readKeySettings(values);
@@ -108,7 +110,10 @@ function settingIn(given: Given, { option, clear, read }: SettingOption): unknow
   return clear === undefined ? value : either(`--${option}`, value, `--${clear}`, given[clear], null);
 }
 
-/** The value of one option, or the fixed value of another; undefined when neither is given. @throws UsageError when both are */
+/**
+ * The value of one option, or a fixed value when the other option is given; undefined without either. @throws
+ * UsageError when both are given
+ */
 function either(option: string, value: unknown, other: string, isOther: unknown, otherValue: unknown): unknown {
   if (value !== undefined && isOther === true) throw new UsageError(`${option} and ${other} exclude each other`);
   return isOther === true ? otherValue : value;

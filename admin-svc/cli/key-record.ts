@@ -1,4 +1,4 @@
-/** Key records as tables and JSON. */
+/** Formats key records as tables and JSON. */
 import { escapeUnprintable, table } from "@sluice/proto/lib/process/cli.js";
 import { keyState } from "@sluice/proto/lib/policy/key-state.js";
 import type { KeyRow, ListedKey } from "../store/keys.ts";
@@ -93,7 +93,7 @@ function limitText({ limit_usd: limit, limit_reset: reset }: KeyRow): string {
   return reset === null ? formatUsd(limit) : `${formatUsd(limit)} ${reset}`;
 }
 
-/** A decimal amount without trailing zeros, or a dash. */
+/** Formats an amount without trailing zeros; a dash for none. */
 export function formatUsd(amount: string | null | undefined): string {
   if (amount === null || amount === undefined) return "-";
   return amount.includes(".") ? amount.replace(/\.?0+$/, "") : amount;

@@ -9,7 +9,7 @@ import { chooseReference, keyNoun } from "./reference.ts";
 export const keyHelp = "KEY is the hash of a key, the beginning of it that no other key has, or the name of the key.";
 
 /**
- * Hash of the only matching key. A name matches revoked keys only if no other key has it.
+ * Hash of the only matching key. A name matches revoked keys only if no other key has the name.
  * @throws CommandError when no key matches, or several do
  */
 export async function findKeyHash(database: Kysely<Database>, workspaceId: string, text: string): Promise<string> {

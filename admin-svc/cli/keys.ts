@@ -1,4 +1,7 @@
-/** keys: mint, create, put, list, show, update, revoke, rotate. A key is shown when it is made and never again. */
+/**
+ * The command `keys` with its verbs mint, create, put, list, show, update, revoke and rotate. The secret of a key is
+ * shown once, when it is created.
+ */
 import { CommandError, UsageError, readArguments, requiredOption } from "@sluice/proto/lib/process/cli.js";
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import { keyOrders } from "@sluice/proto/contract/records/keys.js";
@@ -146,7 +149,10 @@ export const keys: Commands = {
   },
 };
 
-/** Whether anything is captured depends on the configuration file, which is not in the database. @throws CommandError */
+/**
+ * Refuses `--capture-content`: only a running admin-svc can check whether the configuration file has an encryption key.
+ * @throws CommandError
+ */
 function refuseCapture({ capture_content: captures }: KeySettings): void {
   if (captures !== true) return;
   throw new CommandError("--capture-content: admin-svc checks whether capture.key is set, so set SLUICE_URL");

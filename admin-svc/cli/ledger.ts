@@ -1,4 +1,4 @@
-/** ledger: check, holds, release, replay, repair. */
+/** The command `ledger` with its verbs check, holds, release, replay and repair. */
 import { CommandError, UsageError, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { type HoldRow, listHolds, releaseCharge } from "../store/ledger/holds.ts";
 import { type LedgerState, ledgerState } from "../store/ledger/ledger-check.ts";

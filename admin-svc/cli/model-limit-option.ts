@@ -1,4 +1,4 @@
-/** The option for the limits of models of a key or a workspace. */
+/** The option `--model-limits` of a key or a workspace. */
 import type { ModelLimitsJson } from "@sluice/proto/contract/records/model-limits.js";
 import { UsageError } from "@sluice/proto/lib/process/cli.js";
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
@@ -7,7 +7,10 @@ export const modelLimitDetails = [
   '--model-limits takes entries of globs and limits, such as \'[{"models": ["openai/*"], "requests_per_minute": 60}]\'.',
 ] as const;
 
-/** Entries that are not well-formed are refused later, with the other settings. A limit of null is an absent one. @throws UsageError */
+/**
+ * Malformed entries are refused later, by the check of all settings; a limit of null counts as absent. @throws
+ * UsageError unless the text is a JSON list
+ */
 export function readModelLimits(text: string, option: string): ModelLimitsJson | null {
   const entries = readList(text);
   if (entries === undefined) {
@@ -21,7 +24,7 @@ export function readModelLimits(text: string, option: string): ModelLimitsJson |
   ) as unknown as ModelLimitsJson;
 }
 
-/** A list in JSON; undefined for another text. */
+/** Parses a JSON list; undefined for any other text. */
 export function readList(text: string): readonly unknown[] | undefined {
   try {
     const given: unknown = JSON.parse(text);

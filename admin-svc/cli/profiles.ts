@@ -1,4 +1,7 @@
-/** login, logout, profiles: the installations that this command line reaches over HTTP, each with its management key. */
+/**
+ * The commands login, logout and profiles: they manage the installations that this command line reaches over HTTP, each
+ * with its management key.
+ */
 import { keyOperations } from "@sluice/proto/contract/operations/keys.js";
 import { type Command, CommandError, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
@@ -27,7 +30,10 @@ const login: Command<AdminTerminal> = {
   },
 };
 
-/** The shortened key. @throws CommandError unless it is a management key of a Sluice installation */
+/**
+ * The shortened key, as the installation shows it. @throws CommandError unless it is a management key of a Sluice
+ * installation
+ */
 async function labelOf({ url, key }: Profile): Promise<string> {
   const { data } = await new RemoteSluice({ url, key }).call(keyOperations.getCurrentKey);
   if (!isObject(data) || typeof data["label"] !== "string") throw new CommandError(`${url}: no answer of Sluice`);

@@ -1,6 +1,6 @@
 /**
- * providers: list, found, create, update, test, delete. On the database only list and delete work: a running installation checks a provider and encrypts
- * its keys.
+ * The command `providers` with its verbs list, found, create, update, test and delete. On the database only list and
+ * delete work, because a running installation checks a provider and encrypts its keys.
  */
 import { readFileSync } from "node:fs";
 import { CommandError, UsageError, readArguments, table } from "@sluice/proto/lib/process/cli.js";
@@ -118,7 +118,7 @@ const options = {
   settings: textOption,
 } as const;
 
-/** @throws UsageError */
+/** @throws UsageError for a wrong option */
 export function readProviderSettings(args: string[]) {
   const { values, named } = readArguments(args, options, "ID");
   const { vendor, dialect, name, model: models, settings = "{}" } = values;
@@ -134,7 +134,7 @@ function parseObject(text: string): JsonObject {
     const value: unknown = JSON.parse(text);
     if (isObject(value)) return value;
   } catch {
-    // Not JSON: the same as another value than an object.
+    // Text that is not JSON gets the same error as JSON that is not an object.
   }
   throw new UsageError("--settings: a JSON object");
 }

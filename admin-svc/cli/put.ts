@@ -1,4 +1,4 @@
-/** put: creates or changes a record by its external id, in a running Sluice. */
+/** The verb `put` creates or changes a record by its external id. It needs a running installation. */
 import { type Command, CommandError } from "@sluice/proto/lib/process/cli.js";
 import type { AdminTerminal } from "./terminal.ts";
 

@@ -1,21 +1,21 @@
-/** Chooses the only record named by an argument: by its id, by the beginning of its id, or by its name. */
+/** Chooses the only record that an argument matches: by its id, by the beginning of its id, or by its name. */
 import { CommandError, escapeUnprintable } from "@sluice/proto/lib/process/cli.js";
 import { nearestWord } from "@sluice/proto/lib/validation/edit-distance.js";
 
 export interface Candidate {
   readonly id: string;
   readonly name: string;
-  /** False for a record found by name only when no live record has the name. */
+  /** False for a deleted or revoked record. A name chooses such a record only when no live record has the name. */
   readonly isLive?: boolean;
 }
 
-/** Words for a kind of record, as used by its commands. */
+/** Words that commands use for a kind of record. */
 export interface RecordNoun {
   /** The noun for messages such as "no such key". */
   readonly called: string;
-  /** The name of its address, such as hash or id. */
+  /** Name of the identifying field, such as hash or id. */
   readonly id: string;
-  /** Command for listing all. */
+  /** Command that lists all records of the kind. */
   readonly list: string;
 }
 
@@ -29,17 +29,17 @@ export const guardrailHelp =
 
 /** The beginning of a hash or of an id; shorter texts would often be names. */
 const prefixForm = /^[0-9a-f][0-9a-f-]{3,}$/;
-/** Longest list of candidates in an error text. */
+/** Maximum number of candidates listed in an error text. */
 const maxShown = 5;
 
-/** Whether an argument refers to the record. */
+/** Whether an argument matches a record: by its id, its name, or the beginning of its id. */
 export const isNamed = (text: string, { id, name }: Candidate): boolean =>
   id === text || name === text || (prefixForm.test(text) && id.startsWith(text));
 
 /**
  * @param found records matching the text
- * @param readNames reads the names of all records, for an error text
- * @throws CommandError when there is none, or more than one
+ * @param readNames reads the names of all records; called only for an error text
+ * @throws CommandError when no record matches, or more than one
  */
 export async function chooseReference(
   text: string,
@@ -56,7 +56,7 @@ export async function chooseReference(
   return record.id;
 }
 
-/** The error for an unknown record, with the most similar name. */
+/** The error for an argument matching no record; it suggests the most similar name. */
 export function noRecord(text: string, noun: RecordNoun, names: readonly string[]): CommandError {
   const nearest = nearestWord(text, names, Math.max(1, Math.floor(text.length / 3)));
   const remedy =

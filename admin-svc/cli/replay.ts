@@ -1,4 +1,4 @@
-/** ledger replay: delivers the records again that processes keep on their disks. */
+/** The command `ledger replay` delivers again the records that inference processes have kept on their disks. */
 import { existsSync } from "node:fs";
 import { fromBinary } from "@bufbuild/protobuf";
 import {
@@ -42,7 +42,7 @@ export const replay: Command<AdminTerminal> = {
     const before = await lastStoredAt(connected);
     const total = new Total();
     for (const batch of files.batches()) await replayRecords(connected, batch, total, isTrial);
-    // A process whose current file is elsewhere has calls under way.
+    // A process that still renews its holds is running, with calls in progress and another current file.
     if (!isTrial)
       for (const bootId of files.wholeStarts)
         if (!(await renewsHolds(connected, bootId))) await endHolds(connected, bootId);
@@ -67,10 +67,10 @@ export const replay: Command<AdminTerminal> = {
 class Total {
   counts: ReplayedCounts = { calls: 0, turns: 0, known: 0, expired: 0, foreign: 0 };
   refused = 0;
-  /** Reason of the first refusal. */
+  /** Error text of the first refused record. */
   refusal: string | undefined;
 
-  /** Counts a record that cannot be stored. @throws any other failure */
+  /** Counts a record that cannot be stored. @throws any error other than a refusal */
   refuse(refusal: unknown): void {
     if (!(refusal instanceof Fault)) throw refusal;
     this.refused++;
@@ -89,7 +89,7 @@ class Total {
   }
 }
 
-/** Stores a batch; when it is refused, each record by itself, as their process did. */
+/** Stores a batch; if it is refused, stores its records one by one, as the process did when it first delivered them. */
 async function replayRecords(
   database: Kysely<Database>,
   batch: RecordBatch,

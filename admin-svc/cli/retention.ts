@@ -1,4 +1,4 @@
-/** retention: run. */
+/** The command `retention` with its verb run. */
 import { UsageError, readArguments } from "@sluice/proto/lib/process/cli.js";
 import { removeExpiredRecords } from "../store/ledger/retention.ts";
 import { type Commands, commandLine, textOption } from "./terminal.ts";
@@ -30,7 +30,7 @@ export const retention: Commands = {
   },
 };
 
-/** @throws UsageError */
+/** @throws UsageError unless the text is a number of days */
 function daysOf(option: string, given: string | undefined): number | undefined {
   if (given === undefined) return undefined;
   if (!/^[1-9]\d{0,4}$/.test(given)) throw new UsageError(`${option}: a number of days, from 1 to 99999`);

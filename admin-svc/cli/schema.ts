@@ -1,4 +1,4 @@
-/** schema: migrate. */
+/** The command `schema` with its verb migrate. */
 import { namedArguments } from "@sluice/proto/lib/process/cli.js";
 import { sql } from "kysely";
 import { grantRuntime } from "../store/postgres/roles.ts";

@@ -5,7 +5,7 @@ import type { Output } from "@sluice/proto/lib/process/cli.js";
 
 export type SecretInput = NodeJS.ReadableStream & { readonly isTTY?: boolean | undefined };
 
-/** The first line of the input, empty when there is none. A terminal shows the question, and not the typed text. */
+/** Reads the first line of the input; empty without input. A terminal shows the question but not the typed text. */
 export async function readSecretLine(
   question: string,
   input: SecretInput | undefined,

@@ -1,4 +1,4 @@
-/** sessions: list. */
+/** The command `sessions` with its verb list. */
 import { create } from "@bufbuild/protobuf";
 import { toSessionJson } from "@sluice/proto/contract/records/sessions.js";
 import { ListSessionsRequestSchema } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
@@ -29,7 +29,7 @@ export const sessions: Commands = {
   },
 };
 
-/** @throws UsageError */
+/** @throws UsageError for a wrong option */
 export function readSessionOptions(args: string[]) {
   const { values } = readArguments(args, {
     tags: textOption,

@@ -1,4 +1,4 @@
-/** Reads the files of records that processes have written: those still to be delivered, and those kept after their delivery. */
+/** Reads the spool files of inference processes: files still to be delivered, and files kept after delivery. */
 import { readFileSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { endOfLine, readFrame } from "@sluice/proto/lib/ledger/frame.js";
@@ -6,18 +6,18 @@ import { RecordBatch } from "@sluice/proto/lib/ledger/record-batch.js";
 import { type SpoolFileName, deliveredFolder, parseSpoolFileName } from "@sluice/proto/lib/ledger/spool-files.js";
 import { callNameIn, lineKind } from "@sluice/proto/lib/ledger/spool-line.js";
 
-/** Maximum number of records of a batch; a turn with more makes a larger one. */
+/** Maximum number of records in a batch; a turn with more records makes a larger batch. */
 const maxRecords = 500;
 
 export interface SpoolFile extends SpoolFileName {
   readonly path: string;
-  /** Whether all of it was delivered when it was found. */
+  /** Whether the file had been fully delivered when it was found. */
   readonly isDelivered: boolean;
 }
 
 /**
- * Finds the files in a folder and in its folders, in the order of writing. The files of a running process are found before those that it has delivered
- * meanwhile, so each is found once at least.
+ * Finds the spool files in a folder and its subfolders, in the order of writing. A running process may move a file to
+ * the folder of delivered files meanwhile; that folder is searched last, so no file is missed.
  */
 export function findSpoolFiles(directory: string): readonly SpoolFile[] {
   const files = new Map<string, SpoolFile>();
@@ -36,40 +36,41 @@ function pathsIn(directory: string, isDelivered: boolean): string[] {
     .map(({ parentPath, name }) => join(parentPath, name));
 }
 
-/** The two lines of a call. */
+/** The two lines of the spool that record one call. */
 interface EndedCall {
   readonly start: string;
   readonly end: string;
 }
 
 /**
- * Reads all records of files in batches. A call begins and ends in any two files. The calls of a turn come with its record, in one batch: whether they are stored depends
- * on the day of the turn. Calls without a record of their turn come last.
+ * Reads all records of spool files in batches. The two lines of a call may be in different files. A turn's calls are in
+ * the same batch as the turn's record, because the day of the turn decides whether they are stored. Calls without a
+ * record of their turn come last.
  */
 export class SpoolFiles {
   readonly #files: readonly SpoolFile[];
   readonly #batch = new RecordBatch(1024 * 1024);
-  /** Lines of calls that have begun, by their names. */
+  /** Start lines of calls without an end line so far, by the names of the calls. */
   readonly #starts = new Map<string, string>();
-  /** Ended calls of turns without a record so far, by the ids of the turns. */
+  /** Ended calls without a record of their turn so far, by the ids of the turns. */
   readonly #ended = new Map<string, EndedCall[]>();
-  /** Starts of processes with a file that cannot be read to its end. */
+  /** Boot ids of processes with a file that cannot be read to its end. */
   readonly #unreadable = new Set<string>();
-  /** Number of calls left out, because the file in which they began is gone. */
+  /** Number of calls left out because the file with their start line is gone. */
   withoutStart = 0;
 
   constructor(files: readonly SpoolFile[]) {
     this.#files = files;
   }
 
-  /** Number of processes with a damaged file: the rest of it is left out. */
+  /** Number of processes with a damaged file. The rest of a damaged file is left out. */
   get unreadable(): number {
     return this.#unreadable.size;
   }
 
   /**
-   * Starts of processes that have ended, with every file of theirs among those read, once all batches are read: a call without a record never began. None if calls
-   * were left out.
+   * Boot ids of processes that have ended and whose spool files were all read; known once all batches are read. A call
+   * of theirs without a record never began. Empty if calls were left out.
    */
   get wholeStarts(): readonly string[] {
     if (this.withoutStart > 0) return [];
@@ -79,7 +80,7 @@ export class SpoolFiles {
     return [...new Set(this.#files.map(({ bootId }) => bootId))].filter(isWhole);
   }
 
-  /** A batch is valid until the next one is read. */
+  /** Yields batches; each is valid until the next is requested. */
   *batches(): Generator<RecordBatch> {
     for (const file of this.#files) yield* this.#batchesOf(file);
     for (const turn of this.#ended.keys()) yield* this.#addCalls(turn, 0);
@@ -95,7 +96,7 @@ export class SpoolFiles {
     let frame = readFrame(bytes, 0);
     for (; typeof frame === "object"; frame = readFrame(bytes, frame.end))
       for (const [at, end] of linesOf(bytes, frame)) yield* this.#add(bytes, at, end);
-    // A partial frame at the end of a file was never acknowledged.
+    // A partial frame at the end of a file is no damage: it was never acknowledged.
     if (frame === "broken") this.#unreadable.add(file.bootId);
   }
 
@@ -123,7 +124,7 @@ export class SpoolFiles {
     calls.push({ start, end: bytes.toString("latin1", at, end) });
   }
 
-  /** @param others number of records that follow in the same batch */
+  /** @param others number of further records to keep in the same batch */
   *#addCalls(turn: string, others: number): Generator<RecordBatch> {
     const calls = this.#ended.get(turn) ?? [];
     this.#ended.delete(turn);
@@ -141,14 +142,14 @@ export class SpoolFiles {
   }
 }
 
-/** The id of the turn in the line of a turn, or of the start of a call. No text of a client comes before it. */
+/** Extracts the turn's id from the line of a turn or of a call's start. No client text precedes it in the line. */
 const turnOf = (line: string): string => /"generationId":"([^"]*)"/.exec(line)?.[1] ?? "";
 
 function* linesOf(bytes: Buffer, { start, end }: { readonly start: number; readonly end: number }) {
   for (let at = start; at < end; at = endOfLine(bytes, at, end) + 1) yield [at, endOfLine(bytes, at, end)] as const;
 }
 
-/** The bytes of a file, which its process may have moved meanwhile; undefined when it is gone. */
+/** Reads a file that its process may have moved to the folder of delivered files; undefined when it is gone. */
 function readEither({ path }: SpoolFile): Buffer | undefined {
   for (const place of [path, join(dirname(path), deliveredFolder, basename(path))]) {
     try {

@@ -1,4 +1,4 @@
-/** The option for the budgets for tags of a workspace. */
+/** The option of a workspace for budgets by tag. */
 import { type TagBudgetsJson, storedTagBudgets } from "@sluice/proto/contract/records/tag-budgets.js";
 import { UsageError } from "@sluice/proto/lib/process/cli.js";
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
@@ -8,7 +8,9 @@ const form = '[{"tag": "project", "value": "*", "limit": 100, "limit_reset": "mo
 
 export const tagBudgetDetails = [`--tag-budgets takes entries such as '${form}'; the value * is each value.`] as const;
 
-/** Entries that are not well-formed are refused later, with the other settings. @throws UsageError */
+/**
+ * Malformed entries are refused later, by the check of all settings. @throws UsageError unless the text is a JSON list
+ */
 export function readTagBudgets(text: string, option: string): TagBudgetsJson | null {
   const entries = readList(text);
   if (entries === undefined) throw new UsageError(`${option}: a list of entries in JSON, such as '${form}'`);

@@ -10,28 +10,33 @@ import { findWorkspace, listWorkspaces } from "../store/workspaces.ts";
 import { noRecord, workspaceNoun } from "./reference.ts";
 import type { Profiles } from "./remote/profiles.ts";
 
-/** The program that runs the commands. */
+/** The program that runs the commands, such as `npm run admin`. */
 export interface Program {
   readonly name: string;
-  /** Nouns of the program's commands besides those of admin-svc. */
+  /** Nouns of this program's commands that admin-svc lacks. */
   readonly further: readonly string[];
 }
 
 export interface AdminTerminal extends Terminal {
-  /** The database, migrated; opened on first use, because some commands need none. */
+  /**
+   * Opens the database, migrated to this build's schema. Opened on first use, because some commands need no database.
+   */
   readonly database: () => Promise<Kysely<Database>>;
-  /** The author of changes in the workspace given by `--workspace`, or in the default workspace. @throws CommandError when none has that name */
+  /**
+   * The author for the audit log, in the workspace given by `--workspace`, or in the default workspace. @throws
+   * CommandError when no workspace has that name
+   */
   readonly author: () => Promise<Author>;
   readonly program: Program;
   /** Management key chosen by the operator for the first start. */
   readonly managementKey: string | undefined;
-  /** Folder with the records of the processes of this machine. */
+  /** Folder with the spools of the processes of this machine. */
   readonly spoolDirectory: string | undefined;
   /** Installations kept by `login`. */
   readonly profiles: Profiles;
-  /** Value of `--profile`. */
+  /** Value of the option `--profile`. */
   readonly profile: string | undefined;
-  /** The key for `login`, from standard input or the environment. @throws CommandError when there is none */
+  /** Reads the key for `login` from standard input or the environment. @throws CommandError without a key */
   readonly readManagementKey: () => Promise<string>;
 }
 
@@ -42,10 +47,12 @@ export const textOption = { type: "string" } as const;
 export const flagOption = { type: "boolean" } as const;
 export const jsonOption = { json: flagOption } as const;
 
-/** Options of every command, with their meaning. */
+/** Options that every command has, with their meaning. */
 const commonOptions = { "--workspace": "the name or id of a workspace", "--profile": "the name of a profile" } as const;
 
-/** Removes an option of every command from a command line. @throws UsageError for an option without a value */
+/**
+ * Removes a common option, such as `--workspace`, from a command line. @throws UsageError for an option without a value
+ */
 export function takeOption(
   option: keyof typeof commonOptions,
   argv: readonly string[],
@@ -55,13 +62,16 @@ export function takeOption(
   if (at < 0) return { value: undefined, rest: argv };
   const isOptionWithValue = argv[at] !== option;
   const value = isOptionWithValue ? argv[at]?.slice(option.length + 1) : argv.slice(0, end)[at + 1];
-  // A word with a hyphen in front is the next option; such a value needs the form `--workspace=-name`.
+  // A word that starts with a hyphen is the next option; a value with a hyphen needs the form `--workspace=-name`.
   if (value === undefined || value === "" || (!isOptionWithValue && value.startsWith("-")))
     throw new UsageError(`${option}: ${commonOptions[option]}`);
   return { value, rest: argv.toSpliced(at, isOptionWithValue ? 1 : 2) };
 }
 
-/** Finds deleted workspaces as well, because their records can still be read. @throws CommandError when there is no such workspace */
+/**
+ * Finds the workspace, even a deleted one, because its records can still be read. @throws CommandError when there is no
+ * such workspace
+ */
 export async function findAuthor(database: Kysely<Database>, workspace: string | undefined): Promise<Author> {
   if (workspace === undefined) return { ...commandLine, workspaceId: defaultWorkspaceId, ofAccount: true };
   const row = await findWorkspace(database, workspace, { deleted: true });
@@ -69,7 +79,7 @@ export async function findAuthor(database: Kysely<Database>, workspace: string |
   return { ...commandLine, workspaceId: row.id, ofAccount: row.id === defaultWorkspaceId };
 }
 
-/** The error for a text that names no workspace. */
+/** The error for an argument matching no workspace. */
 export async function noWorkspace(database: Kysely<Database>, text: string): Promise<CommandError> {
   const names = (await listWorkspaces(database)).map(({ name }) => name);
   return noRecord(text, workspaceNoun, names);
@@ -87,7 +97,7 @@ export async function throwAsUsageError<Result>(check: () => Result | Promise<Re
   }
 }
 
-/** The time given by an option; a day means its beginning in UTC. @throws UsageError */
+/** Parses the time given by an option; a day means its beginning in UTC. @throws UsageError for another form */
 export function parseTimeOption(name: string, given: string | undefined): string | undefined {
   if (given === undefined) return undefined;
   const at = /^\d{4}-\d{2}-\d{2}$/.test(given) ? `${given}T00:00:00Z` : given;
@@ -101,6 +111,6 @@ function checkedTime(name: string, at: string): void {
   if (!problems.empty) throw new UsageError(`${name}: a day or a time with its zone, for example 2026-11-21T12:00:00Z`);
 }
 
-/** A time to the second, or a dash. */
+/** Formats a time to the second; a dash for none. */
 export const formatTime = (date: Date | null): string =>
   date === null ? "-" : date.toISOString().replace(/\.\d+Z$/, "Z");

@@ -1,4 +1,4 @@
-/** usage: series, change, health. */
+/** The command `usage` with its verbs series, change and health. */
 import { create } from "@bufbuild/protobuf";
 import { toHealthJson } from "@sluice/proto/contract/records/usage-health.js";
 import { toChangeJson } from "@sluice/proto/contract/records/usage-change.js";
@@ -49,7 +49,9 @@ const filterHelp = [
   keyHelp,
 ];
 
-/** Filters of a command line, the key as it was named. */
+/**
+ * Usage filters from the command line; the key is not resolved yet: its hash, the beginning of its hash, or its name.
+ */
 function readFilters(values: UsageFilterWords): UsageFilterWords {
   return Object.fromEntries(filterNames.flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])));
 }
@@ -121,7 +123,7 @@ export const health: Command<AdminTerminal> = {
   },
 };
 
-/** @throws UsageError */
+/** @throws UsageError for a wrong option */
 export function readHealthOptions(args: string[]) {
   const { values } = readArguments(args, { from: textOption, to: textOption, ...jsonOption });
   return { ...readTimes(values), asJson: values.json === true };
@@ -144,7 +146,7 @@ export function healthLines(answer: JsonObject): string[] {
   return table(titles, cells);
 }
 
-/** @throws UsageError */
+/** @throws UsageError for a wrong option */
 export function readSeriesOptions(args: string[]) {
   const { values } = readArguments(args, {
     ...filterOptions,
@@ -168,7 +170,7 @@ export function readSeriesOptions(args: string[]) {
   };
 }
 
-/** @throws UsageError */
+/** @throws UsageError for a wrong option */
 export function readChangeOptions(args: string[]) {
   const { values } = readArguments(args, { ...filterOptions, from: textOption, to: textOption, ...jsonOption });
   return { ...readTimes(values), filter: readFilters(values), asJson: values.json === true };

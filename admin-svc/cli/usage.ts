@@ -1,4 +1,4 @@
-/** usage: show, series, change, health. */
+/** The command `usage` with its verbs show, series, change and health. */
 import type { PayerWord } from "@sluice/proto/lib/ledger/call-operation.js";
 import { UsageError, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { type UsageSums, type UsageUnit, usageSums, usageUnits } from "../store/ledger/usage-sums.ts";

@@ -1,4 +1,4 @@
-/** views: list, put, delete. Saved views of the console's explorer. */
+/** The command `views` with its verbs list, put and delete. Views are saved reports of the console's explorer. */
 import { CommandError, escapeUnprintable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { maxViews } from "@sluice/proto/contract/records/views.js";
 import { checkView } from "../rules/views.ts";
@@ -45,7 +45,7 @@ export const views: Commands = {
   },
 };
 
-/** @throws UsageError */
+/** @throws UsageError for a wrong option */
 export async function readView(args: string[]) {
   const { values, named } = readArguments(args, jsonOption, "NAME", "QUERY");
   const view = { name: named.NAME, query: named.QUERY };
@@ -53,7 +53,7 @@ export async function readView(args: string[]) {
   return { view, asJson: values.json === true };
 }
 
-/** The outcome of a PUT in words. */
+/** The outcome of a PUT as a word. */
 export const outcomeOf = ({ created, changed }: { readonly created: boolean; readonly changed: boolean }): string =>
   created ? "made" : changed ? "changed" : "was so already";
 

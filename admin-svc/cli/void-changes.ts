@@ -1,4 +1,4 @@
-/** Changes of keys after a backup, which a restored database lacks; inference processes know their names. */
+/** Finds key changes that a database restored from a backup lacks; inference processes remember them on disk. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -13,9 +13,9 @@ import { currentGeneration } from "../store/policy.ts";
 import { formatTime } from "./terminal.ts";
 
 export interface VoidChanges {
-  /** Time of the first void change. */
+  /** Time of the first lost change. */
   readonly since: Date;
-  /** Number of changes of unknown keys. */
+  /** Number of lost changes whose keys are unknown. */
   readonly unnamed: number;
   readonly keys: readonly VoidKey[];
 }
@@ -24,11 +24,11 @@ interface VoidKey {
   readonly hash: string;
   /** Null for a key that the database does not know. */
   readonly name: string | null;
-  /** Whether the key is in force again, or still. */
+  /** Whether the key is valid in the restored database. */
   readonly is_valid: boolean;
 }
 
-/** @param directory of spools @returns undefined when nothing is void */
+/** @param directory with the spools of inference processes @returns undefined when no change is lost */
 export async function findVoidChanges(database: Kysely<Database>, directory: string): Promise<VoidChanges | undefined> {
   const current = await currentGeneration(database);
   const isLost = ({ generation }: PolicyHistoryChange): boolean => BigInt(generation) > current;

@@ -1,4 +1,4 @@
-/** workspaces: create, put, list, update, delete. */
+/** The command `workspaces` with its verbs create, put, list, update and delete. */
 import { CommandError, UsageError, readArguments, requiredOption, table } from "@sluice/proto/lib/process/cli.js";
 import { type WorkspaceSettings, checkWorkspaceSettings } from "../rules/workspace.ts";
 import type { ResetInterval } from "@sluice/proto/contract/records/record-shapes.js";
@@ -117,10 +117,10 @@ export const workspaces: Commands = {
   },
 };
 
-/** Options of a list, on the database and over HTTP. */
+/** Options of `workspaces list`, on the database and over HTTP. */
 export const listOptions = { ...jsonOption, deleted: flagOption } as const;
 
-/** @throws UsageError */
+/** @throws UsageError for a wrong option */
 export async function readNewWorkspace(args: string[]) {
   const { values } = readArguments(args, options);
   const settings = { ...changeOf(values), name: requiredOption("--name", values.name) };
@@ -128,7 +128,7 @@ export async function readNewWorkspace(args: string[]) {
   return { settings, asJson: values.json === true };
 }
 
-/** @throws UsageError */
+/** @throws UsageError for a wrong option */
 export async function readWorkspaceChange(args: string[]) {
   const all = {
     ...options,
@@ -175,7 +175,7 @@ const changeOf = ({
 }: Given): WorkspaceSettings => ({
   ...(name !== undefined && { name }),
   ...(limit !== undefined && { limitUsd: limit }),
-  // The check of all settings refuses an unknown word, together with the other problems.
+  // An unknown word is refused later, by the check of all settings.
   ...(limitReset !== undefined && { limitReset: limitReset as ResetInterval }),
   ...(modelLimits !== undefined && { modelLimits: readModelLimits(modelLimits, "--model-limits") }),
   ...(tagBudgets !== undefined && { tagBudgets: readTagBudgets(tagBudgets, "--tag-budgets") }),

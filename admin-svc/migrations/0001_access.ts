@@ -55,7 +55,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
       id boolean primary key default true check (id),
       generation bigint not null
     )`.execute(database);
-  // Starts at 1; 0 means "nothing applied yet".
+  // The generation starts at 1, because 0 means "nothing applied yet".
   await sql`insert into policy_generation (generation) values (1)`.execute(database);
   await sql`
     create table policy_log (

@@ -1,4 +1,4 @@
-/** Keys can be disabled and changed, and are linked to their end user. */
+/** Allows keys to be disabled and changed, and links them to their end user. */
 import { type Kysely, sql } from "kysely";
 
 /** Each column has a default, so an earlier build can continue to write keys during a rolling upgrade. */

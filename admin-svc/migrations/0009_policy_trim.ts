@@ -1,4 +1,7 @@
-/** Removes old generations as a function of the schema's owner: the runtime role may add to the log but remove nothing. */
+/**
+ * A function that removes old policy generations with the rights of the schema's owner: the runtime role may add to the
+ * log but not remove from it.
+ */
 import { type Kysely, sql } from "kysely";
 
 /** The function is bound to this table, even when a session has another table with the same name in its search path. */

@@ -1,7 +1,7 @@
 /**
- * Purpose and payer of each call, in separate columns. The column `kind` combined both; a trigger keeps it in step while a process of the preceding build
- * writes or reads it. Most records are answers paid by the key: the defaults cover these without a rewrite. The worker for adding earlier calls to their
- * turns sets the others.
+ * Purpose and payer of each call in separate columns. The column `kind` combined both; a trigger keeps it up to date
+ * while a process of the preceding build writes or reads it. Most records are answers paid by the key: the defaults fit
+ * these without a rewrite. The worker that adds earlier calls to their turns sets the purpose of all others.
  */
 import { type Kysely, sql } from "kysely";
 

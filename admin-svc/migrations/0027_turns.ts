@@ -73,9 +73,11 @@ export async function up(database: Kysely<unknown>): Promise<void> {
   await sql`
     create index turns_operation on turns (workspace_id, operation, opened_at, generation_id)
     where operation <> 'turn'`.execute(database);
-  // False for earlier records and for records of an earlier admin-svc, which may still run for a while and leaves the default: neither are in their turns.
+  // False for earlier records, and for records of an earlier admin-svc, which may still run for a while and leaves the
+  // default: neither are included in the rows of their turns.
   await sql`alter table usage_records add column in_turn boolean not null default false`.execute(database);
-  // Records of turns arrive in order, so the last number tells which records are already stored, and the count how many are missing.
+  // Turn records of a process arrive in order, so the last number tells which records are stored, and the count how
+  // many are missing.
   await sql`
     create table turn_deliveries (
       boot_id uuid primary key,

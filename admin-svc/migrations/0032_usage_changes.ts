@@ -5,9 +5,9 @@
 import { type Kysely, type RawBuilder, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {
-  // Locked in the order in which records are stored, so neither waits for the other.
+  // Locked in the same order as when records are stored, to avoid deadlocks.
   await sql`lock table turns, usage_sums in access exclusive mode`.execute(database);
-  // Twelve decimal digits of one number for each bucket, so adding two numbers adds the counts of all buckets.
+  // Each bucket has twelve decimal digits of one number, so adding two numbers adds the counts of all buckets.
   await sql`
     create function latency_count(ms bigint) returns numeric language sql immutable as $$
       select ('1e' || (12 * latency_bucket(ms))::text)::numeric
@@ -17,7 +17,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
   await noteTurns(database);
 }
 
-/** Free room on each page allows updates on the same page, without changes of the indexes. */
+/** Free space on each page allows updates on the same page, without changes of the indexes. */
 async function makeSums(database: Kysely<unknown>): Promise<void> {
   await sql`alter table usage_sums rename to usage_sums_before`.execute(database);
   await sql`alter index usage_sums_pkey rename to usage_sums_before_pkey`.execute(database);
@@ -60,7 +60,7 @@ async function makeSums(database: Kysely<unknown>): Promise<void> {
   await sql`drop table usage_sums_before, usage_latencies`.execute(database);
 }
 
-/** No index: the worker takes any rows. */
+/** The table has no index, because the worker takes rows in any order. */
 async function makeChanges(database: Kysely<unknown>): Promise<void> {
   await sql`
     create table usage_changes (

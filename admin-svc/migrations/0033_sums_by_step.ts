@@ -1,6 +1,6 @@
 /**
- * Sums by day in a separate table: sums by hour have many times as many rows, and a series of a month by day read pages where one row in twenty was
- * relevant.
+ * Stores sums by day in a separate table. There are many times as many sums by hour, and with both in one table, a
+ * report of a month by day read pages on which one row in twenty was relevant.
  */
 import { type Kysely, sql } from "kysely";
 

@@ -1,6 +1,6 @@
 /**
- * Smaller indexes of turns. Few turns share a timestamp, so these are sorted when read, and no index needs their ids; a session or a guardrail belongs to
- * one workspace, so its index omits the workspace.
+ * Smaller indexes of turns. Few turns share a timestamp, so such turns are sorted when read, and the indexes need no
+ * ids; a session or a guardrail belongs to one workspace, so its index omits the workspace.
  */
 import { type Kysely, sql } from "kysely";
 

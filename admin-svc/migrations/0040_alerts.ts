@@ -1,6 +1,6 @@
 /**
- * The outbox of alerts. A row is written in the transaction of its fact, and `event` names the fact, so each sink is notified once; rows about budgets stay
- * until their period is over.
+ * The outbox of alerts. A row is written in the transaction of the reported event, and `event` names it, so each sink
+ * is notified once. Rows about budgets stay until the budget period is over.
  */
 import { type Kysely, sql } from "kysely";
 

@@ -1,6 +1,7 @@
 /**
- * Exports of turns. A complete turn gets a number from `ledger_log`. Before an export fixes the bounds of a batch, it waits for transactions still storing
- * turns, so every smaller number is then visible. Earlier turns have no number.
+ * Exports of turns. A complete turn gets a number from `ledger_log`. Before an export fixes the bounds of a batch, it
+ * waits for transactions still storing turns, so every smaller number is visible. Turns from before this
+ * migration have no number.
  */
 import { type Kysely, sql } from "kysely";
 

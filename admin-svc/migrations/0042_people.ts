@@ -1,6 +1,7 @@
 /**
- * People in the console, identified by an external identity service. They act with a management key unknown to anyone, one for each workspace and one for
- * the account, so all checks of keys apply. Earlier sessions belong to management keys with full permissions.
+ * People who sign in to the console through an identity service. They act with a management key whose secret nobody
+ * knows, one for each workspace and one for the account, so all checks of keys apply. Earlier sessions belong to
+ * management keys with full permissions.
  */
 import { type Kysely, sql } from "kysely";
 

@@ -1,6 +1,7 @@
 /**
- * Sums for reports, read instead of records: activity by day, and each key's total spending. A trigger records the changes of each batch, even from an
- * earlier build; a worker fills in the past afterwards, in portions, so no table of records is locked for longer than the change of its columns takes.
+ * Sums for reports, read instead of records: activity by day, and each key's total spending. A trigger records the
+ * changes of each batch, even of an earlier build. A worker adds older records later, in portions, so no table of
+ * records is locked for longer than the change of its columns takes.
  */
 import { type Kysely, sql } from "kysely";
 
@@ -22,15 +23,15 @@ const columns = sql.raw(`
   reasoning_tokens bigint not null`);
 
 export async function up(database: Kysely<unknown>): Promise<void> {
-  // False for records stored before this migration, not seen by the trigger.
+  // False for records stored before this migration, which the trigger has not seen.
   await sql`alter table usage_records add column is_noted boolean not null default false`.execute(database);
   await sql`alter table usage_records alter column is_noted set default true`.execute(database);
-  // The empty key has the sums of all keys. Free room on each page allows updates on the same page.
+  // The row with an empty key hash has the sums of all keys. Free space on each page allows updates on the same page.
   await sql`
     create table activity_days (${columns},
       primary key (workspace_id, key_hash, day, model, provider, service_tier, operation, door, task)
     ) with (fillfactor = 80)`.execute(database);
-  // No index: the worker takes any rows.
+  // The table has no index, because the worker takes rows in any order.
   await sql`
     create table activity_changes (${columns})
     with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0)`.execute(database);
@@ -42,7 +43,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
       last_used_at timestamptz
     ) with (fillfactor = 80)`.execute(database);
   await sql`create index key_totals_spent on key_totals (workspace_id, cost_usd)`.execute(database);
-  // Unfinished work on the past; everything after `reached` is done.
+  // Unfinished conversions of older records; records from `reached` on are done.
   await sql`
     create table backfills (
       name text primary key,
@@ -57,8 +58,8 @@ export async function up(database: Kysely<unknown>): Promise<void> {
 }
 
 /**
- * A turn counts as a request in the row of its last answering call, so a later call takes it from the row of an earlier call. The total of a key begins
- * with the sums of its days; each batch is added to it after its records.
+ * A turn counts as a request in the row of its last answering call, so a later call moves it from the row of an earlier
+ * one. The total of a key starts with the sums of its days; each batch is added after its records are stored.
  */
 async function noteCalls(database: Kysely<unknown>): Promise<void> {
   const answers = (table: string) => sql.raw(`${table}.payer = 'key' and ${table}.operation in ('turn', 'embed')`);
@@ -112,7 +113,7 @@ async function noteCalls(database: Kysely<unknown>): Promise<void> {
     for each statement execute function note_activity()`.execute(database);
 }
 
-/** A never used key has a total as well, so an order by totals includes it. */
+/** A key that was never used has a total too, so a sort by totals includes it. */
 async function noteKeys(database: Kysely<unknown>): Promise<void> {
   await sql`
     create function total_key() returns trigger language plpgsql as $$

@@ -1,12 +1,13 @@
 /**
- * Indexes and checks of earlier records, made while records are written: neither runs within a transaction, nor holds a lock that blocks a writer. An
- * interrupted run is repeated; a database that already has them loses no time.
+ * Creates indexes and checks earlier records while new records are written: neither step runs within a transaction or
+ * holds a lock that blocks a writer. An interrupted run can be repeated; on a database that has them already, it takes
+ * no time.
  */
 import { type Kysely, sql } from "kysely";
 import { makeIndexesOnline } from "./online-indexes.ts";
 
 const indexes = {
-  // Calls used by learning routers; there are none until an operator enables learning.
+  // Index of calls used by learning routers; there are none until an operator enables learning.
   usage_records_task: "on usage_records (opened_at) include (task, model, cost_usd) where task is not null",
   usage_records_apart: "on usage_records (opened_at) where not in_turn",
 };

@@ -1,6 +1,7 @@
 /**
- * Holds that become provisional charges: the cost of a call without a stored record, the process renewing its holds, and the time that decides the period
- * of a charge. Columns with constant defaults change no row, so records can be stored meanwhile.
+ * Budget reservations that become provisional charges: the cost of a call without a stored record, the process that
+ * renews them, and the time that decides to which budget period a charge belongs. Columns with constant defaults change
+ * no row, so records can be stored meanwhile.
  */
 import { type Kysely, sql } from "kysely";
 

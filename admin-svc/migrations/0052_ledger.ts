@@ -20,7 +20,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
   await sql`alter table export_cursors rename to export_positions`.execute(database);
 }
 
-/** Texts that repeat, such as models, keys and words, by a number. */
+/** Texts that repeat, such as model names and key hashes, are replaced by numbers of this table. */
 async function makeNames(database: Kysely<unknown>): Promise<void> {
   await sql`
     create table ledger_names (
@@ -31,15 +31,15 @@ async function makeNames(database: Kysely<unknown>): Promise<void> {
         case when name ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then name::uuid end
       ) stored
     )`.execute(database);
-  // The most frequent outcome and operation are excluded from indexes, so their numbers are fixed.
+  // The most frequent outcome and operation are left out of indexes, so their numbers must be fixed.
   await sql`insert into ledger_names (id, name) overriding system value values (1, 'completed'), (2, 'turn')`.execute(
     database,
   );
 }
 
 /**
- * A turn with a single call has the figures of the call in its columns; other calls are listed in `calls`. Columns are in the order of their alignment, which
- * saves padding.
+ * A turn with a single call has the call's figures in its columns; other calls are listed in `calls`. Columns are in
+ * the order of their alignment, which saves padding.
  */
 async function makeLedger(database: Kysely<unknown>): Promise<void> {
   await sql`
@@ -143,7 +143,7 @@ async function makeDays(database: Kysely<unknown>): Promise<void> {
         missing::timestamp at time zone 'UTC', (missing + 1)::timestamp at time zone 'UTC');
       insert into ledger_days values (missing);
     end $$`.execute(database);
-  // The lock number is shared by all builds; any number would do.
+  // The number of the advisory lock is arbitrary, but the same in all builds.
   await sql`
     create function open_ledger_days() returns void language plpgsql security definer set search_path from current as $$
     declare
@@ -158,8 +158,9 @@ async function makeDays(database: Kysely<unknown>): Promise<void> {
 }
 
 /**
- * Rows with a number below `folded` are in the sums; rows of days before `from_day` all are. Numbers are those of transactions plus `shift`, which grows when a
- * database is restored into a server that has had fewer transactions.
+ * Rows whose `written` is below `folded` are in the sums, and all rows of days before `from_day` are. `written` is a
+ * transaction number plus `shift`, which grows when a database is restored into a server that has counted fewer
+ * transactions.
  */
 async function makeProgress(database: Kysely<unknown>): Promise<void> {
   await sql`
@@ -173,8 +174,8 @@ async function makeProgress(database: Kysely<unknown>): Promise<void> {
 }
 
 /**
- * Whether a row has at most one call, in its columns, which began in the same hour as its turn: such rows are summed by the numbers in their columns, and the
- * others through the views.
+ * SQL function: whether a row has at most one call, stored in its columns, that began in the same hour as its turn.
+ * Such rows are summed by their columns, all others through the views.
  */
 async function makeSingleCall(database: Kysely<unknown>): Promise<void> {
   await sql`
@@ -224,14 +225,14 @@ const callColumns = [
 ].join(", ");
 
 /**
- * The last columns: whether the call is the last answering one of its turn, and the number of the row, both null in earlier records; a time within a day; and
- * `is_single_call` of the row, null in earlier records.
+ * The last columns of the view: whether the call is the last answering call of its turn, and the row's `written`, both
+ * null in earlier records; a time within a day of the call; and `is_single_call` of the row, null in earlier records.
  */
 const callsBefore = sql`
   select ${sql.raw(callColumns)}, null::boolean as ends_turn, null::bigint as written, opened_at as near,
     null::boolean as is_single from usage_records`;
 
-/** Joined by the primary key, so Postgres leaves out names of columns that a query does not read. */
+/** Names are joined by the primary key, so Postgres skips the joins of columns that a query does not read. */
 const named = (columns: readonly string[]) =>
   sql.raw(
     columns.map((column) => `left join ledger_names as n_${column} on n_${column}.id = ledger.${column}`).join(" "),
@@ -315,15 +316,16 @@ const wholeTurns = (more: string) => sql`
   from ledger ${named(["key", "workspace", "door", "operation", "task", "model", "provider", "service_tier", "outcome", "error_type", "provider_error", "guardrail", "rule", "finish_reason"])}
   where not is_moved`;
 
-/** The query of the view of all turns. @param more columns added by later migrations, which `turns` and `ledger` both have */
+/** SQL for the view of all turns. @param more columns added by later migrations to both `turns` and `ledger` */
 export function allTurns(more: readonly string[] = []) {
   const columns = more.map((column) => `, ${column}`).join("");
   return sql`${turnsBefore(columns)} union all ${wholeTurns(columns)}`;
 }
 
 /**
- * An admin-svc of an earlier build does not look into the ledger: a batch delivered again would store its calls twice. Later builds set `sluice.reads_ledger` in
- * the transaction that stores a batch, and look themselves.
+ * A trigger for an admin-svc of an earlier build, which does not look into the ledger: without it, a batch delivered
+ * again would store its calls twice. Later builds set `sluice.reads_ledger` in the transaction storing a batch, and
+ * look themselves.
  */
 async function guardRecords(database: Kysely<unknown>): Promise<void> {
   await sql`

@@ -1,11 +1,11 @@
 /**
- * The cube of usage: sums of the ledger for every combination of its dimensions, by hour and by day, for series with filters or two dimensions. A worker fills
- * it afterwards, in portions; nothing is copied here.
+ * The usage cube: sums of the ledger for every combination of its dimensions, by hour and by day, for reports with
+ * filters or two dimensions. A worker fills it later, in portions; this migration copies nothing.
  */
 import { type Kysely, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {
-  // Columns are in the order of their alignment, which saves padding. Their names are those of the ledger.
+  // Columns are in the order of their alignment, which saves padding. They are named as in the ledger.
   await sql`
     create table usage_cube (
       -- Beginning of the hour or day in which the turns began.
@@ -38,7 +38,8 @@ export async function up(database: Kysely<unknown>): Promise<void> {
       first_events numeric not null,
       durations numeric not null
     ) partition by list (is_day)`.execute(database);
-  // Most hours lose their rows once their day has its own, which must lie close together.
+  // The rows of an hour are mostly removed once its day has rows; in a separate partition, the rows of days stay close
+  // together on disk.
   await sql`create table usage_cube_hours partition of usage_cube for values in (false)`.execute(database);
   await sql`create table usage_cube_days partition of usage_cube for values in (true)`.execute(database);
   await sql`create index usage_cube_period on usage_cube (period, workspace, key)`.execute(database);
@@ -62,7 +63,10 @@ export async function up(database: Kysely<unknown>): Promise<void> {
   await openPeriods(database);
 }
 
-/** An earlier build moves the cursor without adding late rows to the cube. Later builds set `sluice.fills_cube` in their transaction. */
+/**
+ * Detects earlier builds, which update the sums without adding late rows to the cube. Later builds set
+ * `sluice.fills_cube` in their transaction.
+ */
 async function noteEarlierBuilds(database: Kysely<unknown>): Promise<void> {
   await sql`
     create function usage_cube_missed() returns trigger language plpgsql as $$
@@ -77,8 +81,8 @@ async function noteEarlierBuilds(database: Kysely<unknown>): Promise<void> {
 }
 
 /**
- * A turn that leaves the ledger opens its hour and its day again, and every hour of the day without rows: the day is made from its hours. An hour that is being
- * filled goes on if it does not have the turn yet.
+ * When a turn leaves the ledger, its hour and day must be filled again, and so must every hour of the day without rows,
+ * because the day is made from its hours. An hour just being filled continues if it does not have the turn yet.
  */
 async function openPeriods(database: Kysely<unknown>): Promise<void> {
   await sql`

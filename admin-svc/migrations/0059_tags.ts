@@ -1,4 +1,7 @@
-/** Tags of turns, of keys, and those required by workspaces. Columns without a default change no row, so records can be stored meanwhile. */
+/**
+ * Tags of turns and of keys, and tags required by workspaces. Columns without a default change no row, so records can
+ * be stored meanwhile.
+ */
 import { type Kysely, sql } from "kysely";
 import { allTurns } from "./0052_ledger.ts";
 
@@ -7,7 +10,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
     await sql`alter table ${sql.table(table)} add column tags jsonb`.execute(database);
   }
   await sql`create or replace view all_turns as ${allTurns(["tags"])}`.execute(database);
-  // Tags stand as text, in the given order.
+  // Tags of a key are text, in the given order.
   await sql`alter table api_keys add column tags text`.execute(database);
   await sql`alter table workspaces add column required_tags text`.execute(database);
 }

@@ -1,4 +1,4 @@
-/** Permissions of keys and workspaces: lists of names. */
+/** Permissions of keys and workspaces: lists of the models, tools and other things that they may use. */
 import { type Kysely, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {

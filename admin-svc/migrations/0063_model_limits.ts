@@ -1,4 +1,4 @@
-/** Limits of models for keys and workspaces. */
+/** Rate limits by model for keys and workspaces. */
 import { type Kysely, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {

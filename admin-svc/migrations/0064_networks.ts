@@ -1,4 +1,7 @@
-/** Networks from which a key may be used, and addresses in the audit log. A column without a default changes no row. */
+/**
+ * Networks from which a key may be used, and client addresses in the audit log. A column without a default changes no
+ * row.
+ */
 import { type Kysely, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {

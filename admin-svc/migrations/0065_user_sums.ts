@@ -1,6 +1,7 @@
 /**
- * Sums of end users follow the other sums later, many turns at once: `ledger_progress` knows the rows that they lack. Nothing is copied here. An earlier build adds
- * end users with all other sums and leaves these columns alone, so its rows are not among them.
+ * Sums of end users are updated later than the other sums, many turns at once; `ledger_progress` contains the row
+ * numbers that they lack. Nothing is copied here. An earlier build updates them together with all other sums and leaves
+ * these columns unchanged, so its rows are never listed as missing.
  */
 import { type Kysely, sql } from "kysely";
 
@@ -14,7 +15,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
       -- When an earlier build last added to the sums.
       add column earlier_at timestamptz`.execute(database);
   await noteEarlierBuilds(database);
-  // The trigger of the cube takes an update without this setting for a step of a build that does not know the cube.
+  // Without this setting, the trigger of the cube takes the update for one of an earlier build.
   await sql`
     with later as materialized (select set_config('sluice.fills_cube', 'on', true))
     update ledger_progress set users_from_day = from_day, earlier_at = case when folded > 0 then now() end from later`.execute(
@@ -23,7 +24,7 @@ export async function up(database: Kysely<unknown>): Promise<void> {
   await sumMovedUsers(database);
 }
 
-/** Later builds set `sluice.leaves_users` in their transaction. */
+/** Detects earlier builds; later builds set `sluice.leaves_users` in their transaction. */
 async function noteEarlierBuilds(database: Kysely<unknown>): Promise<void> {
   await sql`
     create function users_summed_earlier() returns trigger language plpgsql as $$
@@ -38,8 +39,9 @@ async function noteEarlierBuilds(database: Kysely<unknown>): Promise<void> {
 }
 
 /**
- * A turn that leaves the ledger is taken out of all sums that have it, those of end users included. Where these lack it, it is added to them first, also when an
- * earlier build moves it. The transaction that moves it holds the lock of the sums.
+ * When a turn leaves the ledger, it is subtracted from all sums, including those of end users. If these lack it, it is
+ * added to them first, even when an earlier build moves the turn. The transaction that moves it holds the lock of the
+ * sums.
  */
 async function sumMovedUsers(database: Kysely<unknown>): Promise<void> {
   await sql`
@@ -86,7 +88,8 @@ async function sumMovedUsers(database: Kysely<unknown>): Promise<void> {
           output_tokens = usage_sums.output_tokens + excluded.output_tokens, reasoning_tokens = usage_sums.reasoning_tokens + excluded.reasoning_tokens,
           first_events = usage_sums.first_events + excluded.first_events, durations = usage_sums.durations + excluded.durations
     $$`.execute(database);
-  // The trigger that opens periods of the cube does this as well: a new one would wait for all writers of the ledger.
+  // The existing trigger that reopens periods of the cube is extended: creating a new trigger would wait for all
+  // writers of the ledger.
   await sql`
     create or replace function open_usage_period() returns trigger language plpgsql as $$
     declare

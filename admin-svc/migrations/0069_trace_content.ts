@@ -1,4 +1,4 @@
-/** Keys with prompts and answers in their traces. */
+/** The setting of keys whose prompts and answers are included in traces. */
 import { type Kysely, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {

@@ -1,4 +1,6 @@
-/** Guardrails of a key besides the assigned one, by their ids; the index finds the keys of a guardrail. */
+/**
+ * Guardrails that a key has in addition to the assigned one, as a list of ids; an index finds the keys of a guardrail.
+ */
 import { type Kysely, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {

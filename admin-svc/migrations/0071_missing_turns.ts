@@ -1,4 +1,7 @@
-/** Numbers of turn records that a process has left out so far, so that they are stored when they come: a restored database lacks those of after its backup. */
+/**
+ * Sequence numbers of turn records that a process has not delivered so far. If such records arrive later, they are
+ * stored: a database restored from a backup lacks the records since the backup.
+ */
 import { type Kysely, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {

@@ -1,6 +1,7 @@
 /**
- * Budgets for tags: the entries of a workspace, the accounts for which a reservation is held, the sums by value and day, and the values that have an account by
- * an entry for every value. Columns without a default change no row, so records can be stored meanwhile.
+ * Budgets by tag: the budget entries of a workspace, the tag accounts that a reservation charges, sums by tag value and
+ * day, and the values that got an account by an entry for every value. Columns without a default change no row, so
+ * records can be stored meanwhile.
  */
 import { type Kysely, sql } from "kysely";
 

@@ -1,6 +1,6 @@
 /**
- * Saved views of the explorer, and alerts on views: the rules with the outcome of their last check, and their history. Tables of their own: no existing row
- * changes.
+ * Saved views of the console's explorer, and alert rules on views with the outcome of their last check and their
+ * history. Only new tables are created.
  */
 import { type Kysely, sql } from "kysely";
 

@@ -1,6 +1,7 @@
 /**
- * Figures by which sums of tags are compared with records: the part of a sum whose records have lost the tag by an erasure, and the time from which calls count in
- * the budgets for tags of a workspace. Both defaults are constants in the catalogue, so no row changes.
+ * Columns for checking sums by tag against records: the part of a sum whose records have lost the tag by an erasure,
+ * and the time from which calls count in the tag budgets of a workspace. Both defaults are constants, so no row
+ * changes.
  */
 import { type Kysely, sql } from "kysely";
 

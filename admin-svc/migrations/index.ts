@@ -1,5 +1,6 @@
 /**
- * Every migration, in the order of their names. The list is code because a folder scan would also find the compiler's declaration files.
+ * The list of all migrations, in the order of their names. A folder scan would also find the compiler's declaration
+ * files.
  */
 import type { Migration } from "kysely";
 import * as access from "./0001_access.ts";
@@ -63,7 +64,7 @@ import * as viewsAndAlertRules from "./0073_views_and_alert_rules.ts";
 import * as tagSums from "./0074_tag_sums.ts";
 
 export interface OnlineMigration extends Migration {
-  /** Runs outside of a transaction, and may be repeated. */
+  /** Whether the migration runs outside of a transaction, and may be repeated. */
   readonly isOnline?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Draws the requests of the demo, the same for the same seed and time. */
+/** Generates the requests of the demo at random; the same seed and time give the same requests. */
 import { type Application, type DemoModel, applications, opusModel, outage, runaway } from "./scenario.ts";
 
 /** A request of the demo. Times are epoch milliseconds. */
@@ -18,7 +18,7 @@ export interface DemoRequest {
 
 export type Random = () => number;
 
-/** A generator of numbers from 0 to 1 (mulberry32): small, and the same on every machine. */
+/** A generator of random numbers from 0 to 1 (mulberry32), which gives the same numbers on every machine. */
 export function seededRandom(seed: number): Random {
   let state = seed;
   return () => {
@@ -31,7 +31,7 @@ export function seededRandom(seed: number): Random {
 
 const hourMs = 3_600_000;
 
-/** Requests of the given days up to now, sorted by time. @param now epoch milliseconds */
+/** Generates the requests of the last days, sorted by time. @param now epoch milliseconds */
 export function drawRequests(random: Random, now: number, days: number): readonly DemoRequest[] {
   const requests: DemoRequest[] = [];
   for (let hour = days * 24; hour > 0; hour--) {
@@ -48,7 +48,10 @@ export function drawRequests(random: Random, now: number, days: number): readonl
   return [...requests, ...drawRunaway(random, now)].toSorted((one, other) => one.at - other.at);
 }
 
-/** Requests of an application in the hour from a time on: fewer at night and on weekends where people use it, and a tenth more each week. */
+/**
+ * Expected number of requests of an application in one hour. Applications used by people have fewer at night and on
+ * weekends.
+ */
 function expectedRequests({ requests, isByDay }: Application, at: number): number {
   if (!isByDay) return requests / 24;
   const date = new Date(at);
@@ -70,10 +73,10 @@ function drawRunaway(random: Random, now: number): DemoRequest[] {
   });
 }
 
-/** Requests of a session, on average. */
+/** Average number of requests in a session. */
 const requestsOfSession = 6;
 
-/** The end user and the session of a request. */
+/** The end user of a request, and its session. */
 type Person = Pick<DemoRequest, "user" | "session">;
 
 function drawPerson(random: Random, { name, users, hasSessions }: Application, at: number): Person {
@@ -113,7 +116,7 @@ function drawRequest(random: Random, { application, person, at, now }: Occasion)
   };
 }
 
-/** A factor around 1, seldom below a third or above 3. */
+/** A random factor around 1, seldom below a third or above 3. */
 const spread = (random: Random): number => Math.exp((random() + random() + random() - 1.5) * 1.2);
 
 function drawOutcome(

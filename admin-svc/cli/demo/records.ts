@@ -1,4 +1,4 @@
-/** Records of the requests of the demo, in the form in which processes deliver them. */
+/** Builds the ledger records of the demo's requests, in the form in which inference processes deliver them. */
 import { randomUUID } from "node:crypto";
 import { newId, newUuid } from "@sluice/proto/lib/ids/id.js";
 import { toDecimal } from "@sluice/proto/lib/ledger/money.js";
@@ -7,10 +7,10 @@ import type { NewUsageRecord, UsageBatch } from "../../store/ledger/usage-batch.
 import type { DemoRequest } from "./draw.ts";
 import { guardrailRule } from "./scenario.ts";
 
-/** Records of the demo made for a workspace. */
+/** The workspace for which records are made, with its keys. */
 export interface DemoPlace {
   readonly workspaceId: string;
-  /** Hashes of the keys by application. */
+  /** Hashes of the keys by the names of their applications. */
   readonly keys: ReadonlyMap<string, string>;
   readonly guardrailId: string;
 }
@@ -165,7 +165,10 @@ export class DemoRecords {
   }
 }
 
-/** In picodollars: a token for N USD per million costs N million of them, and a cached one a tenth. */
+/**
+ * Cost in picodollars: a price of N USD per million tokens is N million picodollars per token; a cached token costs a
+ * tenth.
+ */
 function costOf({ model: { input, output }, prompt, cached, answer }: DemoRequest): bigint {
   const tenths = BigInt(Math.round(input * 100_000));
   const fresh = BigInt(prompt - cached) * tenths * 10n;

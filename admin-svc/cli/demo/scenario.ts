@@ -26,15 +26,15 @@ export const opusModel = model("anthropic/claude-opus-5", "anthropic", 5, 25, 55
 const flash = model("google/gemini-2.5-flash", "google", 0.3, 2.5, 180);
 const embedding = model("openai/text-embedding-3-small", "openai", 0.02, 0, 0);
 
-/** An application with a key of its own. */
+/** An application of the company, which has its own key. */
 export interface Application {
   readonly name: string;
   readonly door: NonNullable<NewUsageRecord["door"]>;
-  /** Models, the first of which is called most. */
+  /** The application's models, the most called first. */
   readonly models: readonly DemoModel[];
-  /** Requests on a working day. */
+  /** Number of requests on a working day. */
   readonly requests: number;
-  /** Median tokens of a prompt and of an answer. */
+  /** Median number of tokens of a prompt and of an answer. */
   readonly tokens: readonly [prompt: number, answer: number];
   /** Share of the prompt that comes from the provider's cache. */
   readonly cached: number;
@@ -42,7 +42,7 @@ export interface Application {
   readonly users: number;
   /** Whether people use it, mostly during the day; a job runs at any hour. */
   readonly isByDay: boolean;
-  /** Whether its requests belong to runs of an agent. */
+  /** Whether requests carry a session id, as the runs of an agent do. */
   readonly hasSessions: boolean;
   /** Budget of the key in USD a month; absent for none. */
   readonly monthlyLimit?: number;
@@ -120,16 +120,16 @@ export const applications: readonly Application[] = [
   },
 ];
 
-/** Something that went wrong, at hours before now. */
+/** A made-up failure; its begin and end are in hours before now. */
 export interface Incident {
   readonly from: number;
   readonly to: number;
 }
 
-/** A provider that was down: most of its requests failed. */
+/** A provider during an outage: most of its requests fail. */
 export const outage: Incident & { readonly provider: string } = { provider: "anthropic", from: 124, to: 121 };
 
-/** A notebook that called the dearest model in a loop. */
+/** A notebook that calls the most expensive model in a loop. */
 export const runaway: Incident & { readonly application: string; readonly requests: number } = {
   application: "notebooks-bob",
   from: 40,

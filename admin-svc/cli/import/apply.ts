@@ -1,4 +1,7 @@
-/** Makes the records of an import's plan, by the functions behind `keys create` and its like. A record with a known name stays unchanged. */
+/**
+ * Creates the records of an import's plan with the same functions as `keys create` and similar commands. An existing
+ * record with the same name stays unchanged.
+ */
 import { closeSync, openSync, writeSync } from "node:fs";
 import { createHash } from "node:crypto";
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
@@ -20,12 +23,12 @@ import { type AdminTerminal, commandLine, findAuthor } from "../terminal.ts";
 export interface PlannedKey {
   readonly name: string;
   readonly settings: KeySettings;
-  /** Slugs of the only models that it may ask; every model when undefined. */
+  /** Slugs of the only models allowed to the key; undefined allows every model. */
   readonly models: readonly string[] | undefined;
 }
 
 export interface PlannedWorkspace {
-  /** Undefined for the workspace that the command names. */
+  /** Name of the workspace; undefined for the workspace of the `--workspace` option. */
   readonly name: string | undefined;
   readonly settings: WorkspaceSettings;
   readonly keys: readonly PlannedKey[];
@@ -39,19 +42,19 @@ export interface LeftOutRecord {
   readonly why: string;
 }
 
-/** A record of the plan, and whether an import makes it or finds it. */
+/** A record of the plan: to be created, created, or found to exist. */
 export interface PlanStep {
   readonly record: "workspace" | "key" | "end user";
   readonly workspace: string | null;
   readonly name: string;
   /** Whether the record was made or existed already; null before anything is written. */
   readonly done: "made" | "exists" | null;
-  /** The secret of a key that was made, when no file receives it. */
+  /** The secret of a new key, unless a file receives the secrets. */
   readonly key?: string;
   readonly settings: object;
 }
 
-/** The steps of a plan without making them. */
+/** Lists the steps of a plan without creating anything. */
 export const planSteps = (workspaces: readonly PlannedWorkspace[]): PlanStep[] =>
   workspaces.flatMap(({ name, settings, keys, endUsers }): PlanStep[] => [
     ...(name === undefined
@@ -83,7 +86,7 @@ const userStep = (workspace: string | undefined, name: string, isActive: boolean
   settings: { is_active: isActive },
 });
 
-/** Receives secrets before their keys exist: a key without its secret would be useless. */
+/** A file for secrets, opened before the keys are created, because a key without its secret would be useless. */
 export class SecretsFile {
   readonly #descriptor: number;
 
@@ -108,7 +111,9 @@ export class SecretsFile {
   }
 }
 
-/** Makes what is missing. @param secrets receives the keys; each step has its own when undefined */
+/**
+ * Creates the missing records. @param secrets receives the secrets of new keys; when undefined, the steps carry them
+ */
 export async function applyPlan(
   workspaces: readonly PlannedWorkspace[],
   terminal: AdminTerminal,
@@ -152,7 +157,10 @@ export async function applyPlan(
   return steps;
 }
 
-/** A key with a list of models is disabled until its guardrail is assigned: after an interrupted import it must not reach other models. */
+/**
+ * Creates a key. A key with a list of models stays disabled until its guardrail is assigned, so after an interrupted
+ * import it reaches no other models.
+ */
 async function makeKey(
   database: Kysely<Database>,
   author: Author,
@@ -173,7 +181,10 @@ async function makeKey(
   await updateKey(database, author, made.row.hash, { disabled: settings.disabled ?? false });
 }
 
-/** The workspace's guardrail with exactly these models. Its name tells the list, and by a hash also a long one. */
+/**
+ * Finds or creates the guardrail that allows exactly these models. Its name is made of the list; the name of a long
+ * list ends with a hash.
+ */
 async function guardrailFor(database: Kysely<Database>, author: Author, models: readonly string[]): Promise<string> {
   const list = models.toSorted().join(", ");
   const digest = createHash("sha256").update(list).digest("hex").slice(0, 12);

@@ -1,4 +1,4 @@
-/** The new configuration of an import, and the variables for its secrets. */
+/** The new configuration that an import writes, and the environment variables for its secrets. */
 import { configSchema } from "@sluice/proto/config/schema.js";
 import { findInvalidReferences } from "@sluice/proto/config/references.js";
 import { expandVariables } from "@sluice/proto/config/variables.js";
@@ -12,14 +12,14 @@ export type ModelInput = NonNullable<ConfigInput["models"]>[number];
 export type EndpointInput = ModelInput["endpoints"][number];
 export type ProviderSettings = Omit<ProviderInput, "id">;
 
-/** Stands for the value of a variable in a check; an address has to be one. */
+/** Values that replace environment variables when the draft is checked; an address has to be a valid URL. */
 const placeholders = { text: "variable", address: "https://variable.invalid" } as const;
 
 export class Draft {
   readonly providers: ProviderInput[] = [];
   readonly models: ModelInput[] = [];
   readonly aliases: NonNullable<ConfigInput["model_aliases"]> = [];
-  /** Sections other than the three lists. */
+  /** Sections of the configuration other than providers, models and aliases. */
   readonly sections: Partial<ConfigInput> = {};
   readonly #placeholders = new Map<string, string>();
   readonly #secrets = new Map<string, string>();
@@ -37,15 +37,15 @@ export class Draft {
     return [...this.#placeholders.keys()].filter((name) => text.includes(`\${${name}}`)).toSorted();
   }
 
-  /** A reference to a variable of the environment. */
+  /** A reference to an environment variable, such as ${NAME}. */
   variable(name: string, kind: keyof typeof placeholders = "text"): string {
     this.#placeholders.set(name, placeholders[kind]);
     return `\${${name}}`;
   }
 
   /**
-   * A reference to the variable that is to hold a secret of the file; equal secrets share one.
-   * @param wanted its name, unless another value has it
+   * A reference to the environment variable for a secret of the file; equal secrets share one variable.
+   * @param wanted preferred name of the variable; it gets a suffix when another value has the name
    */
   secret(value: string, wanted: string, kind: keyof typeof placeholders = "text"): string {
     const known = this.#secrets.get(value);
@@ -55,7 +55,10 @@ export class Draft {
     return this.variable(name, kind);
   }
 
-  /** The id of a provider with exactly these settings, which is added unless there is one. @param wanted its id, unless another one has it */
+  /**
+   * Id of the provider with exactly these settings; a missing provider is added. @param wanted preferred id; it gets a
+   * suffix when another provider has it
+   */
   provider(wanted: string, settings: ProviderSettings): string {
     const form = JSON.stringify(settings);
     const known = this.#idsBySettings.get(form);
@@ -66,13 +69,15 @@ export class Draft {
     return id;
   }
 
-  /** Serves all models that the catalogue knows of the provider's vendor. */
+  /** Adds to a provider all models that the built-in catalogue lists for its vendor. */
   serveCatalogue(id: string): void {
     const index = this.providers.findIndex((provider) => provider.id === id);
     this.providers[index] = { ...(this.providers[index] as ProviderInput), known_models: true };
   }
 
-  /** Everything that the reading of configuration refuses, apart from what depends on the catalogue. */
+  /**
+   * Problems for which Sluice would refuse the configuration, apart from problems that depend on the model catalogue.
+   */
   problems(): string[] {
     const values = Object.fromEntries(this.#placeholders);
     const unresolved = { unset: [], unreadable: [] };
@@ -101,11 +106,11 @@ function unusedName(wanted: string, separator: string, isUsed: (name: string) =>
   }
 }
 
-/** Characters that no slug has become hyphens. */
+/** Replaces characters that a slug cannot contain by hyphens. */
 export const slugOf = (name: string): string =>
   name.replaceAll(/[^\w.:/@-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "") || "model";
 
-/** The name of a variable for a secret, made of words. */
+/** Joins words to the name of an environment variable for a secret. */
 export const variableName = (...words: readonly string[]): string =>
   words
     .join("_")
@@ -113,7 +118,7 @@ export const variableName = (...words: readonly string[]): string =>
     .replace(/^(?=\d)|^_+/, "")
     .toUpperCase();
 
-/** Whether an address holds a secret: a password, a query, or a long random part of its path. */
+/** Whether an address contains a secret: a password, a query, or a long random part in its path. */
 export function hasSecret(address: string): boolean {
   if (!URL.canParse(address)) return false;
   const { username, password, search, pathname } = new URL(address);

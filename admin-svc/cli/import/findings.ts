@@ -1,4 +1,4 @@
-/** Outcomes for the fields of an imported file: taken over, needless here, or left for a person. */
+/** Outcomes for the fields of an imported file: imported, unnecessary in Sluice, or left for the user to decide. */
 import { escapeUnprintable } from "@sluice/proto/lib/process/cli.js";
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 
@@ -7,25 +7,25 @@ export type Path = readonly (string | number)[];
 
 export type FieldOutcome = "taken" | "as it is" | "not taken";
 
-/** The outcome for a field, without its place. */
+/** The outcome for a field, without the field's path. */
 export interface Remark {
   readonly outcome: FieldOutcome;
   readonly text: string;
-  /** Page of the documentation. */
+  /** Page of the documentation that explains the outcome. */
   readonly page?: string | undefined;
 }
 
 export interface Finding extends Remark {
-  /** Place of the field, such as model_list[0].model_name. */
+  /** Path of the field, such as model_list[0].model_name. */
   readonly field: string;
 }
 
-/** Remark on a field whose meaning Sluice has without a setting. */
+/** Remark on a field that needs no setting because Sluice behaves that way anyway. */
 export const keptField = (text: string, page: string): Remark => ({ outcome: "as it is", text, page });
-/** Remark on a field that needs a decision: what to do instead. */
+/** Remark on a field that was not imported: what the user can do instead. */
 export const untakenField = (text: string, page: string): Remark => ({ outcome: "not taken", text, page });
 
-/** The same remark on several fields. @param names separated by spaces */
+/** A table with the same remark for several fields. @param names of the fields, separated by spaces */
 export const sameRemarkFor = (remark: Remark, ...names: readonly string[]): Readonly<Record<string, Remark>> =>
   Object.fromEntries(names.flatMap((line) => line.split(" ")).map((name) => [name, remark]));
 
@@ -33,7 +33,7 @@ const empty: Remark = { outcome: "as it is", text: "nothing is set" };
 
 const identifier = /^[A-Za-z_][\w-]*$/;
 
-/** A path as text; the value itself is never shown, since it may be a secret. */
+/** Formats a path as text. The field's value is never shown, since it may be a secret. */
 export const pathText = (path: Path): string =>
   escapeUnprintable(
     path.reduce<string>((text, step) => {
@@ -45,11 +45,11 @@ export const pathText = (path: Path): string =>
 
 interface Leaf {
   readonly path: Path;
-  /** Whether nothing is set: null, or a list or section without parts. */
+  /** Whether the field sets nothing: null, or a list or section without entries. */
   readonly isEmpty: boolean;
 }
 
-/** All values without parts, including empty lists and sections. */
+/** Lists all values without nested values, including empty lists and sections. */
 export function leavesOf(value: unknown, path: Path = []): Leaf[] {
   const parts: [string | number, unknown][] = Array.isArray(value)
     ? value.map((entry, index) => [index, entry])
@@ -60,7 +60,7 @@ export function leavesOf(value: unknown, path: Path = []): Leaf[] {
   return parts.flatMap(([step, part]) => leavesOf(part, [...path, step]));
 }
 
-/** Remarks by path. A remark on a section holds for every field within it that has no remark of its own. */
+/** Remarks by path. A remark on a section holds for every field in it without a remark of its own. */
 export class Findings {
   readonly #remarks = new Map<string, Remark>();
   readonly #closed = new Map<string, Remark>();
@@ -70,7 +70,7 @@ export class Findings {
     this.#remarks.set(JSON.stringify(path), remark);
   }
 
-  /** Adds a remark on a section that replaces the remarks on its fields. */
+  /** Adds a remark on a section that overrides all remarks on fields in it. */
   close(path: Path, remark: Remark): void {
     this.#closed.set(JSON.stringify(path), remark);
   }
@@ -79,7 +79,7 @@ export class Findings {
     this.add(path, { outcome: "taken", text, page });
   }
 
-  /** Adds the remarks of a table to those fields of a section that are present. */
+  /** Adds remarks by field name to the fields that a section has. @param remarks by field name */
   addAll(path: Path, section: unknown, remarks: Readonly<Record<string, Remark>>): void {
     if (!isObject(section)) return;
     for (const name of Object.keys(section)) {
@@ -88,7 +88,7 @@ export class Findings {
     }
   }
 
-  /** A finding for every leaf of the file. @param unknown remark on fields without any */
+  /** Returns a finding for every leaf of the file. @param unknown remark on fields without a remark */
   of(file: unknown, unknown: Remark): Finding[] {
     return leavesOf(file).map(({ path, isEmpty }) => ({
       field: pathText(path),
@@ -108,7 +108,7 @@ export class Findings {
 export const findingLine = ({ outcome, field, text, page }: Finding): string =>
   `${outcome.padEnd(9)}  ${field}: ${text}${page === undefined ? "" : ` (${page})`}`;
 
-/** The findings with one entry for fields of the same name in many records, such as keys[*].spend, and their number. */
+/** Merges equal findings on fields of many records into one, such as keys[*].spend, with their number. */
 export function groupFindings(findings: readonly Finding[]): Finding[] {
   const groups = new Map<string, { readonly finding: Finding; readonly count: number }>();
   for (const { field, ...remark } of findings) {

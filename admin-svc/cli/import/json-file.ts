@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { CommandError } from "@sluice/proto/lib/process/cli.js";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 
-/** @throws CommandError; the text of the file stays out of it */
+/** @throws CommandError when the file cannot be read or parsed. The error never quotes the file. */
 export function readJsonFile(file: string): unknown {
   let text: string;
   try {
@@ -18,7 +18,7 @@ export function readJsonFile(file: string): unknown {
   }
 }
 
-/** @throws CommandError */
+/** @throws CommandError unless the file holds a JSON object */
 export function readJsonObject(file: string): JsonObject {
   const value = readJsonFile(file);
   if (!isObject(value)) throw new CommandError(`${file}: no JSON object`);

@@ -1,4 +1,7 @@
-/** A request or the preferences of an account at OpenRouter: its models and vendors become providers, and the rest stays in requests. */
+/**
+ * Converts a request or the account preferences of OpenRouter: models and vendors become providers; everything else
+ * stays in requests.
+ */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { Draft } from "./draft.ts";
 import { type Finding, Findings, type Path, type Remark, sameRemarkFor, keptField, untakenField } from "./findings.ts";
@@ -10,7 +13,7 @@ const providersPage = "docs/providers/README.md";
 const routingPage = "docs/providers/routing.md#which-endpoint-serves";
 const guardrailsPage = "docs/guardrails/README.md";
 
-/** Vendors by the authors of models and by the slugs and names of providers. */
+/** Sluice's vendor ids by authors of models, and by slugs and names of OpenRouter's providers. */
 const vendorNames: Readonly<Record<string, VendorId>> = {
   openai: "openai",
   anthropic: "anthropic",
@@ -88,7 +91,7 @@ interface OpenRouterDraft {
   readonly findings: readonly Finding[];
 }
 
-/** @throws CommandError when the file is no JSON object */
+/** @throws CommandError unless the file holds a JSON object */
 export function importOpenRouter(file: string): OpenRouterDraft {
   const request = readJsonObject(file);
   const findings = new Findings();
@@ -114,7 +117,7 @@ const entries = (section: JsonObject, list: string): [Path, unknown][] => {
   return Array.isArray(value) ? value.map((entry: unknown, index) => [[list, index], entry]) : [];
 };
 
-/** Adds the vendor of a model that the catalogue may have. */
+/** Adds the vendor of a model to the draft, if the built-in catalogue may have the model. */
 function readModel(model: string, path: Path, draft: Draft, findings: Findings): void {
   const author = model.split("/", 1)[0] as string;
   const vendor = Object.hasOwn(vendorNames, author) ? vendorNames[author] : undefined;
@@ -132,7 +135,7 @@ function readModel(model: string, path: Path, draft: Draft, findings: Findings):
   );
 }
 
-/** Adds a provider from the preferences of requests, whose `provider.order` may then name it. */
+/** Adds a provider named by the preferences, so `provider.order` of a request can name it. */
 function readProvider(name: string, path: Path, draft: Draft, findings: Findings): void {
   const slug = name.split("/", 1)[0]?.toLowerCase().replaceAll(" ", "-") ?? "";
   const vendor = Object.hasOwn(vendorNames, slug) ? vendorNames[slug] : undefined;

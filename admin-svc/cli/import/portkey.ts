@@ -1,4 +1,7 @@
-/** A gateway configuration of Portkey: its targets become providers and models, its strategies advice for requests. */
+/**
+ * Converts a gateway configuration of Portkey: targets become providers and models, strategies become advice for
+ * requests.
+ */
 import { basename } from "node:path";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { Draft, type EndpointInput, type ProviderSettings, slugOf, variableName } from "./draft.ts";
@@ -16,7 +19,7 @@ const formatsPage = "docs/providers/formats.md";
 
 const unknownField = untakenField("not known to the import, and not in the new file", page);
 
-/** Vendors by their names in Portkey. */
+/** Sluice's vendor ids by Portkey's names. */
 const vendorNames: Readonly<Record<string, VendorId>> = {
   openai: "openai",
   anthropic: "anthropic",
@@ -36,7 +39,7 @@ const vendorNames: Readonly<Record<string, VendorId>> = {
   deepinfra: "deepinfra",
 };
 
-/** Kinds of providers with settings of their own, which come before the vendors whose names they contain. */
+/** Providers with special settings. They are matched before the vendors whose names they contain. */
 const cloudNames = ["azure-openai", "vertex-ai", "bedrock", "ollama"] as const;
 
 const targetRemarks: Readonly<Record<string, Remark>> = {
@@ -77,7 +80,7 @@ interface PortkeyDraft {
   readonly findings: readonly Finding[];
 }
 
-/** @throws CommandError when the file is no JSON object */
+/** @throws CommandError unless the file holds a JSON object */
 export function importPortkey(file: string): PortkeyDraft {
   const config = readJsonObject(file);
   const reader = new PortkeyReader(basename(file).replace(/\.[^.]*$/, ""));
@@ -85,7 +88,7 @@ export function importPortkey(file: string): PortkeyDraft {
   return { draft: reader.draft, findings: reader.findings.of(config, unknownField) };
 }
 
-/** A target without targets of its own, as it would be asked. */
+/** A target without nested targets: an endpoint of a model. */
 interface Leaf {
   readonly endpoint: EndpointInput | undefined;
   readonly slug: string | undefined;
@@ -96,12 +99,15 @@ class PortkeyReader {
   readonly findings = new Findings();
   readonly #name: string;
 
-  /** @param name of the model that stands for a balanced configuration */
+  /** @param name of the model made from a load-balanced configuration */
   constructor(name: string) {
     this.#name = name;
   }
 
-  /** @param inherited parameters that the targets around this one set. @returns its leaves */
+  /**
+   * Reads a target and its nested targets. @param inherited parameters set by the enclosing targets. @returns the
+   * targets without nested targets
+   */
   target(target: JsonObject, path: Path, inherited: JsonObject): Leaf[] {
     this.findings.addAll(path, target, targetRemarks);
     const own = isObject(target["override_params"]) ? target["override_params"] : {};
@@ -189,7 +195,7 @@ class PortkeyReader {
     return [{ endpoint, slug }];
   }
 
-  /** A target that serves whatever model a request names. */
+  /** Adds a target that sets no model: it serves the model named by each request. */
   #withoutModel(kind: string, id: string, url: string | undefined, path: Path): Leaf[] {
     const vendor = Object.hasOwn(vendorNames, kind) ? vendorNames[kind] : undefined;
     if (vendor !== undefined && vendorOf(vendor).inCatalogue && isOfVendor(vendor, url)) {
@@ -204,7 +210,7 @@ class PortkeyReader {
     return [{ endpoint: undefined, slug: undefined }];
   }
 
-  /** The waits and the fixed parameters of a target. */
+  /** Adds the timeouts and fixed parameters of a target to its provider's settings. */
   #withParameters(
     settings: ProviderSettings,
     params: Params,
@@ -257,7 +263,7 @@ class PortkeyReader {
     const fallback = { api_keys: [this.draft.variable(vendor.variable)] };
     const hasKey = params.has("api_key") || params.has("virtual_key");
     const own = hasKey ? keys(id) : fallback;
-    // A server of one's own in OpenAI's format rarely has the Responses API.
+    // Servers in OpenAI's format, other than OpenAI's own, rarely have the Responses API.
     const dialect = host !== undefined && id === "openai" ? "chat" : vendor.dialect;
     return { id, settings: { dialect, base_url: host ?? vendor.base_url, ...own }, taken: { custom_host: "base_url" } };
   }
@@ -286,7 +292,7 @@ class PortkeyReader {
   }
 }
 
-/** The kind of a target's provider: its name, or what the slug of a stored key tells. */
+/** The kind of a target's provider, from its name or from the slug of a key stored at Portkey. */
 function kindOf(params: Params): string | undefined {
   const name = (params.text("provider") ?? params.text("virtual_key") ?? "").toLowerCase();
   if (Object.hasOwn(vendorNames, name) || (cloudNames as readonly string[]).includes(name)) return name;

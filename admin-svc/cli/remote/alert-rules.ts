@@ -1,4 +1,4 @@
-/** alert-rules on another Sluice installation: list, show, put, delete, history, test. */
+/** The verbs of `alert-rules` on another Sluice installation over HTTP. */
 import type { AlertRuleWords } from "@sluice/proto/contract/records/alert-rules.js";
 import { alertRuleOperations } from "@sluice/proto/contract/operations/alert-rules.js";
 import { escapeUnprintable, readArguments } from "@sluice/proto/lib/process/cli.js";

@@ -1,4 +1,4 @@
-/** calls, sessions, and usage over time, on another Sluice installation. */
+/** The commands calls, sessions and usage on another Sluice installation over HTTP. */
 import { usageOperations } from "@sluice/proto/contract/operations/usage.js";
 import type { UsageFilterWords } from "@sluice/proto/contract/records/usage-series.js";
 import { CommandError, escapeUnprintable, readArguments } from "@sluice/proto/lib/process/cli.js";
@@ -60,7 +60,7 @@ export const remoteCalls: RemoteCommands = {
   },
 };
 
-/** @param given null where there is none */
+/** @param given captured content in the form of the HTTP interface; null without content */
 function contentLines(title: string, given: unknown): string[] {
   if (given === null) return [`${title}: none`];
   const { text, bytes, is_truncated: isTruncated } = given as JsonObject;
@@ -68,7 +68,7 @@ function contentLines(title: string, given: unknown): string[] {
   return [`${title} (${size}):`, ...String(text).split("\n").map(escapeUnprintable)];
 }
 
-/** @param id of the generation or of the request. @throws CommandError when there is none */
+/** @param id of the generation or of the request. @throws CommandError when no call has it */
 async function findCall(sluice: RemoteSluice, id: string): Promise<JsonObject> {
   const byRequest = await sluice.call(usageOperations.listGenerations, { query: { request_id: id, limit: 1 } });
   const [found] = byRequest["data"] as readonly JsonObject[];
@@ -79,7 +79,7 @@ async function findCall(sluice: RemoteSluice, id: string): Promise<JsonObject> {
   return data as JsonObject;
 }
 
-/** In a query of HTTP, an option that was not given is absent. */
+/** Leaves out options that were not given, which have the value "" or 0. */
 const givenOnly = (query: Readonly<Record<string, string | number>>) =>
   Object.fromEntries(Object.entries(query).filter(([, value]) => value !== "" && value !== 0));
 

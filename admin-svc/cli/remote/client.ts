@@ -1,4 +1,4 @@
-/** Calls the operations of another Sluice installation over HTTP, as the contract describes them. */
+/** HTTP client for another Sluice installation; it calls the operations described by the contract. */
 import { type Operation, basePath } from "@sluice/proto/contract/operations/operation.js";
 import { CommandError, UsageError } from "@sluice/proto/lib/process/cli.js";
 import { workspaceHeader } from "@sluice/proto/lib/rpc/caller.js";
@@ -7,27 +7,30 @@ import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import { throwAsUsageError } from "../terminal.ts";
 
 export interface RemoteOptions {
-  /** SLUICE_URL: with or without the base path. */
+  /** Value of SLUICE_URL, with or without the base path. */
   readonly url: string;
-  /** SLUICE_MANAGEMENT_KEY. */
+  /** Value of SLUICE_MANAGEMENT_KEY. */
   readonly key: string | undefined;
   /** Name or id of the workspace to act in, for a management key of the account; undefined for the workspace of the key. */
   readonly workspace?: string | undefined;
 }
 
-/** The parts of a request; undefined values are left out. */
+/** The parts of a request; undefined query values are left out. */
 export interface RemoteRequest {
   readonly parameters?: Readonly<Record<string, string>>;
   readonly query?: JsonObject;
   readonly body?: JsonObject;
 }
 
-/** A change waits at most a second, a trial of a guardrail longer. */
+/** Timeout of a request. A change takes at most a second; a trial of a guardrail takes longer. */
 const timeoutMs = 90_000;
-/** The largest page of every list. */
+/** Records a page: the maximum of every list operation. */
 const pageSize = 100;
 
-/** The address without slashes at its end. @param name the setting named in the error. @throws CommandError, without the address, which may have a password */
+/**
+ * Removes slashes at the end of an address. @param name the setting named in the error. @throws CommandError without
+ * quoting the address, which may contain a password
+ */
 export function sluiceAddress(address: string, name: string): string {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   const isPlain =
@@ -41,7 +44,10 @@ export class RemoteSluice {
   readonly #key: string;
   readonly #workspaceId: string | undefined;
 
-  /** @param workspaceId workspace to act in; undefined for the workspace of the key. @throws CommandError */
+  /**
+   * @param workspaceId workspace in which to act; undefined for the workspace of the key. @throws CommandError without
+   * a valid address and a key
+   */
   constructor({ url, key }: RemoteOptions, workspaceId?: string) {
     const trimmed = sluiceAddress(url, "SLUICE_URL");
     if (key === undefined || key === "") throw new CommandError("SLUICE_MANAGEMENT_KEY is not set");
@@ -50,7 +56,10 @@ export class RemoteSluice {
     this.#workspaceId = workspaceId;
   }
 
-  /** The answer. @throws UsageError for input refused by the contract, CommandError with Sluice's error text */
+  /**
+   * Calls an operation and returns its answer. @throws UsageError for input refused by the contract, CommandError with
+   * the installation's error text
+   */
   async call(operation: Operation, { parameters = {}, query = {}, body }: RemoteRequest = {}): Promise<JsonObject> {
     const given = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
     await throwAsUsageError(() => throwProblems((problems) => operation.query?.check(given, "", problems)));
@@ -65,7 +74,7 @@ export class RemoteSluice {
     return this.#send(operation.method.toUpperCase(), url, body);
   }
 
-  /** All records of a list with pages. */
+  /** Reads all pages of a list. */
   async list(operation: Operation, query: JsonObject = {}): Promise<readonly JsonObject[]> {
     const records: JsonObject[] = [];
     let cursor: unknown;
@@ -80,7 +89,7 @@ export class RemoteSluice {
   async #send(method: string, url: string, body: JsonObject | undefined): Promise<JsonObject> {
     const response = await fetch(url, {
       method,
-      // A redirect would carry the key to another address.
+      // Redirects are not followed, because they would send the key to another address.
       redirect: "manual",
       signal: AbortSignal.timeout(timeoutMs),
       headers: {

@@ -1,4 +1,7 @@
-/** Commands for another Sluice installation: each reads the same arguments as on the database, and calls an operation of the contract. */
+/**
+ * Commands for another Sluice installation: they take the same arguments as on the database, and call operations of the
+ * contract.
+ */
 import { auditOperations } from "@sluice/proto/contract/operations/audit.js";
 import { workspaceOperations } from "@sluice/proto/contract/operations/workspaces.js";
 import { CommandError, readArguments } from "@sluice/proto/lib/process/cli.js";
@@ -107,7 +110,7 @@ const audit: RemoteCommands = {
   },
 };
 
-/** Commands by noun and verb. Commands missing here only work on the database. */
+/** Commands by noun and verb. A command missing here works only on the database. */
 export const remoteCommands: Readonly<Record<string, RemoteCommands>> = {
   keys: remoteKeys,
   guardrails: remoteGuardrails,

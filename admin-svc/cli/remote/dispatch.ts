@@ -6,7 +6,7 @@ import { remoteCommands } from "./commands.ts";
 import type { Profiles } from "./profiles.ts";
 import { findRemoteWorkspace } from "./references.ts";
 
-/** Commands without a database or another Sluice installation. */
+/** Commands that need neither a database nor another installation. */
 const offline: ReadonlySet<string> = new Set([
   "keys mint",
   "completion",
@@ -18,25 +18,26 @@ const offline: ReadonlySet<string> = new Set([
   "import openrouter",
 ]);
 
-/** An installation, and how it was chosen. */
+/** The chosen installation, and the way to undo the choice. */
 export interface ChosenRemote extends RemoteOptions {
-  /** How to choose the database instead. */
+  /** Advice on how to use the database instead, such as "unset SLUICE_URL". */
   readonly remedy: string;
 }
 
 /** Settings from which a command line chooses its installation. */
 export interface RemoteChoice {
-  /** Value of `--profile`. */
+  /** Value of the option `--profile`. */
   readonly named: string | undefined;
-  /** The installation in SLUICE_URL. */
+  /** The installation named by SLUICE_URL. */
   readonly remote: RemoteOptions | undefined;
-  /** SLUICE_PROFILE. */
+  /** Value of the variable SLUICE_PROFILE. */
   readonly profile: string | undefined;
   readonly profiles: Profiles;
 }
 
 /**
- * The installation of a command: the one of `--profile`, in SLUICE_URL, or of SLUICE_PROFILE. Undefined for the database.
+ * The installation for a command: from `--profile`, else from SLUICE_URL, else from SLUICE_PROFILE; undefined for the
+ * database.
  * @throws CommandError when there is no such profile
  */
 export function chooseRemote({ named, remote, profile, profiles }: RemoteChoice): ChosenRemote | undefined {
@@ -46,8 +47,8 @@ export function chooseRemote({ named, remote, profile, profiles }: RemoteChoice)
 }
 
 /**
- * The command on the database, or at the installation chosen when it runs.
- * @param name noun and verb, or the name of a single command
+ * Wraps a command so it runs on the database or at an installation, chosen at each run.
+ * @param name noun and verb, or the name of a single-word command
  * @param choose returns undefined for the database
  */
 export function placeCommand(
@@ -71,11 +72,14 @@ export function placeCommand(
 
 const idForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The installation, in the workspace of `--workspace`. @throws CommandError when there is none with this name */
+/**
+ * A client for the installation, in the workspace of `--workspace`. @throws CommandError when no workspace has this
+ * name
+ */
 async function connectRemote(options: RemoteOptions): Promise<RemoteSluice> {
   const { workspace } = options;
   const sluice = new RemoteSluice(options);
   if (workspace === undefined) return sluice;
-  // Lists lack a deleted workspace, whose records can be read by its id.
+  // An id is used without a look-up, because lists lack deleted workspaces, whose records can still be read by id.
   return new RemoteSluice(options, idForm.test(workspace) ? workspace : await findRemoteWorkspace(sluice, workspace));
 }

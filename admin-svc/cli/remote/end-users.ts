@@ -1,4 +1,4 @@
-/** end-users on another Sluice installation: list, create, show, activate, deactivate. */
+/** The verbs of `end-users` on another Sluice installation over HTTP. */
 import { endUserOperations } from "@sluice/proto/contract/operations/end-users.js";
 import type { Operation } from "@sluice/proto/contract/operations/operation.js";
 import { escapeUnprintable, readArguments } from "@sluice/proto/lib/process/cli.js";
@@ -14,7 +14,7 @@ const columns: readonly Column[] = [
   ["USER", "user"],
 ];
 
-/** A command about one registered end user. */
+/** Builds a command for one registered end user. */
 const about =
   (operation: Operation, message: string, body?: JsonObject): RemoteCommand =>
   async (args, sluice) => {

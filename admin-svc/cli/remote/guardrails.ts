@@ -1,4 +1,4 @@
-/** guardrails on another Sluice installation: list, create, put, show, update, delete, try, assign, unassign, assignments. */
+/** The verbs of `guardrails` on another Sluice installation over HTTP. */
 import { parseArgs } from "node:util";
 import { guardrailOperations } from "@sluice/proto/contract/operations/guardrails.js";
 import type { Operation } from "@sluice/proto/contract/operations/operation.js";
@@ -96,7 +96,7 @@ export const remoteGuardrails: RemoteCommands = {
   },
 };
 
-/** The decision, the resulting text, and a table of matches. */
+/** Formats the outcome of a trial: the decision, the resulting text, and a table of matches. */
 function trialLines({ decision, text, error, matches }: JsonObject): readonly string[] {
   const refusal = error === null ? [] : [String((error as JsonObject)["message"])];
   const left = typeof text === "string" ? [escapeUnprintable(text)] : [];

@@ -1,4 +1,4 @@
-/** keys on another Sluice installation: list, create, put, show, update, revoke, rotate. */
+/** The verbs of `keys` on another Sluice installation over HTTP. */
 import { keyOperations } from "@sluice/proto/contract/operations/keys.js";
 import { readArguments, requiredOption } from "@sluice/proto/lib/process/cli.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
@@ -66,7 +66,7 @@ export const remoteKeys: RemoteCommands = {
   },
 };
 
-/** @throws UsageError */
+/** @throws UsageError for a wrong option */
 async function readNewKey(args: string[]) {
   const { values } = readArguments(args, { ...keyOptions, name: textOption, ...jsonOption });
   const settings = { ...(await readKeySettings(values)), name: requiredOption("--name", values.name) };

@@ -1,8 +1,8 @@
-/** Prints records of HTTP answers. */
+/** Formats the records of HTTP answers as text. */
 import { escapeUnprintable, table } from "@sluice/proto/lib/process/cli.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 
-/** A column and its field. */
+/** The title of a table column, and the record field that it shows. */
 export type Column = readonly [title: string, field: string];
 
 /** A table of the records. */
@@ -12,7 +12,7 @@ export const recordTable = (records: readonly JsonObject[], columns: readonly Co
     records.map((record) => columns.map(([, field]) => cellOf(record[field]))),
   );
 
-/** A line for each field with a value. */
+/** Lists the fields of a record that have a value, one a line. */
 export function recordLines(record: JsonObject): string[] {
   const entries = Object.entries(record).filter(([, value]) => value !== null && value !== undefined);
   const width = Math.max(0, ...entries.map(([name]) => name.length));
@@ -21,7 +21,7 @@ export function recordLines(record: JsonObject): string[] {
 
 function cellOf(value: unknown): string {
   if (value === null || value === undefined || value === "") return "-";
-  // Times to the second, like in the other tables.
+  // Times are cut to the second, as in tables of the database commands.
   if (typeof value === "string") return value.replace(/^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z$/, "$1Z");
   return JSON.stringify(value);
 }

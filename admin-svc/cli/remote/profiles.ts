@@ -1,4 +1,7 @@
-/** Profiles of the command line: a file for each Sluice installation and its management key, readable by its owner only. */
+/**
+ * Profiles of the command line: one file for each Sluice installation, with its management key, readable only by its
+ * owner.
+ */
 import { randomUUID } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -7,19 +10,22 @@ import { CommandError, UsageError } from "@sluice/proto/lib/process/cli.js";
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 
 export interface Profile {
-  /** Address of the gateway, with or without the base path. */
+  /** Address of the installation's gateway, with or without the base path. */
   readonly url: string;
   /** A management key. */
   readonly key: string;
 }
 
-/** The profile of `login` without a name. */
+/** Name of the profile that `login` writes when none is given. */
 export const defaultProfile = "default";
 
 const nameForm = /^[\w.-]{1,64}$/;
 const extension = ".json";
 
-/** `sluice/profiles` in the folder for settings of the user: XDG_CONFIG_HOME, or ~/.config. Undefined for a user without a home. */
+/**
+ * Folder of the profiles: `sluice/profiles` in XDG_CONFIG_HOME or ~/.config; undefined for a user without a home
+ * folder.
+ */
 export function profilesFolder({ XDG_CONFIG_HOME: folder = "" }: NodeJS.ProcessEnv): string | undefined {
   if (isAbsolute(folder)) return join(folder, "sluice", "profiles");
   const home = homeFolder();
@@ -38,17 +44,17 @@ function homeFolder(): string | undefined {
 export class Profiles {
   readonly #folder: string | undefined;
 
-  /** @param folder need not exist; undefined for a user without a folder */
+  /** @param folder for the files, created when needed; undefined for a user without a home folder */
   constructor(folder: string | undefined) {
     this.#folder = folder;
   }
 
-  /** Profiles by their names, in the order of the names. @throws CommandError when a file cannot be read */
+  /** Profiles in the order of their names. @throws CommandError when a file cannot be read */
   list(): ReadonlyMap<string, Profile> {
     return new Map(this.#names().map((name) => [name, this.#read(name) ?? this.#refuse(name, "it is gone")]));
   }
 
-  /** @throws UsageError, CommandError when there is none of this name */
+  /** @throws UsageError for an invalid name, CommandError when no profile has it */
   get(name: string): Profile {
     const profile = this.find(name);
     if (profile) return profile;
@@ -57,13 +63,16 @@ export class Profiles {
     throw new CommandError(`no such profile: ${name}; ${known}`);
   }
 
-  /** @throws UsageError, CommandError when its file cannot be read */
+  /**
+   * Returns undefined when no profile has the name. @throws UsageError for an invalid name, CommandError when its file
+   * cannot be read
+   */
   find(name: string): Profile | undefined {
     if (!nameForm.test(name)) throw new UsageError("--profile: 1 to 64 letters, digits, dots, hyphens or underscores");
     return this.#read(name);
   }
 
-  /** Replaces the file in one step, so that a reader never meets half of it. @returns the path of the file */
+  /** Replaces the file atomically, so a reader never sees a partial file. @returns the path of the file */
   set(name: string, profile: Profile): string {
     const path = this.#path(name);
     mkdirSync(this.#own, { recursive: true, mode: 0o700 });
@@ -78,7 +87,7 @@ export class Profiles {
     return path;
   }
 
-  /** @throws CommandError when there is none of this name */
+  /** @throws CommandError when no profile has this name */
   delete(name: string): void {
     this.get(name);
     rmSync(this.#path(name), { force: true });

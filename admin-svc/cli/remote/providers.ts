@@ -1,4 +1,4 @@
-/** providers on another Sluice installation: list, found, create, update, test, delete. */
+/** The verbs of `providers` on another Sluice installation over HTTP. */
 import { providerOperations } from "@sluice/proto/contract/operations/providers.js";
 import { CommandError, escapeUnprintable, readArguments } from "@sluice/proto/lib/process/cli.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";

@@ -1,4 +1,4 @@
-/** Finds records of another Sluice installation named by arguments. */
+/** Finds records of another Sluice installation by the id, the beginning of the id, or the name in an argument. */
 import { guardrailOperations } from "@sluice/proto/contract/operations/guardrails.js";
 import { keyOperations } from "@sluice/proto/contract/operations/keys.js";
 import type { Operation } from "@sluice/proto/contract/operations/operation.js";
@@ -16,7 +16,7 @@ import {
 } from "../reference.ts";
 import type { RemoteSluice } from "./client.ts";
 
-/** Hash of the only key matching an argument. @throws CommandError */
+/** Hash of the only key matching an argument. @throws CommandError when no key matches, or several do */
 export const findRemoteKey = async (sluice: RemoteSluice, text: string): Promise<string> =>
   isKeyHash(text)
     ? text
@@ -31,7 +31,7 @@ export const findRemoteWorkspace = (sluice: RemoteSluice, text: string): Promise
 interface Sought {
   readonly text: string;
   readonly noun: RecordNoun;
-  /** Field used to address records. */
+  /** Name of the field identifying a record. */
   readonly id: string;
 }
 

@@ -1,4 +1,4 @@
-/** views on another Sluice installation: list, put, delete. */
+/** The verbs of `views` on another Sluice installation over HTTP. */
 import { viewOperations } from "@sluice/proto/contract/operations/views.js";
 import { escapeUnprintable, readArguments } from "@sluice/proto/lib/process/cli.js";
 import { jsonOption } from "../terminal.ts";

@@ -1,4 +1,4 @@
-/** Remarks on fields of LiteLLM's keys, teams, customers and users without a counterpart: the way to the same effect. */
+/** Remarks on fields of LiteLLM's keys, teams, customers and users that Sluice lacks: how to get the same effect. */
 import { type Remark, sameRemarkFor, keptField, untakenField } from "../findings.ts";
 
 type Remarks = Readonly<Record<string, Remark>>;
@@ -20,7 +20,7 @@ const models = untakenField(
 );
 const rules = untakenField("create guardrails, and assign them to keys or workspaces", guardrails);
 
-/** Fields of keys. */
+/** Remarks on fields of LiteLLM's keys. */
 export const keyRemarks: Remarks = {
   token: untakenField(
     "the key itself cannot be carried over, since only its hash is known: the new key has a secret of its own",
@@ -56,7 +56,7 @@ export const keyRemarks: Remarks = {
   ),
 };
 
-/** Fields of teams. */
+/** Remarks on fields of LiteLLM's teams. */
 export const teamRemarks: Remarks = {
   ...sameRemarkFor(spent, "spend model_spend"),
   budget_reset_at: keyRemarks["budget_reset_at"] as Remark,
@@ -74,7 +74,7 @@ export const teamRemarks: Remarks = {
   ...sameRemarkFor(keptField("keys are those of --keys", page), "keys keys_count"),
 };
 
-/** Fields of customers, which are the end users of requests. */
+/** Remarks on fields of LiteLLM's customers, the end users of requests. */
 export const customerRemarks: Remarks = {
   ...sameRemarkFor(spent, "spend"),
   ...sameRemarkFor(

@@ -1,4 +1,4 @@
-/** Keys, teams and customers of LiteLLM, from the JSON of its lists, as records of Sluice that an import would make. */
+/** Plans Sluice records for keys, teams and customers of LiteLLM, from the JSON answers of its list operations. */
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import type { ResetInterval } from "@sluice/proto/contract/records/record-shapes.js";
 import { formatDollars } from "@sluice/proto/lib/ledger/money.js";
@@ -16,7 +16,7 @@ import { unknownField } from "./remarks.ts";
 
 const page = "docs/migrate/litellm.md#keys-and-teams";
 
-/** Files with the answers of LiteLLM's lists. */
+/** Paths of files with the answers of LiteLLM's list operations. */
 export interface AccessFiles {
   readonly keys?: string | undefined;
   readonly teams?: string | undefined;
@@ -26,14 +26,14 @@ export interface AccessFiles {
 
 export interface PlannedAccess {
   readonly workspaces: readonly PlannedWorkspace[];
-  /** Records of the files that are not made. */
+  /** Keys in the files that the import cannot create. */
   readonly leftOut: readonly LeftOutRecord[];
   readonly findings: readonly Finding[];
 }
 
 type Lists = Readonly<Record<keyof AccessFiles, readonly unknown[]>>;
 
-/** A team, and the workspace that it becomes. */
+/** A team of LiteLLM, and the workspace that replaces it. */
 interface Team {
   readonly id: string;
   readonly models: readonly string[] | undefined;
@@ -44,8 +44,8 @@ interface Team {
 type SlugFor = (name: string) => string | undefined;
 
 /**
- * @param slugFor the slug of the new configuration for a name of LiteLLM
- * @throws CommandError for a file that is no list
+ * @param slugFor maps a model name of LiteLLM to a slug of the new configuration
+ * @throws CommandError for a file that holds no list
  */
 export function planAccess(files: AccessFiles, slugFor: SlugFor): PlannedAccess {
   const lists: Lists = {
@@ -71,7 +71,10 @@ export function planAccess(files: AccessFiles, slugFor: SlugFor): PlannedAccess 
   };
 }
 
-/** The entries of an answer, which LiteLLM gives with or without an object around them. @throws CommandError */
+/**
+ * Entries of a list answer: LiteLLM gives a bare array, or an object with the array. @throws CommandError for another
+ * form
+ */
 function readList(file: string | undefined, name: string): readonly unknown[] {
   if (file === undefined) return [];
   const answer = readJsonFile(file);
@@ -89,7 +92,7 @@ function readList(file: string | undefined, name: string): readonly unknown[] {
   return list;
 }
 
-/** Names that mean every model, or the models of the team. */
+/** Model names of LiteLLM that mean all models, or all models of the team. */
 const everyModel = "all-proxy-models";
 const teamModels = "all-team-models";
 
@@ -123,7 +126,7 @@ class AccessReader {
     return [{ id, models, isBlocked, workspace: { name, settings, keys: [], endUsers: [] } }];
   }
 
-  /** Adds a key to the workspace of its team. @param own keys without a team */
+  /** Adds a key to the workspace of its team. @param own receives keys without a team */
   key(entry: unknown, path: Path, teams: readonly Team[], own: PlannedKey[]): void {
     const budget =
       isObject(entry) && isObject(entry["litellm_budget_table"]) ? entry["litellm_budget_table"] : undefined;
@@ -151,7 +154,7 @@ class AccessReader {
     (team?.workspace.keys ?? own).push({ name, settings, models });
   }
 
-  /** An end user of the workspace that the command names. */
+  /** Converts a customer to an end user of the workspace named by the command. */
   customer(entry: unknown, path: Path): { user: string; isActive: boolean }[] {
     const params = this.#params(entry, path, customerRemarks);
     const user = params.raw("user_id");
@@ -198,7 +201,9 @@ class AccessReader {
     };
   }
 
-  /** Slugs of the models that a record may ask; undefined for every model. @param ofTeam models of the team */
+  /**
+   * Slugs of the models that a key or team may call; undefined for every model. @param ofTeam slugs of the key's team
+   */
   #models(params: Params, path: Path, ofTeam: readonly string[] | undefined): readonly string[] | undefined {
     const given = params.raw("models");
     const names = Array.isArray(given) ? given.filter((name) => typeof name === "string") : [];
@@ -218,7 +223,7 @@ class AccessReader {
     return ofTeam === undefined ? slugs : slugs.filter((slug) => ofTeam.includes(slug));
   }
 
-  /** A name that no other record of the workspace has; the beginning of a distinct word tells two apart. */
+  /** A name not yet used in the workspace; a used name gets the first characters of `distinct` as a suffix. */
   #unusedName(workspace: string, name: string, distinct: string): string {
     const wanted = name.trim().slice(0, 150) || distinct.slice(0, 8);
     const isUsed = this.#names.has(`${workspace}/${wanted}`);
@@ -234,7 +239,7 @@ const limitNames = {
   max_parallel_requests: "concurrent_requests",
 } as const;
 
-/** Lengths of budgets, as LiteLLM writes them, that Sluice has too. */
+/** LiteLLM's notations of budget periods, with the equal reset interval of Sluice. */
 const periods: readonly (readonly [RegExp, ResetInterval])[] = [
   [/^(?:24h|1d|daily)$/, "daily"],
   [/^(?:7d|1w|weekly)$/, "weekly"],

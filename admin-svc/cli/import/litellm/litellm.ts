@@ -1,4 +1,4 @@
-/** The configuration of LiteLLM's proxy as a draft of Sluice's. */
+/** Converts the configuration of LiteLLM's proxy to a draft of a Sluice configuration. */
 import { dirname, resolve } from "node:path";
 import { parseYaml } from "@sluice/proto/config/yaml.js";
 import { Draft } from "../draft.ts";
@@ -11,17 +11,19 @@ import { OtherSections } from "./settings.ts";
 export interface ImportedLitellm {
   readonly draft: Draft;
   readonly findings: readonly Finding[];
-  /** The slug of the new configuration for a name that requests of LiteLLM may use; undefined when there is none. */
+  /**
+   * Maps a model name used in requests to LiteLLM to a slug of the new configuration; undefined without such a model.
+   */
   readonly slugFor: (name: string) => string | undefined;
 }
 
 interface ConfigPart {
   readonly file: Readonly<Record<string, unknown>>;
-  /** Empty for the file itself, else the name under `include`. */
+  /** Empty for the main file, else the name under `include`. */
   readonly path: Path;
 }
 
-/** @throws ConfigError when a file cannot be read */
+/** @throws ConfigError when the file or an included file cannot be read */
 export function importLitellm(file: string): ImportedLitellm {
   const parts = readParts(file);
   const findings = new Findings();
@@ -48,7 +50,7 @@ export function importLitellm(file: string): ImportedLitellm {
   return { draft, findings: findings.of(whole, unknownField), slugFor };
 }
 
-/** The file, and the files that it includes. */
+/** Reads the main file, and the files that it includes. */
 function readParts(path: string): ConfigPart[] {
   const file = parseYaml(path);
   const names = Array.isArray(file["include"]) ? file["include"].filter((name) => typeof name === "string") : [];

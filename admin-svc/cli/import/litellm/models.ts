@@ -1,4 +1,4 @@
-/** `model_list` of LiteLLM: every deployment becomes an endpoint of a model, at a provider. */
+/** Converts LiteLLM's `model_list`: every deployment becomes an endpoint of a model at a provider. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { type Draft, type EndpointInput, type ModelInput, slugOf } from "../draft.ts";
 import { type Findings, type Path, keptField, untakenField } from "../findings.ts";
@@ -11,7 +11,7 @@ import { type PlannedProvider, catalogueVendor, planProvider, splitModel } from 
 const providersPage = "docs/providers/README.md";
 const routingPage = "docs/providers/routing.md";
 
-/** Kinds of models that Sluice has no operation for, by `mode` and by names. */
+/** Values of LiteLLM's `mode` for which Sluice has an operation. */
 const servedModes: ReadonlySet<unknown> = new Set([undefined, "chat", "completion", "responses", "embedding"]);
 const unservedNames = /dall-e|gpt-image|imagen|whisper|transcribe|\btts\b|rerank|moderation|\bveo\b|\bsora\b|-realtime/;
 const embeddingNames = /embed|^bge-/;
@@ -31,9 +31,9 @@ export class ModelList {
   readonly #findings: Findings;
   readonly #credentials: readonly Credential[];
   readonly #groups = new Map<string, Group>();
-  /** Beginnings of the names that known_models serves, such as openai/. */
+  /** Prefixes of model names served from the built-in catalogue (`known_models`), such as openai/. */
   readonly #catalogues: string[] = [];
-  /** Patterns of names without a counterpart in the catalogue, which stand after all other aliases. */
+  /** Name patterns without a counterpart in the catalogue; they come after all other aliases. */
   readonly #patterns: { match: string; model: string }[] = [];
 
   constructor(draft: Draft, findings: Findings, credentials: readonly Credential[]) {
@@ -42,13 +42,13 @@ export class ModelList {
     this.#credentials = credentials;
   }
 
-  /** Reads the deployments of one file. */
+  /** Reads the `model_list` of one file. */
   read(list: unknown, path: Path): void {
     if (!Array.isArray(list)) return;
     for (const [index, entry] of list.entries()) this.#deployment(entry, [...path, index]);
   }
 
-  /** Adds the models to the draft once every file is read. @returns their ids by the names that requests use */
+  /** Adds the models to the draft after every file is read. @returns model ids by the names used in requests */
   finish(): ReadonlyMap<string, string> {
     const ids = new Map<string, string>();
     for (const [name, { facts, endpoints }] of this.#groups) {
@@ -61,12 +61,12 @@ export class ModelList {
     return ids;
   }
 
-  /** Whether a name is one of a vendor whose known models are served. */
+  /** Whether a model is in the catalogue of a vendor whose known models are served. */
   isOfCatalogue(name: string): boolean {
     return this.#catalogues.some((beginning) => name.startsWith(beginning) && !name.includes("*"));
   }
 
-  /** Adds the aliases whose names no other entry has. */
+  /** Adds the aliases for name patterns, after all aliases for exact names. */
   addPatterns(): void {
     this.#draft.aliases.push(...this.#patterns);
   }
@@ -94,7 +94,7 @@ export class ModelList {
     this.#findings.close(path, untakenField(`the deployment is left out: ${why}`, page));
   }
 
-  /** Parameters of a deployment, of its credential, and facts of model_info, each with its own place. */
+  /** Looks parameters up in a deployment, its credential and model_info, and remembers where each was found. */
   #params(given: Readonly<Record<string, unknown>>, info: Readonly<Record<string, unknown>>, path: Path): Params {
     const [own, facts] = [
       [...path, "litellm_params"],
@@ -109,7 +109,10 @@ export class ModelList {
     return new Params(places, this.#draft, this.#findings);
   }
 
-  /** A wildcard: the models of the catalogue, or none, because Sluice lists the models that it serves. */
+  /**
+   * Handles a wildcard deployment. It becomes the models of the built-in catalogue, or is left out, because Sluice
+   * needs a list of models.
+   */
   #catalogue(name: string, kind: string, params: Params, path: Path): void {
     const vendor = catalogueVendor(kind);
     if (vendor === undefined) {
@@ -155,7 +158,7 @@ export class ModelList {
     const same = group.endpoints.findIndex(
       (each) => each.endpoint.provider === id && each.endpoint.upstream_model === planned.upstream,
     );
-    // Deployments with other limits or tags, and otherwise equal, are one endpoint.
+    // Deployments differing only in limits or tags become one endpoint.
     if (same < 0) group.endpoints.push({ endpoint, order });
     else if (pricing) group.endpoints[same] = { endpoint, order };
     const slug = slugOf(model);

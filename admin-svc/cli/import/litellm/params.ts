@@ -1,4 +1,4 @@
-/** The parameters of a deployment of LiteLLM, with the place of each: in the deployment itself, or in a shared credential. */
+/** Parameters of a LiteLLM deployment; each may be set in the deployment itself or in a shared credential. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Draft } from "../draft.ts";
 import { hasSecret } from "../draft.ts";
@@ -11,7 +11,7 @@ interface Place {
 
 const environmentPrefix = "os.environ/";
 
-/** Names of the variables that a file refers to as os.environ/NAME, at any depth. */
+/** Names of the environment variables that a file refers to as os.environ/NAME, at any depth. */
 export function variablesIn(value: unknown): string[] {
   if (typeof value === "string") return value.startsWith(environmentPrefix) ? [nameOf(value)] : [];
   if (typeof value !== "object" || value === null) return [];
@@ -30,10 +30,10 @@ export class Params {
   readonly #places: readonly Place[];
   readonly #draft: Draft;
   readonly #findings: Findings;
-  /** Texts of the report on secrets, by parameter. */
+  /** Notes for the report on where a secret went, by parameter. */
   readonly #notes = new Map<string, string>();
 
-  /** @param places the first one that has a parameter wins */
+  /** @param places searched in order for a parameter */
   constructor(places: readonly Place[], draft: Draft, findings: Findings) {
     this.#places = places;
     this.#draft = draft;
@@ -44,7 +44,7 @@ export class Params {
     return [...new Set(this.#places.flatMap(({ values }) => Object.keys(values)))];
   }
 
-  /** The value as it is written; null counts as unset. */
+  /** The value as the file has it; undefined for null. */
   raw(name: string): unknown {
     return this.#place(name)?.values[name] ?? undefined;
   }
@@ -53,20 +53,26 @@ export class Params {
     return this.raw(name) !== undefined;
   }
 
-  /** The text of a parameter that is no secret, with its variable as Sluice writes it. */
+  /** The text of a parameter that is not a secret; a reference to an environment variable becomes Sluice's ${NAME}. */
   text(name: string, kind: "text" | "address" = "text"): string | undefined {
     const value = this.raw(name);
     if (typeof value !== "string" || value === "") return undefined;
     return isVariable(value) ? this.#draft.variable(nameOf(value), kind) : value;
   }
 
-  /** An address; one with a secret becomes a variable. @param wanted name of the variable */
+  /**
+   * An address; one containing a secret becomes an environment variable. @param wanted preferred name of the
+   * variable
+   */
   address(name: string, wanted: string): string | undefined {
     const value = this.text(name, "address");
     return value !== undefined && hasSecret(value) ? this.#newVariable(name, value, wanted, "address") : value;
   }
 
-  /** A reference to a secret: its own variable, or a new one. */
+  /**
+   * A reference to an environment variable for a secret: the variable in the file, or a new variable. @param wanted
+   * preferred name of a new variable
+   */
   secret(name: string, wanted: string): string | undefined {
     const value = this.raw(name);
     if (typeof value !== "string" || value === "") return undefined;
@@ -88,7 +94,7 @@ export class Params {
     return typeof number === "number" && Number.isFinite(number) ? number : undefined;
   }
 
-  /** Adds the remark on a parameter with a setting, and the name of the variable for its value. */
+  /** Remarks that a parameter became a setting, and which environment variable holds its value. */
   taken(name: string, setting: string, page?: string): void {
     this.add(name, { outcome: "taken", text: setting + (this.#notes.get(name) ?? ""), page });
   }
@@ -103,7 +109,7 @@ export class Params {
   }
 }
 
-/** The credentials of `credential_list`. */
+/** Reads LiteLLM's `credential_list`. */
 export function readCredentials(list: unknown, path: Path): Credential[] {
   if (!Array.isArray(list)) return [];
   return list.flatMap((entry: unknown, index): Credential[] => {

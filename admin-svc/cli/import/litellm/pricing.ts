@@ -1,4 +1,4 @@
-/** Prices of LiteLLM, which are USD per token, in the form of Sluice: USD per million tokens. */
+/** Converts LiteLLM's prices, in USD per token, to those of Sluice, in USD per million tokens. */
 import { formatDollars } from "@sluice/proto/lib/ledger/money.js";
 import type { EndpointInput } from "../draft.ts";
 import type { Params } from "./params.ts";
@@ -15,12 +15,12 @@ const perToken = {
 
 const perPiece = { input_cost_per_image: "image", output_cost_per_image: "image_output" } as const;
 
-/** Prices of long requests: input_cost_per_token_above_200k_tokens. */
+/** Field names of prices for long requests, such as input_cost_per_token_above_200k_tokens. */
 const steps = /^(input|output)_cost_per_token_above_(\d+)k_tokens$/;
 
 const perMillion = (price: number): string => formatDollars(price * 1e6);
 
-/** @returns the prices of an endpoint, undefined when the deployment has none */
+/** @returns the prices of an endpoint; undefined when the deployment has no price */
 export function readPricing(params: Params): Pricing | undefined {
   const rates: Record<string, string> = {};
   for (const [name, rate] of Object.entries(perToken)) {

@@ -1,20 +1,20 @@
-/** The provider of Sluice that a deployment of LiteLLM calls. */
+/** Plans the Sluice provider for a LiteLLM deployment. */
 import { type Draft, type ProviderSettings, variableName } from "../draft.ts";
 import { untakenField } from "../findings.ts";
 import { type VendorId, isOfVendor, vendorOf } from "@sluice/proto/config/vendors.js";
 import { type Params, isVariable } from "./params.ts";
 
-/** A deployment's provider, with the parameters that went into it. */
+/** The planned provider of a deployment, with the parameters used for it. */
 export interface PlannedProvider {
   readonly wantedId: string;
   readonly settings: ProviderSettings;
-  /** Name of the model at the provider. */
+  /** Name of the model in requests to the provider. */
   readonly upstream: string;
-  /** Parameters, each with the setting that it became. */
+  /** Names of used parameters, each with the resulting provider setting. */
   readonly taken: Readonly<Record<string, string>>;
 }
 
-/** Vendors by their names in LiteLLM. */
+/** Sluice's vendor ids by LiteLLM's vendor names. */
 const vendorNames: Readonly<Record<string, VendorId>> = {
   openai: "openai",
   anthropic: "anthropic",
@@ -36,7 +36,10 @@ const vendorNames: Readonly<Record<string, VendorId>> = {
   deepinfra: "deepinfra",
 };
 
-/** Servers with OpenAI's format at an address of their own, and the variable that LiteLLM reads it from. */
+/**
+ * Servers with OpenAI's wire format at the user's own address, each with the environment variable from which LiteLLM
+ * reads the address.
+ */
 const serverNames: Readonly<Record<string, string | undefined>> = {
   hosted_vllm: "HOSTED_VLLM_API_BASE",
   lm_studio: "LM_STUDIO_API_BASE",
@@ -48,10 +51,10 @@ const serverNames: Readonly<Record<string, string | undefined>> = {
   custom_openai: undefined,
 };
 
-/** Usual placeholders for the key of a server without keys. */
+/** Usual placeholders for the API key of a server that needs no key. */
 const noKey = /^(?:none|empty|dummy|fake|fake-key|not-needed|no-key)$/i;
 
-/** Beginnings of names that LiteLLM knows without the vendor before a slash. */
+/** Prefixes of model names that LiteLLM accepts without a vendor before a slash. */
 const bareNames: readonly (readonly [RegExp, string])[] = [
   [/^(?:ft:)?gpt-|^o\d|^chatgpt-|^text-embedding-(?:3|ada)/, "openai"],
   [/^claude-/, "anthropic"],
@@ -59,7 +62,7 @@ const bareNames: readonly (readonly [RegExp, string])[] = [
   [/^command|^embed-/, "cohere"],
 ];
 
-/** The vendor that LiteLLM would call, by its name there, and the name of the model at it. */
+/** Splits a model name into the vendor, as LiteLLM names it, and the name of the model at the vendor. */
 export function splitModel(model: string, kind: string | undefined): { readonly kind: string; readonly name: string } {
   if (kind !== undefined) return { kind, name: model.startsWith(`${kind}/`) ? model.slice(kind.length + 1) : model };
   const bare = bareNames.find(([form]) => form.test(model));
@@ -68,13 +71,13 @@ export function splitModel(model: string, kind: string | undefined): { readonly 
   return slash < 0 ? { kind: "", name: model } : { kind: model.slice(0, slash), name: model.slice(slash + 1) };
 }
 
-/** The vendor with a catalogue that a name of LiteLLM means. */
+/** Sluice's vendor for a vendor name of LiteLLM; undefined unless the built-in catalogue has the vendor. */
 export const catalogueVendor = (kind: string): VendorId | undefined => {
   const id = Object.hasOwn(vendorNames, kind) ? vendorNames[kind] : undefined;
   return id !== undefined && vendorOf(id).inCatalogue ? id : undefined;
 };
 
-/** The provider; a text says why Sluice cannot call it. */
+/** Plans the provider of a deployment; a returned text is the reason why Sluice cannot call it. */
 export function planProvider(kind: string, name: string, params: Params, draft: Draft): PlannedProvider | string {
   const planned = planFor(kind, name, params, draft);
   return typeof planned === "string" ? planned : withTimeouts(planned, params);
@@ -95,7 +98,10 @@ function planFor(kind: string, name: string, params: Params, draft: Draft): Plan
 
 const withoutSlash = (url: string): string => url.replace(/\/+$/, "");
 
-/** The base URL of another address than the vendor's own: LiteLLM adds the version to it for some vendors. */
+/**
+ * The base URL for an address other than the vendor's. LiteLLM itself appends the API version for some vendors, so the
+ * import does.
+ */
 function versioned(id: VendorId, base: string): string {
   const url = withoutSlash(base);
   if (id === "anthropic") return `${url.replace(/\/v1(?:\/messages)?$/, "")}/v1`;
@@ -108,7 +114,7 @@ function planVendor(id: VendorId, name: string, params: Params, draft: Draft): P
     params.address("api_base", variableName(id, "base_url")) ??
     params.address("base_url", variableName(id, "base_url"));
   const isOwn = given !== undefined && !isOfVendor(id, given);
-  // Other servers in OpenAI's format rarely have the Responses API.
+  // Servers in OpenAI's format, other than OpenAI's own, rarely have the Responses API.
   const isCompatible = isOwn && id === "openai";
   const wantedId = isCompatible ? "openai-compatible" : id;
   const key = keyOf(params, wantedId, isOwn ? undefined : vendor.variable, draft);
@@ -125,7 +131,10 @@ function planVendor(id: VendorId, name: string, params: Params, draft: Draft): P
   };
 }
 
-/** @param fallback variable that LiteLLM reads a missing key from */
+/**
+ * The API key as a reference to a variable. @param fallback environment variable that LiteLLM uses when the deployment
+ * has no key
+ */
 function keyOf(params: Params, id: string, fallback: string | undefined, draft: Draft): string | undefined {
   const written = params.raw("api_key");
   if (typeof written === "string" && noKey.test(written)) return undefined;
@@ -161,7 +170,7 @@ function planOllama(name: string, params: Params): PlannedProvider {
   };
 }
 
-/** Azure OpenAI at its address without versions, which needs no api_version. */
+/** Plans a provider for Azure OpenAI at its address without API versions, which needs no api_version. */
 function planAzure(name: string, params: Params, draft: Draft): PlannedProvider {
   const base = withoutSlash(
     params.address("api_base", "AZURE_BASE_URL") ?? draft.variable("AZURE_API_BASE", "address"),
@@ -182,7 +191,7 @@ function planAzure(name: string, params: Params, draft: Draft): PlannedProvider 
   };
 }
 
-/** Claude and other models of Azure AI Foundry. */
+/** Plans a provider for Claude and other models of Azure AI Foundry. */
 function planFoundry(name: string, params: Params, draft: Draft): PlannedProvider {
   const base = params.address("api_base", "AZURE_AI_BASE_URL") ?? draft.variable("AZURE_AI_API_BASE", "address");
   const isClaude = name.includes("claude");
@@ -201,7 +210,7 @@ function planFoundry(name: string, params: Params, draft: Draft): PlannedProvide
   };
 }
 
-/** Deployments with an identity of Entra ID have no key. */
+/** Keys of an Azure deployment; a deployment that signs in with Entra ID has none. */
 function azureKeys(params: Params, id: string, draft: Draft): { readonly api_keys?: string[] } {
   const byIdentity = ["azure_ad_token", "tenant_id", "client_id"].some((name) => params.has(name));
   const key = keyOf(params, id, byIdentity ? undefined : "AZURE_API_KEY", draft);
@@ -286,7 +295,7 @@ function planVertex(name: string, params: Params, draft: Draft): PlannedProvider
 
 const maxWaitMs = 3_600_000;
 
-/** The longest waits of a deployment become those of its provider. */
+/** Copies the timeouts and `extra_body` of a deployment to its provider. */
 function withTimeouts(planned: PlannedProvider, params: Params): PlannedProvider {
   const headers = milliseconds(params.number("timeout"));
   const first = milliseconds(params.number("stream_timeout"));
@@ -313,6 +322,6 @@ function withTimeouts(planned: PlannedProvider, params: Params): PlannedProvider
   };
 }
 
-/** A time in seconds as whole milliseconds within the bounds of the configuration. */
+/** Converts seconds to whole milliseconds within the limits of the configuration file. */
 export const milliseconds = (seconds: number | undefined): number | undefined =>
   seconds === undefined || seconds <= 0 ? undefined : Math.min(maxWaitMs, Math.max(1, Math.round(seconds * 1_000)));

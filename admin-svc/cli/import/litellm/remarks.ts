@@ -1,4 +1,4 @@
-/** Remarks on settings of LiteLLM without a counterpart in the configuration file: the way to the same effect. */
+/** Remarks on settings of LiteLLM that the configuration file of Sluice lacks: how to get the same effect. */
 import { type Remark, sameRemarkFor, keptField, untakenField } from "../findings.ts";
 
 type Remarks = Readonly<Record<string, Remark>>;
@@ -40,7 +40,7 @@ const unseen = untakenField("nothing in Sluice has this effect", "docs/migrate/l
 
 export const unknownField = untakenField("not known to the import, and not in the new file", "docs/migrate/litellm.md");
 
-/** Parameters of deployments; those that become settings have more specific remarks. */
+/** Remarks on parameters of deployments; imported parameters get more specific remarks. */
 export const paramRemarks: Remarks = {
   ...sameRemarkFor(
     untakenField("limits belong to keys; an endpoint that answers 429 is passed over until it has room again", limits),
@@ -110,7 +110,7 @@ const catalogueFact = keptField(
   formats,
 );
 
-/** `model_info` of deployments. */
+/** Remarks on fields of a deployment's `model_info`. */
 export const infoRemarks: Remarks = {
   id: keptField("endpoints have no ids: requests name the provider", ejection),
   base_model: untakenField(
@@ -148,7 +148,7 @@ export const infoRemarks: Remarks = {
   ),
 };
 
-/** `router_settings`, of which most may stand in `litellm_settings` as well. */
+/** Remarks on fields of `router_settings`, most of which are also allowed in `litellm_settings`. */
 export const routerRemarks: Remarks = {
   routing_strategy: untakenField(
     "endpoints with a price share the load by price; provider.sort asks for throughput or latency",
@@ -198,7 +198,7 @@ function alerting(): Remark {
   );
 }
 
-/** `litellm_settings`. */
+/** Remarks on fields of `litellm_settings`. */
 export const moduleRemarks: Remarks = {
   ...routerRemarks,
   drop_params: keptField("parameters that an endpoint does not take are left out, and the receipt names them", formats),
@@ -273,7 +273,7 @@ const ownDatabase = untakenField(
   variables,
 );
 const retention = untakenField("admin retention deletes old records", "docs/operate/administration.md#retention");
-/** Callbacks that have a counterpart, by name. */
+/** Remarks on LiteLLM's callbacks with a counterpart in Sluice, by name. */
 export const callbackRemarks: Remarks = {
   prometheus: keptField("every service has /metrics", `${observability}#metrics`),
   otel: untakenField(
@@ -304,7 +304,7 @@ const keySystem = untakenField(
   "docs/reference/configuration.md",
 );
 
-/** `general_settings`. */
+/** Remarks on fields of `general_settings`. */
 export const generalRemarks: Remarks = {
   master_key: untakenField(
     "Sluice makes management keys of its own: admin bootstrap, or npm start",
@@ -406,7 +406,7 @@ export const generalRemarks: Remarks = {
   allow_client_side_credentials: untakenField("clients cannot bring keys of providers", gaps),
 };
 
-/** Sections that are not read field by field. */
+/** Remarks on whole sections, for those without remarks by field. */
 export const sectionRemarks: Remarks = {
   guardrails: untakenField(
     "admin guardrails create makes a guardrail; detectors call services of your own",

@@ -1,4 +1,4 @@
-/** The sections of LiteLLM other than the deployments, as far as they become settings. */
+/** Converts the sections of LiteLLM's file other than `model_list`, where Sluice has a setting. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { type Draft, variableName } from "../draft.ts";
 import { type Findings, type Path, untakenField } from "../findings.ts";
@@ -11,7 +11,7 @@ const namesPage = "docs/providers/routing.md#names-of-models";
 const limitsPage = "docs/reference/limits.md";
 const mcpPage = "docs/tools/mcp.md";
 
-/** The models of the imported file: their ids by the names that requests use. */
+/** Ids of the imported models, by the names used in requests. */
 export type ModelIds = ReadonlyMap<string, string>;
 
 type Section = Readonly<Record<string, unknown>>;
@@ -27,7 +27,7 @@ export class OtherSections {
     this.#ids = ids;
   }
 
-  /** Reads every section of one file but its deployments. */
+  /** Reads every section of one file except `model_list`. */
   read(file: Section, path: Path): void {
     this.#findings.addAll(path, file, sectionRemarks);
     this.#router(file["router_settings"], [...path, "router_settings"], routerRemarks);
@@ -37,7 +37,10 @@ export class OtherSections {
     this.#credentials(file["credential_list"], [...path, "credential_list"]);
   }
 
-  /** Variables that LiteLLM sets for itself; read when all others are known. */
+  /**
+   * Reads `environment_variables`, the section of LiteLLM that sets variables; call it after all other sections, when
+   * the needed variables are known.
+   */
   environment(section: unknown, path: Path): void {
     if (!isObject(section)) return;
     const needed = new Set(this.#draft.variables);
@@ -69,7 +72,7 @@ export class OtherSections {
     this.#aliases(section["model_group_alias"], [...path, "model_group_alias"]);
   }
 
-  /** The time limit of requests, where one of `router_settings` wins over one of `litellm_settings`. */
+  /** Converts the time limit of requests; `router_settings` is read first and wins over `litellm_settings`. */
   #limits(section: Section, path: Path): void {
     for (const name of ["timeout", "request_timeout"]) {
       const seconds = new Params([{ values: section, path }], this.#draft, this.#findings).number(name);
@@ -91,7 +94,10 @@ export class OtherSections {
     }
   }
 
-  /** A request names the models to fall back to; the configuration file has no such lists. */
+  /**
+   * Remarks on lists of fallbacks: in Sluice a request lists the models to try, and the configuration file has no such
+   * lists.
+   */
   #fallbacks(name: string, value: unknown, path: Path): void {
     this.#findings.add(path, untakenField("a request lists the models to try: models instead of model", retriesPage));
     if (name === "default_fallbacks" || !Array.isArray(value)) return;
@@ -150,7 +156,7 @@ export class OtherSections {
     }
   }
 
-  /** Credentials that deployments name; what was not used stays behind. */
+  /** Remarks on `credential_list`: credentials used by a deployment are imported, the others are not. */
   #credentials(list: unknown, path: Path): void {
     if (!Array.isArray(list)) return;
     const advice = untakenField(
@@ -216,7 +222,7 @@ const secretOf = (name: string, params: Params): string | undefined =>
   params.secret("auth_value", variableName(name, "mcp_key")) ??
   params.secret("authentication_token", variableName(name, "mcp_key"));
 
-/** The scheme in front of the secret, as LiteLLM sends it. */
+/** Prefix of the secret in the Authorization header, by LiteLLM's `auth_type`. */
 const schemes: Readonly<Record<string, string>> = { bearer_token: "Bearer ", basic: "Basic ", authorization: "" };
 
 function authorizationOf(name: string, params: Params): string | undefined {

@@ -1,4 +1,4 @@
-/** A batch in the JSON of `GET /generations`. */
+/** Formats a batch of turns as the JSON of `GET /generations`. */
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { ExportBatch } from "../store/exports/cursors.ts";
 

@@ -19,7 +19,7 @@ import {
 import { toGeneration } from "../store/ledger/turn-messages.ts";
 import { buildBatch, maxTurns } from "./targets.ts";
 
-/** Longer than the deadline of an attempt. */
+/** Time in milliseconds for which a process claims a batch; longer than the timeout of a delivery attempt. */
 const claimMs = 30_000;
 
 export class Exports {
@@ -32,7 +32,7 @@ export class Exports {
     this.#metrics = exportMetrics(parts.registry, () => this.#lags);
   }
 
-  /** Delivers all due batches, as far as the sinks accept them. */
+  /** Delivers all due batches until the sinks have them or refuse. */
   async deliver(): Promise<void> {
     const { settings, log, database, now } = this.#parts;
     const { exports } = settings();

@@ -1,4 +1,7 @@
-/** A batch as log records of OpenTelemetry, in JSON over HTTP. Attributes have the same names as in traces. */
+/**
+ * Formats a batch of turns as log records of OpenTelemetry, in JSON over HTTP. Attributes have the same names as in
+ * traces.
+ */
 import type { OtlpSettings } from "@sluice/proto/config/sinks/exports.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { version } from "@sluice/proto/lib/process/version.js";
@@ -16,12 +19,12 @@ export function otlpMessage({ url, headers }: OtlpSettings, { batch, turns }: Ex
   };
 }
 
-/** Severity numbers of OpenTelemetry. */
+/** OpenTelemetry severity of a log record. */
 const info = { severityNumber: 9, severityText: "INFO" };
 const warn = { severityNumber: 13, severityText: "WARN" };
 const troubles: ReadonlySet<unknown> = new Set(["failed", "lost", "refused"]);
 
-/** The time of a record is the end of its turn. */
+/** Converts a turn to a log record, whose time is the end of the turn. */
 function toLogRecord(turn: JsonObject, workspaceId: string, observedAt: Date): object {
   const { outcome, trace_id: traceId } = turn;
   const endedMs = Date.parse(String(turn["created_at"])) + Number(turn["duration_ms"]);
@@ -58,7 +61,7 @@ const attributesOfTurn = (turn: JsonObject, workspaceId: string): JsonObject => 
   "sluice.guardrail.rule": turn["rule"],
   "sluice.requests": turn["requests"],
   "sluice.attempts": turn["attempts"],
-  // The cost is written as text, which keeps every digit; traces have it as a number.
+  // The cost is a string, which keeps every digit; in traces it is a number.
   "sluice.cost_usd": turn["cost_usd"],
   "sluice.is_estimated": turn["is_estimated"],
   "sluice.time_to_first_token": toSeconds(turn["first_token_ms"]),

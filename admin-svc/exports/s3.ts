@@ -1,4 +1,7 @@
-/** A batch as an object of JSON lines in a bucket. Its name contains the bounds of the batch, so a repetition replaces it. */
+/**
+ * Stores a batch of turns as an object of JSON lines in a bucket. The object's name contains the batch's first and last
+ * number, so a repeated delivery replaces the object.
+ */
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { S3Settings } from "@sluice/proto/config/sinks/exports.js";
@@ -21,11 +24,11 @@ export async function s3Message(settings: S3Settings, exported: ExportedBatch, n
   };
 }
 
-/** Digits of the largest number of a turn, so names sort in the order of numbers. */
+/** Number of digits of the largest turn number: padded to it, object names sort in the order of numbers. */
 const digits = 19;
 const padded = (number: bigint): string => number.toString().padStart(digits, "0");
 
-/** The workspace, the day in UTC when the batch was first sent, and its first and last number. */
+/** Object name from the workspace, the UTC day of the first delivery attempt, and the batch's first and last number. */
 function objectKey(prefix: string, { batch }: ExportedBatch): string {
   const day = batch.batch_at.toISOString().slice(0, 10);
   const bounds = `${padded(BigInt(batch.delivered) + 1n)}-${padded(BigInt(batch.batch_last))}`;

@@ -7,7 +7,7 @@ import { otlpMessage } from "./otlp.ts";
 import { s3Message } from "./s3.ts";
 import type { ExportBatch } from "../store/exports/cursors.ts";
 
-/** Maximum number of turns in a message: receivers limit bodies, often to a megabyte. */
+/** Maximum number of turns in a message: receivers of webhooks and OTLP often limit bodies to a megabyte. */
 export const maxTurns = ({ s3 }: ExportSettings): number => (s3 ? 5_000 : 200);
 
 export async function buildBatch(settings: ExportSettings, exported: ExportedBatch, now: Date): Promise<Message> {
@@ -18,7 +18,7 @@ export async function buildBatch(settings: ExportSettings, exported: ExportedBat
   throw new Error("an export without a way to deliver it");
 }
 
-/** The same in every repetition of the batch. */
+/** The id of a batch, which is the same in every repeated delivery. */
 const batchId = ({ export: name, workspace_id: workspace, delivered, batch_last: last }: ExportBatch): string =>
   `exp_${name}_${workspace}_${delivered}_${last}`;
 

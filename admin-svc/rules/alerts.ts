@@ -1,4 +1,4 @@
-/** Alerts as sinks receive them. */
+/** Messages about alerts, as sinks receive them. */
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 
 export const alertTypes = ["budget.reached", "guardrail.hit", "rule.fired", "rule.cleared", "test"] as const;
@@ -6,9 +6,9 @@ export type AlertType = (typeof alertTypes)[number];
 
 export interface Alert {
   readonly type: AlertType;
-  /** Time of the fact. */
+  /** Time of the event that the alert reports. */
   readonly at: Date;
-  /** Never contains text of a prompt, of an answer or of a key. */
+  /** Details of the event. They never contain text of a prompt, an answer or a key. */
   readonly facts: JsonObject;
 }
 

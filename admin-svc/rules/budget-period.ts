@@ -1,6 +1,6 @@
-/** Periods of budgets in UTC. */
+/** Budget periods, which begin and end at midnight UTC. */
 
-/** The end of the running period; undefined for a budget that never resets. */
+/** End of the current budget period; undefined for a budget that never resets. */
 export function periodEnd(reset: string | null, now: Date): Date | undefined {
   const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
   if (reset === "daily") return new Date(Date.UTC(year, month, day + 1));

@@ -11,14 +11,14 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 export interface SealedContent {
-  /** Identifies the operator's key. */
+  /** Identifier of the operator's encryption key, which does not reveal the key. */
   readonly keyId: string;
   readonly salt: Buffer;
   /** Ciphertext and authentication tag. */
   readonly sealed: Buffer;
 }
 
-/** Identifies a key without revealing it. */
+/** Derives the identifier of an encryption key, which does not reveal the key. */
 const identifyKey = (key: Buffer): string =>
   createHmac("sha256", key).update("sluice captured content: key id").digest("hex").slice(0, 16);
 
@@ -27,7 +27,7 @@ function derive(key: Buffer, salt: Buffer): { readonly key: Buffer; readonly non
   return { key: bytes.subarray(0, keyBytes), nonce: bytes.subarray(keyBytes) };
 }
 
-/** @param turn text naming the turn; needed again to open the content */
+/** @param turn text identifying the turn; decryption needs the same text */
 export function sealContent(operatorKey: Buffer, content: Uint8Array, turn: string): SealedContent {
   const salt = randomBytes(saltBytes);
   const { key, nonce } = derive(operatorKey, salt);

@@ -7,10 +7,12 @@ import { findPatternErrors } from "./patterns.ts";
 
 const form = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** A text of another form names no guardrail, so no query is made for it. */
+/**
+ * Whether a text has the form of a guardrail's id. Any other text names no guardrail, so the database is not queried.
+ */
 export const isGuardrailId = (id: string): boolean => form.test(id);
 
-/** @throws Fault INVALID_REQUEST with every problem, under the names of the JSON form */
+/** @throws Fault INVALID_REQUEST that lists every problem, with the field names of the HTTP interface */
 export async function checkGuardrailSettings(settings: GuardrailSettings): Promise<void> {
   const { content_filters: filters = [] } = settings;
   throwProblems((problems) => {
@@ -19,17 +21,17 @@ export async function checkGuardrailSettings(settings: GuardrailSettings): Promi
       problems.add("reset_interval", "goes together with limit_usd: both, or neither");
     }
   });
-  // Patterns are compiled only after the check above, which refuses overlong texts.
+  // Patterns are compiled only after the check of shapes, which refuses overlong patterns.
   const complaints = await findPatternErrors(filters.map(({ pattern }) => pattern));
   throwProblems((problems) => {
     complaints.forEach((text, index) => text !== null && problems.add(`content_filters.${index}.pattern`, text));
   });
 }
 
-/** Undefined leaves a setting unchanged; null clears it. */
+/** Effect of a change on a setting: undefined leaves the setting unchanged; null clears it. */
 const effectOf = (value: string | null | undefined) => (typeof value === "string" ? "set" : value);
 
-/** Settings in their HTTP form, as needed by the shape. */
+/** Converts settings to their HTTP form, which the checked shapes describe. */
 export const guardrailSettingsJson = ({
   limit_usd: limit,
   routing_policy: policy,

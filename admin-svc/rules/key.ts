@@ -10,10 +10,10 @@ import { parseAmount } from "./amount.ts";
 
 const form = /^[0-9a-f]{64}$/;
 
-/** A text of another form names no key, so no query is made for it. */
+/** Whether a text has the form of a key's hash. Any other text names no key, so the database is not queried. */
 export const isKeyHash = (hash: string): boolean => form.test(hash);
 
-/** @throws Fault INVALID_REQUEST with every problem, under the names of the JSON form */
+/** @throws Fault INVALID_REQUEST that lists every problem, with the field names of the HTTP interface */
 export function checkKeySettings(settings: KeySettings): void {
   const { expires_at: expiresAt } = settings;
   throwProblems((problems) => {
@@ -22,7 +22,7 @@ export function checkKeySettings(settings: KeySettings): void {
   });
 }
 
-/** Settings in their HTTP form, as needed by the shape. */
+/** Converts settings to their HTTP form, which the checked shapes describe. */
 export function keySettingsJson(settings: KeySettings): JsonObject {
   const { expires_at: expiresAt, limit_usd: limit, external_user: user, tags } = settings;
   const converted: Readonly<Record<string, unknown>> = {
@@ -35,12 +35,12 @@ export function keySettingsJson(settings: KeySettings): JsonObject {
   return Object.fromEntries(keySettingRows.map(([name, { givenAs = name }]) => [givenAs, converted[name]]));
 }
 
-/** Date has no text for an invalid time; the empty text is refused as a time. */
+/** Formats a time. An invalid time becomes the empty text, which the check of times refuses. */
 const timeText = (time: Date): string => (Number.isNaN(time.getTime()) ? "" : time.toISOString());
 
 const search = object(keySearch);
 
-/** @throws Fault INVALID_REQUEST with every problem */
+/** @throws Fault INVALID_REQUEST that lists every problem */
 export function readKeySearch(given: { readonly q?: string | undefined; readonly sort?: string | undefined }): {
   readonly q?: string | undefined;
   readonly sort?: KeySort | undefined;

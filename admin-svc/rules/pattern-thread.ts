@@ -1,4 +1,4 @@
-/** Worker thread for compiling patterns: receives a list of patterns, answers with the error of each. */
+/** Worker thread that compiles patterns: it receives a list of patterns and answers with the error of each pattern. */
 import { compilePattern } from "@sluice/proto/lib/pattern/pattern.js";
 import { PatternError } from "@sluice/proto/lib/pattern/refusal.js";
 import { parentPort } from "node:worker_threads";

@@ -1,6 +1,6 @@
 /**
- * Finds errors in patterns. A worker thread compiles them, because a large pattern takes some 20 ms, the first patterns of a process take ten times as
- * long, and a guardrail may have a hundred.
+ * Finds errors in the patterns of guardrails. A worker thread compiles them: a large pattern takes some 20 ms, the
+ * first patterns of a process ten times as long, and a guardrail may have a hundred patterns.
  */
 import { Worker } from "node:worker_threads";
 
@@ -8,7 +8,10 @@ export type PatternErrors = readonly (string | null)[];
 
 let thread: PatternThread | undefined;
 
-/** Errors by the index of the pattern, null for a valid pattern. Lists are checked one after another, so many guardrails at once occupy only one processor. */
+/**
+ * Returns errors by the index of the pattern; null for a valid pattern. Lists are checked one after another, so many
+ * guardrails at once occupy only one processor.
+ */
 export async function findPatternErrors(patterns: readonly string[]): Promise<PatternErrors> {
   if (patterns.length === 0) return [];
   thread ??= new PatternThread(() => (thread = undefined));
@@ -20,13 +23,13 @@ interface Question {
   readonly reject: (error: unknown) => void;
 }
 
-/** Started by the first list of patterns. An idle thread does not keep the process alive. */
+/** The worker thread, started by the first list of patterns. While idle, it does not keep the process alive. */
 class PatternThread {
   readonly #worker = new Worker(new URL("./pattern-thread.js", import.meta.url));
-  /** Lists of patterns in the order of their answers. */
+  /** Lists of patterns without an answer so far, in the order in which the thread answers. */
   readonly #questions: Question[] = [];
 
-  /** @param onEnd called when the thread has failed and answers no more */
+  /** @param onEnd called when the thread has failed and gives no more answers */
   constructor(onEnd: () => void) {
     this.#worker.on("message", (complaints: PatternErrors) => this.#answered(complaints));
     this.#worker.on("error", (error) => {

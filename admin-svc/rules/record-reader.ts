@@ -1,4 +1,7 @@
-/** Reads records in protobuf's JSON mapping, without a message where the JSON has the form in which processes write it. */
+/**
+ * Parses records in protobuf's JSON mapping. It creates a protobuf message only when the JSON differs from the form
+ * that inference processes write.
+ */
 import {
   type DescField,
   type DescMessage,
@@ -8,7 +11,10 @@ import {
   fromJson,
 } from "@bufbuild/protobuf";
 
-/** The fields of a message as JSON has them: without fields that have their default, and whole numbers of 64 bits as numbers or texts. */
+/**
+ * Fields of a message as in its JSON: fields with their default value are absent, and 64-bit integers are numbers or
+ * texts.
+ */
 export type Recorded<Message> = {
   readonly [Field in Exclude<keyof Message, "$typeName" | "$unknown">]?: Message[Field] extends bigint
     ? bigint | number | string
@@ -19,12 +25,16 @@ export type Recorded<Message> = {
 
 type JsonObject = Record<string, JsonValue>;
 
-/** Puts a value into the form of `Recorded`, in its object. @returns false for a value in any other form, which `fromJson` judges */
+/**
+ * Converts a value within its JSON object to the form of `Recorded`. @returns false for a value in any other form,
+ * which `fromJson` then accepts or refuses
+ */
 type ReadValue = (value: JsonValue, object: JsonObject, name: string) => boolean;
 
 /**
- * Values in the form of the spool are taken as they are: making a message of each took half of the time of reading a batch (`node
- * test/dist/campaigns/bench/records.js`, 2026-11-30). A record with anything else, such as null or a number as text, becomes a message.
+ * Parser of one kind of record. Values that have the form of the spool are taken unchanged: creating a message of each
+ * record took half of the time of reading a batch (`node test/dist/campaigns/bench/records.js`, 2026-11-30). A record
+ * with any other value, such as null or a number as text, becomes a message.
  */
 export class RecordReader<Desc extends DescMessage> {
   readonly schema: Desc;
@@ -36,10 +46,10 @@ export class RecordReader<Desc extends DescMessage> {
   }
 
   /**
-   * Ignores fields of a newer process. The last value of a repeated name counts: `fromJsonString`, which refuses repeated names, searches for them character
-   * by character in each record.
+   * Parses a record, and ignores fields of a newer process. Of a repeated field name the last value counts:
+   * `fromJsonString` refuses repeated names, but searches each record for them character by character.
    * @param json UTF-8
-   * @throws an error for JSON without the form of the record
+   * @throws Error for JSON that does not have the form of the record
    */
   read(json: Uint8Array): Recorded<MessageShape<Desc>> {
     const value = JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString("utf8")) as JsonValue;
@@ -59,7 +69,7 @@ function isRead(value: JsonValue, fields: ReadonlyMap<string, ReadValue>): boole
 
 function readersOf(schema: DescMessage): ReadonlyMap<string, ReadValue> {
   const readers = new Map<string, ReadValue>();
-  // The name of the protobuf field means the same to `fromJson`.
+  // `fromJson` also accepts the protobuf name of a field; such a record becomes a message.
   for (const { name } of schema.fields) readers.set(name, () => false);
   for (const field of schema.fields) readers.set(field.jsonName, readerOf(field));
   return readers;

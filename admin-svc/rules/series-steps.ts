@@ -1,10 +1,10 @@
-/** Steps of a series in UTC, by milliseconds since 1970. A week begins on Monday. */
+/** Computes the steps of a time series in UTC, in milliseconds since 1970. A week begins on Monday. */
 import type { SeriesStep } from "@sluice/proto/contract/records/usage-series.js";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const stepMs = { hour: hourMs, day: dayMs, week: 7 * dayMs };
-/** 1970 began on a Thursday. */
+/** Milliseconds from 1970 to its first Monday: 1970 began on a Thursday. */
 const firstMonday = 4 * dayMs;
 
 export function startOfStep(step: SeriesStep, time: number): number {
@@ -16,7 +16,7 @@ export function startOfStep(step: SeriesStep, time: number): number {
   return Math.floor((time - shift) / stepMs[step]) * stepMs[step] + shift;
 }
 
-/** The time itself when a step begins there. */
+/** End of the step containing a time; a time at which a step begins is returned unchanged. */
 export function endOfStep(step: SeriesStep, time: number): number {
   const start = startOfStep(step, time);
   return start === time ? time : addSteps(step, start, 1);

@@ -1,4 +1,7 @@
-/** Takes a difference in cost apart: requests, tokens of a request, and price of a token. Costs are whole picodollars. */
+/**
+ * Splits a difference in cost between two periods into three causes: number of requests, tokens per request, price per
+ * token. Costs are whole picodollars.
+ */
 import { toDecimal } from "@sluice/proto/lib/ledger/money.js";
 
 export interface Amounts {
@@ -8,7 +11,7 @@ export interface Amounts {
   readonly outputTokens: bigint;
 }
 
-/** Usage of a key and a model in both periods. `difference` is the sum of `volume`, `tokens` and `price`. */
+/** Usage of a key and a model in two periods. `difference` is the sum of `volume`, `tokens` and `price`. */
 export interface ChangePart {
   readonly key: string;
   readonly keyName: string;
@@ -30,7 +33,7 @@ export const addAmounts = (one: Amounts, other: Amounts): Amounts => ({
   outputTokens: one.outputTokens + other.outputTokens,
 });
 
-/** The sum of parts, without a name. */
+/** Adds up several parts; the sum has no key and model. */
 export const sumParts = (parts: readonly ChangePart[]): ChangePart => ({
   key: "",
   keyName: "",
@@ -46,8 +49,9 @@ export const sumParts = (parts: readonly ChangePart[]): ChangePart => ({
 const tokensOf = ({ inputTokens, outputTokens }: Amounts): bigint => inputTokens + outputTokens;
 
 /**
- * The later requests would have cost `atOldRequest` at the former cost of a request, and the later tokens `atOldPrice` at the former cost of a token. Both are
- * rounded to picodollars, so that the three parts add up.
+ * Splits the difference. `atOldRequest` is the cost of the later requests at the former cost per request, `atOldPrice`
+ * that of the later tokens at the former cost per token. Both are rounded to picodollars, so the three causes add
+ * up to the difference.
  */
 export function comparePart(
   named: Pick<ChangePart, "key" | "keyName" | "model">,
@@ -66,10 +70,10 @@ export function comparePart(
   return { ...named, before, after, difference, volume, tokens, price: after.cost - atOldPrice };
 }
 
-/** The exact decimal in USD. */
+/** Formats picodollars as an exact decimal in USD, with its sign. */
 export const signedDecimal = (pico: bigint): string => (pico < 0n ? `-${toDecimal(-pico)}` : toDecimal(pico));
 
-/** Such as "+$1.48"; small amounts have two digits that are not zero. */
+/** Formats an amount such as "+$1.48"; a small amount keeps two significant digits. */
 function signedDollars(pico: bigint): string {
   const dollars = Math.abs(Number(pico)) / 1e12;
   const places = dollars === 0 || dollars >= 0.01 ? 2 : Math.min(12, 1 - Math.floor(Math.log10(dollars)));
@@ -78,9 +82,9 @@ function signedDollars(pico: bigint): string {
 }
 
 /**
- * The difference and its main cause.
- * @param total the sum of all parts
- * @param parts with the largest difference first
+ * Describes the difference and its main cause in a sentence.
+ * @param total sum of all parts
+ * @param parts sorted by the size of their difference, largest first
  */
 export function summarize(total: ChangePart, parts: readonly ChangePart[]): string {
   const { difference } = total;
@@ -97,7 +101,7 @@ export function summarize(total: ChangePart, parts: readonly ChangePart[]): stri
   return `${signedDollars(difference)} in all: ${signedDollars(main.difference)} is ${where}, and ${rest} everything else.`;
 }
 
-/** Which of the three parts moved the cost most in its direction. */
+/** The cause that changed the cost most, in the direction of the whole difference. */
 function causeOf(part: ChangePart): string {
   const { before, after, difference, volume, tokens, price } = part;
   if (before.requests === 0n) return "not used before";
@@ -116,7 +120,7 @@ function causeOf(part: ChangePart): string {
   return compared(ratio, "price of a token");
 }
 
-/** Such as "25 times the requests" or "40 % more requests". */
+/** Formats a ratio such as "25 times the requests" or "40 % more requests". */
 function compared(ratio: number, what: string): string {
   const isPrice = what.startsWith("price");
   if (ratio >= 2) return `${ratio >= 10 ? Math.round(ratio) : Number(ratio.toFixed(1))} times the ${what}`;

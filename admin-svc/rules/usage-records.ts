@@ -1,6 +1,6 @@
 /**
- * Checks usage records and budget reservations before they are stored. A batch with an invalid record is refused as a whole, and its sender
- * repeats the records one by one.
+ * Checks usage records and budget reservations before they are stored. An invalid record makes its whole batch fail;
+ * the sender then sends the records one by one.
  */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { activityQuery } from "@sluice/proto/contract/records/usage.js";
@@ -23,10 +23,10 @@ const maxRecords = 500;
 const maxText = 1_024;
 /** Maximum number of turns counted by one record. */
 const maxCount = 1_000_000_000;
-/** A single word, never a text: prompts are not stored. */
+/** A task is one of a few words, never free text, because prompts must not be stored. */
 const taskWord = /^[a-z_]{1,32}$/;
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** The range of an amount column: up to 12 digits before the point and 12 after it. */
+/** Range of a database column for amounts: up to 12 digits before the point and 12 after it. */
 const decimal = /^\d{1,12}(?:\.\d{1,12})?$/;
 const amountRule = "must be a decimal of at most 12 places";
 
@@ -53,7 +53,7 @@ export interface ParsedRecords {
 const callReader = new RecordReader(UsageRecordSchema);
 const turnReader = new RecordReader(TurnRecordSchema);
 
-/** @throws Fault INVALID_REQUEST with every problem */
+/** @throws Fault INVALID_REQUEST that lists every problem */
 export function parseUsageRecords({
   recordsJson,
   turnsJson,
@@ -78,7 +78,7 @@ export function parseUsageRecords({
   return { records, turns };
 }
 
-/** @returns undefined for JSON without the form of the record; the caller reports it */
+/** @returns undefined for JSON that does not have the form of the record, which is added to the problems */
 function readRecord<Desc extends DescMessage>(
   reader: RecordReader<Desc>,
   json: Uint8Array,
@@ -109,7 +109,7 @@ function checkUuid(id: string | undefined, path: string, problems: Problems): vo
   if (!uuid.test(id ?? "")) problems.add(path, "must be a UUID");
 }
 
-/** Largest time of a Date, in milliseconds. */
+/** Largest time that a JavaScript Date can have, in milliseconds since 1970. */
 const maxTimeMs = 8_640_000_000_000_000;
 
 function checkFigures(
@@ -121,7 +121,10 @@ function checkFigures(
   if (!(Math.abs(Number(openedAtMs)) <= maxTimeMs)) problems.add(`${path}.openedAtMs`, "must be a time");
 }
 
-/** Texts up to this length fit into an index, with four bytes for each character. */
+/**
+ * Maximum length in characters of a text with an index: Postgres limits the size of index entries, and a character
+ * takes up to four bytes.
+ */
 const maxIndexed = 512;
 const turnTexts = [
   "instance",
@@ -152,7 +155,7 @@ function checkTurn(turn: Recorded<TurnRecord>, path: string, problems: Problems)
   if ((turn.count ?? 0) > maxCount) problems.add(`${path}.count`, `must be at most ${maxCount}`);
 }
 
-/** @throws Fault INVALID_REQUEST with every problem */
+/** @throws Fault INVALID_REQUEST that lists every problem */
 export function checkReservation(request: ReserveBudgetRequest): void {
   checkAmount(request);
   throwProblems((problems) => {
@@ -170,7 +173,7 @@ export function checkReservation(request: ReserveBudgetRequest): void {
   });
 }
 
-/** @throws Fault INVALID_REQUEST with every problem */
+/** @throws Fault INVALID_REQUEST that lists every problem */
 export function checkSettlements({ calls }: SettleHoldsRequest): void {
   throwProblems((problems) => {
     if (calls.length === 0 || calls.length > maxRecords) return problems.add("calls", `1 to ${maxRecords} calls`);
@@ -181,7 +184,7 @@ export function checkSettlements({ calls }: SettleHoldsRequest): void {
   });
 }
 
-/** @throws Fault INVALID_REQUEST */
+/** @throws Fault INVALID_REQUEST for a malformed id or an overlong name */
 export function checkProcessIds({
   bootId,
   instance = "",
@@ -195,7 +198,7 @@ export function checkProcessIds({
   });
 }
 
-/** @throws Fault INVALID_REQUEST with every problem */
+/** @throws Fault INVALID_REQUEST that lists every problem */
 export const checkBudgetRaise = (request: RaiseBudgetRequest): void => checkAmount(request);
 
 function checkAmount({ amountUsd, ...call }: ReserveBudgetRequest | RaiseBudgetRequest): void {
@@ -205,7 +208,7 @@ function checkAmount({ amountUsd, ...call }: ReserveBudgetRequest | RaiseBudgetR
   });
 }
 
-/** @throws Fault INVALID_REQUEST */
+/** @throws Fault INVALID_REQUEST for a malformed id */
 export function checkRelease(call: ReleaseBudgetRequest): void {
   throwProblems((problems) => checkCall(call, problems));
 }
@@ -217,7 +220,7 @@ function checkCall({ turnId, attempt }: Pick<ReserveBudgetRequest, "turnId" | "a
 
 const isStorable = (text: string, max = maxText): boolean => text.length <= max && !text.includes("\0");
 
-/** An empty text means no filter. @throws Fault INVALID_REQUEST */
+/** An empty text means no filter. @throws Fault INVALID_REQUEST for a malformed filter */
 export function checkActivityFilter(filter: {
   readonly date?: string;
   readonly keyHash?: string;
@@ -231,5 +234,5 @@ export function checkActivityFilter(filter: {
   });
 }
 
-/** Date would read the 30th of February as a day of March. */
+/** Whether a text is an existing day: Date would take the 30th of February for a day of March. */
 const isDay = (text: string): boolean => new Date(`${text}T00:00:00Z`).toISOString().startsWith(text);

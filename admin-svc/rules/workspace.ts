@@ -12,30 +12,30 @@ import { parseAmount } from "./amount.ts";
 
 /** Settings of a workspace; an absent setting stays unchanged. */
 export interface WorkspaceSettings {
-  /** Unique among workspaces. */
+  /** Name of the workspace, unique among all workspaces. */
   readonly name?: string;
-  /** Budget shared by the keys of the workspace, USD as a decimal. Null: any amount. */
+  /** Budget shared by the keys of the workspace, in USD as a decimal; null for no budget. */
   readonly limitUsd?: string | null;
-  /** Period of the budget. Null: the budget never resets. */
+  /** Period of the budget; null for a budget that never resets. */
   readonly limitReset?: ResetInterval | null;
-  /** Limits of models that its keys share. Null: none. */
+  /** Rate limits by model, shared by the workspace's keys; null for none. */
   readonly modelLimits?: ModelLimitsJson | null;
-  /** Budgets for tags of requests. Null: none. */
+  /** Budgets by tag of requests; null for none. */
   readonly tagBudgets?: TagBudgetsJson | null;
-  /** Upper bound of the permissions of its keys; null without lists. */
+  /** Maximum permissions of the workspace's keys; null for no restriction. */
   readonly permissions?: PermissionsJson | null;
-  /** Names of required tags, such as `team,cost_center`. Null: none. */
+  /** Names of required tags, such as `team,cost_center`; null for none. */
   readonly requiredTags?: string | null;
 }
 
 const shape = object(workspaceSettings);
 
-/** @throws Fault INVALID_REQUEST with every problem */
+/** @throws Fault INVALID_REQUEST that lists every problem */
 export function checkWorkspaceSettings(settings: WorkspaceSettings): void {
   throwProblems((problems) => shape.check(workspaceSettingsJson(settings), "", problems));
 }
 
-/** Settings in their HTTP form, as needed by the shape. */
+/** Converts settings to their HTTP form, which the checked shapes describe. */
 export function workspaceSettingsJson({
   name,
   limitUsd,

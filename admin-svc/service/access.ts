@@ -1,4 +1,4 @@
-/** Resolves keys for the processes that serve requests, and streams which cached policies are no longer valid. */
+/** Resolves keys for inference processes and gateways, and streams which cached policies are no longer valid. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type MessageInitShape, create, toBinary } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
@@ -34,11 +34,14 @@ import type { EndpointFeed } from "./endpoint-feed.ts";
 import type { Deps } from "./deps.ts";
 import type { Watcher } from "./watcher.ts";
 
-/** Page of at most 2 MiB of names; a message may have 4 MiB. */
+/** End users per page: their names have at most 2 MiB, and a message may have 4 MiB. */
 const endUsersPage = 1_000;
-/** Bytes of guardrails in one answer about further keys. A message may have 4 MiB, half of which is left to the first key. */
+/**
+ * Maximum bytes of guardrails in an answer about several keys. A message may have 4 MiB, half of which is reserved for
+ * the first key.
+ */
 const maxGuardrailBytes = 2 * 1024 * 1024;
-/** Postgres stores no NUL, and no key has the empty hash. */
+/** Replaces a hash containing NUL, which Postgres cannot store, by the empty text: no key has that hash. */
 const storable = (keyHash: string): string => (keyHash.includes("\0") ? "" : keyHash);
 
 export function accessService({
@@ -88,7 +91,7 @@ export function accessService({
   };
 }
 
-/** Reads acknowledgements and news until the watcher leaves or its connection breaks, then closes the watcher. */
+/** Reads a process's acknowledgements and endpoint news until it disconnects, then closes its watcher. */
 async function listen(
   requests: AsyncIterable<WatchPolicyRequest>,
   watcher: Watcher,
@@ -101,17 +104,20 @@ async function listen(
       if (news.length > 0) endpoints.pass(watcher, news);
       else watcher.acknowledge(process, appliedGeneration);
     }
-    // A reset also ends the requests, and aborts the signal a moment later.
+    // A connection reset ends the request stream first and aborts the signal only a moment later.
     await nextTurn();
     watcher.closedCleanly = !signal.aborted;
   } catch {
-    // A broken connection is an ordinary end here, and the other side reports it.
+    // A broken connection is no error here: the process on the other side reports it.
   } finally {
     watcher.close();
   }
 }
 
-/** A process of an earlier build would silently drop fields it does not support. @throws Fault UNAVAILABLE */
+/**
+ * Refuses a process of an earlier build for a policy with features that it would silently ignore. @throws Fault
+ * UNAVAILABLE
+ */
 function requireEnforceable(caller: Caller): void {
   const path = unsupportedFieldIn(legacyPeers, CallerSchema, caller);
   if (path === undefined) return;
@@ -149,18 +155,18 @@ const callerUnder = (key: ResolvedKey, guardrails: MessageInitShape<typeof Calle
     ...guardrails,
   });
 
-/** Each tag once: its budgets are read for each call. */
+/** Tags that have a budget, each once, because their budgets are read for each call. */
 const budgetTagsOf = ({ tagBudgets }: ResolvedKey): string[] => [
   ...new Set((tagBudgets ?? []).map(({ tag, value }) => tagsText([[tag, value]]))),
 ];
 
-/** A default guardrail applies as a default, also where the key names it. */
+/** Ids of a key's additional guardrails, without default guardrails, which apply anyway. */
 const furtherIds = ({ furtherGuardrails, workspaceGuardrails }: ResolvedKey): string[] =>
   workspaceGuardrails
     .filter((row) => furtherGuardrails.includes(row.id) && !row.workspace_default && !row.account_default)
     .map(({ id }) => id);
 
-/** A missing limit is absent in the message, and null in the row. */
+/** Converts limits: null in the database row becomes an absent field of the message. */
 const toRateLimits = (row: ResolvedKey["rateLimits"]): RateLimits =>
   create(RateLimitsSchema, {
     ...(row.requests_per_minute !== null && { requestsPerMinute: row.requests_per_minute }),
@@ -168,7 +174,10 @@ const toRateLimits = (row: ResolvedKey["rateLimits"]): RateLimits =>
     ...(row.concurrent_requests !== null && { concurrentRequests: row.concurrent_requests }),
   });
 
-/** Omits the last keys when their guardrails have too many bytes. @param keys absent for unusable keys */
+/**
+ * Puts further keys into an answer; when their guardrails exceed the limit in bytes, the last keys are omitted. @param
+ * keys undefined for unusable keys
+ */
 function answerFurther(keys: readonly (ResolvedKey | undefined)[]): Pick<ResolveKeyResponse, "further" | "guardrails"> {
   const guardrails = new Map<EnforcedGuardrail, Guardrail>();
   const further: FurtherKey[] = [];

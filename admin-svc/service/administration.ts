@@ -1,4 +1,4 @@
-/** Services for administrators; the other services are for the processes of Sluice. */
+/** Lists the gRPC services for administrators; all other services are for Sluice's own processes. */
 import { AlertService } from "@sluice/proto/gen/sluice/admin/v1/alert_service_pb.js";
 import { AuditService } from "@sluice/proto/gen/sluice/admin/v1/audit_service_pb.js";
 import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";

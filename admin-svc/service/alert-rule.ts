@@ -1,4 +1,4 @@
-/** Alerts on views: set, read, deleted and tested. */
+/** gRPC service for alert rules on views: set, read, delete and test. */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
@@ -41,7 +41,7 @@ import { asAdministrator, asRecordReport, asReport } from "./caller.ts";
 import type { Deps } from "./deps.ts";
 import { pageFields, resolvePage } from "./reports/page.ts";
 
-/** Below the time that the gateway waits for an answer. */
+/** How long a test waits for its delivery; shorter than the gateway's wait for the answer. */
 const testWaitMs = 5_000;
 
 export function alertRuleService(deps: Deps): ServiceImpl<typeof AlertService> {
@@ -152,7 +152,7 @@ const testedJustNow = (): Fault =>
     origin: FaultOrigin.ADMIN,
   });
 
-/** The entries of `alerts` that rules of a workspace may name. */
+/** Sinks in `alerts` of the configuration file that rules of a workspace may use. */
 async function channels({ reads, sinks }: Deps, workspaceId: string) {
   const workspace = await findWorkspace(reads, workspaceId);
   return channelsOf(sinks().alerts, workspace ? [workspace.name, workspaceId] : [workspaceId]);

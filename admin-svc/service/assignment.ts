@@ -1,4 +1,7 @@
-/** Guardrail assignments of keys: listed, added and removed in bulk. A change is answered once it is in force. */
+/**
+ * gRPC service for assignments of guardrails to keys: list, and add or remove in bulk. A change is answered once all
+ * processes enforce it.
+ */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
@@ -25,7 +28,7 @@ interface BulkRequest {
   readonly keyHashes: readonly string[];
 }
 
-/** Assignments of a page when no limit is given. */
+/** Number of assignments in a page when the request gives no limit. */
 const defaultPageSize = 50;
 
 export function assignmentMethods(

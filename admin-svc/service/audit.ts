@@ -1,4 +1,4 @@
-/** The audit log: its entries, and the check for later modifications. */
+/** gRPC service for the audit log: lists entries, and checks for later modifications. */
 import { create } from "@bufbuild/protobuf";
 import { type Timestamp, timestampDate, timestampFromDate, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
@@ -22,10 +22,10 @@ import type { Deps } from "./deps.ts";
 import type { Kysely } from "kysely";
 import { resolvePage } from "./reports/page.ts";
 
-/** Entries of a page when no limit is given. */
+/** Number of entries in a page when the request gives no limit. */
 const defaultPageSize = 100;
 
-/** Largest content of a page: an entry of a bulk has 30 KB, one of a guardrail up to 2 MiB. */
+/** Maximum bytes of content in a page: an entry of a bulk change has 30 KB, an entry of a guardrail up to 2 MiB. */
 const maxPageBytes = 4 * 1024 * 1024;
 
 export function auditService(deps: Deps): ServiceImpl<typeof AuditService> {
@@ -53,7 +53,7 @@ export function auditService(deps: Deps): ServiceImpl<typeof AuditService> {
   };
 }
 
-/** @throws Fault NOT_FOUND */
+/** Id of the workspace named by a request. @throws Fault NOT_FOUND */
 async function meantWorkspace(database: Kysely<Database>, given: string, administrator: Administrator) {
   const workspaceId = readableWorkspace(given, administrator);
   if (workspaceId === undefined || workspaceId === administrator.workspaceId) return workspaceId;

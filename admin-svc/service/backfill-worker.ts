@@ -1,4 +1,7 @@
-/** Fills the past after an upgrade: one portion after the other, with a pause as long as the portion took, which leaves half of a connection's time. */
+/**
+ * Converts existing records after an upgrade, portion by portion. Each pause is as long as the preceding portion took,
+ * which leaves the database connection half of its time.
+ */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { type Registry, labelledGauge } from "@sluice/proto/lib/metrics/metrics.js";
 import type { Kysely } from "kysely";
@@ -14,7 +17,7 @@ const retryMs = 5_000;
 const reportEveryMs = 10_000;
 
 export interface BackfillDeps {
-  /** Opens connections with the rights of the schema's owner; they are closed when nothing is left to do. */
+  /** Opens connections with the rights of the schema's owner; they are closed when all work is done. */
   readonly open: () => Kysely<Database>;
   readonly log: Logger;
   readonly registry: Registry;
@@ -59,7 +62,7 @@ export class BackfillWorker {
     }
   }
 
-  /** @returns whether nothing is left */
+  /** @returns whether all work is done */
   async #fillPortion(database: Kysely<Database>): Promise<boolean> {
     const { log } = this.#parts;
     const began = performance.now();

@@ -1,4 +1,7 @@
-/** Runs the work of a workspace in batches, one after another. Items arriving during a batch form the next one. */
+/**
+ * Runs the work of each workspace in batches, one batch at a time. Items that arrive during a batch form the next
+ * batch.
+ */
 
 export interface WaitingItem<Item, Result> {
   readonly item: Item;
@@ -11,9 +14,12 @@ export interface WaitingItem<Item, Result> {
 }
 
 export interface BatchesOptions<Item, Result> {
-  /** Takes the next batch out of the waiting items, oldest first; an empty batch when no item can be worked on. */
+  /**
+   * Removes the next batch from the waiting items, oldest first; an empty batch means that every item was rejected or
+   * settled.
+   */
   readonly take: (waiting: WaitingItem<Item, Result>[]) => readonly WaitingItem<Item, Result>[];
-  /** Settles every item of the batch. When the work fails, every unsettled item fails with it. */
+  /** Settles every item of the batch. If the work fails, every unsettled item fails with its error. */
   readonly work: (batch: readonly WaitingItem<Item, Result>[], workspaceId: string) => Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Bulk changes of a workspace wait for one another in this process instead of the database. There each would hold a connection while it waits for the
- * locked keys of its predecessor, until no connection is free.
+ * Bulk changes of a workspace wait for one another in this process instead of in the database, where each would hold a
+ * connection while it waits for locked keys, until no connection is free.
  */
 import { type Bulk, changeAssignments } from "../store/assignments.ts";
 import { Batches, type WaitingItem } from "./batches.ts";
@@ -11,19 +11,22 @@ import type { Deps } from "./deps.ts";
 export interface CommittedBulk {
   readonly count: number;
   readonly generation: bigint;
-  /** Settles when the change may be answered. */
+  /** Settles when all processes enforce the change, or at the limit of that wait. */
   readonly enforced: Promise<void>;
 }
 
 type BulkDeps = Pick<Deps, "policy" | "writes" | "bulkWrites">;
 type WaitingBulk = WaitingItem<Bulk, CommittedBulk | undefined>;
 
-/** Maximum wait for earlier batches. A bulk may then wait as long again for locked keys, and a second for the processes; the gateway allows 10 s. */
+/**
+ * Maximum wait for earlier batches in milliseconds. A bulk may then wait as long again for locked keys, and a second
+ * for acknowledgements; the gateway allows 10 s in total.
+ */
 const waitLimitMs = 4_000;
 
 /**
- * Maximum number of keys in a batch. Other calls wait while the process works on them: with 10,000 keys their p99 was 58 to 67 ms, with 5,000 it is 36 to
- * 45 (two cores, sixty clients).
+ * Maximum number of keys in a batch. Other calls wait while the process works on a batch: their p99 was 58 to 67 ms
+ * with 10,000 keys, and is 36 to 45 ms with 5,000 (two cores, sixty clients).
  */
 const maxBatchKeys = 5_000;
 
@@ -37,7 +40,7 @@ export class BulkAssignments {
   }
 
   /**
-   * Settles at the commit, with undefined when the workspace has no such guardrail.
+   * Settles at the commit; with undefined when the workspace has no such guardrail.
    * @throws Fault INTERNAL, retryable, when the bulk has waited too long
    */
   commit(bulk: Bulk, signal: AbortSignal): Promise<CommittedBulk | undefined> {
@@ -56,7 +59,10 @@ export class BulkAssignments {
   }
 }
 
-/** The next batch. Bulks whose caller has left, and bulks that have waited too long, are rejected instead. */
+/**
+ * Removes the next batch from the waiting bulks. A bulk whose client has disconnected, or that has waited too long, is
+ * rejected.
+ */
 function take(waiting: WaitingBulk[]): WaitingBulk[] {
   const batch: WaitingBulk[] = [];
   let keys = 0;

@@ -22,18 +22,24 @@ import { withRetryableOutage } from "./outage.ts";
 import type { Deps } from "./deps.ts";
 import type { Report } from "./reports/reports.ts";
 
-/** An administrator sees and changes one workspace at a time: that of its key, or another one named by a key of the account. */
+/**
+ * The author of an administrative request. An administrator acts in one workspace at a time: that of its key, or
+ * another named by an account-wide key.
+ */
 export type Administrator = Author & {
   readonly keyHash: string;
-  /** Whether the key is of the account, also while it acts in another workspace. */
+  /** Whether the key is account-wide; true also while it acts in another workspace. */
   readonly isAccountKey: boolean;
-  /** Whether the workspace is deleted: then it can be read, and nothing in it be changed. */
+  /** Whether the workspace is deleted, and therefore read-only. */
   readonly isDeleted: boolean;
 };
 
 type CallerDeps = Pick<Deps, "reads" | "serviceToken" | "networkRefusals">;
 
-/** The calling key, of either kind. A process of Sluice has held the key to its networks before. @throws Fault */
+/**
+ * The key of a request, of either kind. Its allowed networks are checked here unless a Sluice process forwards the
+ * request, which has checked them before. @throws Fault
+ */
 export async function requireKey(deps: CallerDeps, calling: Calling): Promise<KeyRow> {
   const { reads, serviceToken } = deps;
   const { requestHeader } = calling;
@@ -45,7 +51,10 @@ export async function requireKey(deps: CallerDeps, calling: Calling): Promise<Ke
   return key;
 }
 
-/** @throws Fault PERMISSION_DENIED, which is in the audit log for a management key */
+/**
+ * Refuses a key used from an address outside its allowed networks. @throws Fault PERMISSION_DENIED, recorded in the
+ * audit log for a management key
+ */
 async function holdToNetworks(
   { networkRefusals, serviceToken }: CallerDeps,
   calling: Calling,
@@ -63,7 +72,7 @@ async function holdToNetworks(
 }
 
 /**
- * The workspace that a key of either kind reads. A key that creates responses reads only its own turns there.
+ * The workspace that a key of either kind may read; an inference key may read only its own turns.
  * @returns `ownKeyHash` is undefined for a management key
  * @throws Fault
  */
@@ -74,7 +83,7 @@ export async function requireReader(deps: CallerDeps, calling: Calling) {
   return { workspaceId, ownKeyHash: undefined };
 }
 
-/** Runs on every call, so a revoked administrator is refused at once. @throws Fault */
+/** Authenticates an administrator. It runs on every call, so a revoked key is refused at once. @throws Fault */
 async function requireAdministrator(deps: CallerDeps, calling: Calling): Promise<Administrator> {
   const key = await requireKey(deps, calling);
   if (key.kind !== "management") {
@@ -83,7 +92,7 @@ async function requireAdministrator(deps: CallerDeps, calling: Calling): Promise
   return administratorOf(deps, calling, key);
 }
 
-/** @throws Fault NOT_FOUND for a workspace that the key may not see */
+/** @throws Fault NOT_FOUND for a workspace that the key may not access */
 async function administratorOf(
   { reads, serviceToken }: CallerDeps,
   calling: Calling,
@@ -103,8 +112,8 @@ async function administratorOf(
 }
 
 /**
- * Runs an operation for an authorized administrator, and translates a database outage into a retryable Fault.
- * A deleted workspace is not found.
+ * Wraps an operation: authorizes the administrator, and converts a database outage to a retryable Fault.
+ * In a deleted workspace the Fault is NOT_FOUND.
  */
 export const asAdministrator =
   (deps: CallerDeps) =>
@@ -114,7 +123,7 @@ export const asAdministrator =
       return work(administrator);
     });
 
-/** Runs a read-only operation for an authorized administrator, also in a deleted workspace. */
+/** Wraps a read-only operation in the same way, but also allows a deleted workspace. */
 export const asReader =
   (deps: CallerDeps) =>
   <Result>(calling: Calling, work: (administrator: Administrator) => Promise<Result>): Promise<Result> =>
@@ -124,12 +133,15 @@ export const asReader =
     });
 
 /**
- * Runs a report for an authorized administrator.
+ * Wraps a report for an authorized administrator.
  * @param narrowedBy filters for a smaller report, as named in its error: "from and to"
  */
 export const asReport = (deps: ReportDeps, narrowedBy: string) => reporting(deps, { narrowedBy, isOfRecords: false });
 
-/** The same for a report of turns, calls, their sums or the audit log, which may lack the latest of them. */
+/**
+ * Wraps a report of turns, calls, their sums or the audit log. It may be read from a standby server, and so lack the
+ * latest records.
+ */
 export const asRecordReport = (deps: ReportDeps, narrowedBy: string) =>
   reporting(deps, { narrowedBy, isOfRecords: true });
 
@@ -147,7 +159,10 @@ function reporting(deps: ReportDeps, kind: Pick<Report, "narrowedBy" | "isOfReco
     });
 }
 
-/** @throws Fault PERMISSION_DENIED for a change reserved to administrators of the account */
+/**
+ * Converts an error about account-wide rights. @throws Fault PERMISSION_DENIED for a change reserved to account-wide
+ * administrators
+ */
 function refused(error: unknown): never {
   if (!(error instanceof AccountError)) throw error;
   throw new Fault(FaultReason.PERMISSION_DENIED, "Only management keys of the account can change its guardrails");
@@ -160,7 +175,7 @@ export function requireAccountKey({ isAccountKey }: Administrator, what: string)
 }
 
 /**
- * Workspaces readable by an administrator: undefined means all of them.
+ * Id of the workspace that a report reads; undefined for all workspaces.
  * @param workspaceId the only requested workspace; empty for all
  * @throws Fault NOT_FOUND for a workspace outside the administrator's scope
  */
@@ -170,7 +185,10 @@ export function readableWorkspace(workspaceId: string, administrator: Administra
   return administrator.workspaceId;
 }
 
-/** Refuses a request naming another workspace: an administrator learns nothing about others. @throws Fault NOT_FOUND */
+/**
+ * Refuses a request naming another workspace with NOT_FOUND, so its existence stays hidden. @throws Fault
+ * NOT_FOUND
+ */
 export function requireOwnWorkspace(workspaceId: string, administrator: Administrator): void {
   if (workspaceId === "" || workspaceId === administrator.workspaceId) return;
   throw new Fault(FaultReason.NOT_FOUND, "Workspace not found");

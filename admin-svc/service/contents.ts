@@ -16,13 +16,13 @@ const maxContents = 100;
 const maxIdLength = 1_024;
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Refuses to capture without a configured encryption key. @throws Fault INVALID_REQUEST */
+/** Refuses content capture when the configuration file has no encryption key. @throws Fault INVALID_REQUEST */
 export function requireCapture(settings: CaptureSettings | undefined, field: string): CaptureSettings {
   if (settings) return settings;
   throw invalid(field, "nothing is captured here: the configuration file has no capture.key");
 }
 
-/** The contents in their stored form. @throws Fault INVALID_REQUEST with every problem */
+/** Encrypts captured contents for storage. @throws Fault INVALID_REQUEST that lists every problem */
 export function sealContents({ contents }: RecordContentsRequest, settings: CaptureSettings): ContentRow[] {
   throwProblems((problems) => {
     if (contents.length === 0 || contents.length > maxContents) problems.add("contents", `1 to ${maxContents}`);
@@ -65,9 +65,9 @@ export function openSealed(row: ContentRow, settings: CaptureSettings | undefine
 const undecipherable = (why: string): Fault =>
   new Fault(FaultReason.UNPROCESSABLE, `The content cannot be decrypted: ${why}`);
 
-/** The columns bound to the content. */
+/** Text identifying the turn of a content; encryption binds the content to it. */
 const turnOf = (row: Pick<ContentRow, "generation_id" | "key_hash" | "workspace_id" | "request_id" | "opened_at">) =>
   JSON.stringify([row.workspace_id, row.key_hash, row.generation_id, row.request_id, row.opened_at.getTime()]);
 
-/** The configuration file was checked before. */
+/** Decodes the encryption key, whose form was checked when the configuration file was read. */
 const keyBytes = (text: string): Buffer => parseCaptureKey(text) as Buffer;

@@ -1,4 +1,4 @@
-/** Dependencies of the services. */
+/** Dependencies of the gRPC services. */
 import type { ConfigRefusal } from "@sluice/proto/gen/sluice/common/v1/configuration_pb.js";
 import type { CaptureSettings } from "@sluice/proto/config/sinks/capture.js";
 import type { SinkSettings } from "@sluice/proto/config/sinks/sinks.js";
@@ -13,24 +13,24 @@ import type { Reports } from "./reports/reports.ts";
 import type { UsageFolder } from "./usage-folder.ts";
 
 export interface Deps {
-  /** Connections for the policies of keys. */
+  /** Database connections for resolving keys. */
   readonly resolution: Kysely<Database>;
-  /** Connections for point reads of administration. */
+  /** Database connections for administrative reads of single records. */
   readonly reads: Kysely<Database>;
   readonly reports: Reports;
   readonly writes: Kysely<Database>;
-  /** Connections for changes of many keys at once. */
+  /** Database connections for changes of many keys at once. */
   readonly bulkWrites: Kysely<Database>;
   readonly networkRefusals: NetworkRefusals;
   readonly policy: PolicyFeed;
   readonly endpoints: EndpointFeed;
   readonly folder: UsageFolder;
   readonly alerts: Alerts;
-  /** Sinks as currently configured. */
+  /** Current sinks of the configuration file. */
   readonly sinks: () => SinkSettings;
-  /** Current capture settings; undefined when nothing is captured. */
+  /** Current settings of content capture; undefined when nothing is captured. */
   readonly capture: () => CaptureSettings | undefined;
-  /** The changed configuration file whose settings were refused. */
+  /** The last change of the configuration file that was refused. */
   readonly configRefusal: () => ConfigRefusal | undefined;
   readonly serviceToken: ServiceToken;
 }

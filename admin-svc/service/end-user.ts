@@ -1,4 +1,7 @@
-/** End users: registered, read, activated and deactivated. Whether requests of inactive end users are refused depends on the configuration file. */
+/**
+ * gRPC service for end users: register, read, activate and deactivate. The configuration file decides whether requests
+ * of inactive end users are refused.
+ */
 import { create } from "@bufbuild/protobuf";
 import { type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
@@ -22,7 +25,7 @@ import { untilEnforced } from "./enforcement.ts";
 import { pageFields, resolvePage } from "./reports/page.ts";
 import type { Deps } from "./deps.ts";
 
-/** End users of a page when no limit is given. */
+/** Number of end users in a page when the request gives no limit. */
 const defaultPageSize = 50;
 
 export function endUserService(deps: Deps): ServiceImpl<typeof EndUserService> {
@@ -72,7 +75,7 @@ export function endUserService(deps: Deps): ServiceImpl<typeof EndUserService> {
 
 const checkName = (user: string): void => throwProblems((problems) => checkEndUser("user", user, problems));
 
-/** @throws Fault NOT_FOUND when there is no such end user */
+/** @throws Fault NOT_FOUND when the end user is not registered */
 function endUserOf(row: EndUserRow | undefined): EndUser {
   if (!row) throw new Fault(FaultReason.NOT_FOUND, "End user not found");
   return create(EndUserSchema, {

@@ -1,16 +1,17 @@
 /**
- * Distributes observations of processes about endpoints: directly to processes watching here, and through the database to processes watching at another
- * admin-svc. News are hints: they may be lost, and a process that sends too many is ignored for a while.
+ * Distributes news about failing or recovered endpoints: directly to inference processes connected to this admin-svc,
+ * and through the database to processes connected to another. News may be lost, and news of a process that sends too
+ * many are ignored for a while.
  */
 import { randomUUID } from "node:crypto";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { EndpointChange } from "@sluice/proto/lib/policy/watch.js";
 import type { Watcher } from "./watcher.ts";
 
-/** Enough for an outage of a provider with a hundred endpoints. */
+/** Maximum news of a process within ten seconds: enough for an outage of a provider with a hundred endpoints. */
 const maxNews = 100;
 const windowMs = 10_000;
-/** News per message, so that they fit into a notification. */
+/** News per message: Postgres limits a notification to 8,000 bytes. */
 const maxOfMessage = 10;
 const maxNameBytes = 500;
 
@@ -19,20 +20,20 @@ interface Passed {
   readonly news: readonly EndpointChange[];
 }
 
-/** Start of a process's window, by performance.now(), and the number of its news since then. */
+/** Time window of a process: its start by performance.now(), and the number of news since then. */
 interface NewsWindow {
   since: number;
   count: number;
 }
 
 export interface EndpointFeedOptions {
-  /** Sends a payload to every admin-svc. */
+  /** Sends a payload to every admin-svc as a database notification. */
   readonly notify: (payload: string) => Promise<unknown>;
   readonly log: Logger;
 }
 
 export class EndpointFeed {
-  /** Name of this process in its notifications. */
+  /** Id of this admin-svc in its notifications. */
   readonly #id = randomUUID();
   readonly #options: EndpointFeedOptions;
   readonly #watchers = new Map<Watcher, NewsWindow>();
@@ -41,7 +42,7 @@ export class EndpointFeed {
     this.#options = options;
   }
 
-  /** Sends the watcher the news of others until it leaves. */
+  /** Sends news of other processes to a watcher until it disconnects. */
   join(watcher: Watcher): void {
     this.#watchers.set(watcher, { since: performance.now(), count: 0 });
   }
@@ -50,7 +51,7 @@ export class EndpointFeed {
     this.#watchers.delete(watcher);
   }
 
-  /** Distributes the news of a joined process. */
+  /** Distributes news received from a connected process. */
   pass(from: Watcher, received: readonly EndpointChange[]): void {
     const news = received
       .slice(0, Math.min(maxOfMessage, this.#left(from)))
@@ -65,7 +66,7 @@ export class EndpointFeed {
       .catch((error: unknown) => this.#options.log.debug({ err: error }, "news of endpoints not passed on"));
   }
 
-  /** Processes a notification of any admin-svc, including this process. */
+  /** Handles a database notification from any admin-svc, including this one. */
   receive(payload: string): void {
     const passed = parsePassed(payload);
     if (passed && passed.from !== this.#id) this.#distribute(passed.news, undefined);
@@ -75,7 +76,7 @@ export class EndpointFeed {
     for (const watcher of this.#watchers.keys()) if (watcher !== from) watcher.sendNews(news);
   }
 
-  /** How many more news are accepted from the process now; none before it has joined. */
+  /** How many more news are accepted from a process in its current window; 0 before the process has connected. */
   #left(from: Watcher): number {
     const window = this.#watchers.get(from);
     if (!window) return 0;
@@ -88,7 +89,7 @@ export class EndpointFeed {
   }
 }
 
-/** @returns undefined for a payload from another source: every user of the database may notify */
+/** @returns undefined for a malformed payload: every user of the database can send notifications */
 function parsePassed(payload: string): Passed | undefined {
   try {
     const { from, news } = JSON.parse(payload) as { from: unknown; news: { endpoint: unknown; failing: unknown }[] };

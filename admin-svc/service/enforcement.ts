@@ -1,10 +1,13 @@
-/** Waits until a change may be answered. */
+/** Delays the answer to a policy change until the change is enforced. */
 import { type Author, recordAudit } from "../store/audit.ts";
 import type { PolicyChange } from "../store/policy.ts";
 import { runInTransaction } from "../store/postgres/transaction.ts";
 import type { Deps } from "./deps.ts";
 
-/** Waits until the change is in force. Processes without confirmation are named in the audit log before the answer. */
+/**
+ * Waits until all processes enforce the change, or until the limit. Processes without confirmation are then named in
+ * the audit log, before the answer.
+ */
 export async function untilEnforced(
   { policy, writes }: Pick<Deps, "policy" | "writes">,
   author: Author,

@@ -1,13 +1,13 @@
-/** The record addressed by a request, by its own name or by its external id. */
+/** Finds the record that a request addresses by its own id or by its external id. */
 import type { Kysely } from "kysely";
 import { checkOnlyExternalId } from "../rules/external-id.ts";
 import type { Database } from "../store/database.ts";
 import { type ExternalId, findRecordByExternalId } from "../store/external-ids.ts";
 
 /**
- * @param named the field with the record's own name; empty when the external id is given
+ * @param named the field with the record's own id; its text is empty when the external id is given
  * @returns hash or id of the record; an empty text when no record has the external id
- * @throws Fault INVALID_REQUEST
+ * @throws Fault INVALID_REQUEST when both ids are given
  */
 export async function findTarget(
   database: Kysely<Database>,

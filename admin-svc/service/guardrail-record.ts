@@ -1,4 +1,4 @@
-/** Stored guardrails as messages. */
+/** Converts stored guardrails to messages. */
 import { enforcedGuardrail, guardrailRecord } from "@sluice/proto/contract/records/guardrail-record.js";
 import type { Guardrail } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { GuardrailRecord } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
@@ -7,7 +7,7 @@ import type { Database } from "../store/database.ts";
 import { externalIdsOf } from "../store/external-ids.ts";
 import { type EnforcedGuardrail, type GuardrailRow, storedGuardrail } from "../store/guardrail-columns.ts";
 
-/** Guardrails as messages, with their external ids. */
+/** Converts guardrails to messages that include their external ids. */
 export async function guardrailMessages(
   database: Kysely<Database>,
   rows: readonly GuardrailRow[],
@@ -20,7 +20,7 @@ export async function guardrailMessages(
   return rows.map((row) => guardrailRecord({ ...storedGuardrail(row), external_id: externalIds.get(row.id) }));
 }
 
-/** A new guardrail without an external id. */
+/** Converts a new guardrail, which has no external id yet. */
 export const recordMessage = (row: GuardrailRow): GuardrailRecord => guardrailRecord(storedGuardrail(row));
 
 export const enforcedMessage = (row: EnforcedGuardrail): Guardrail => enforcedGuardrail(storedGuardrail(row));

@@ -1,4 +1,7 @@
-/** Guardrails: created, read, changed, deleted, and assigned to keys. A change is answered once it is in force. */
+/**
+ * gRPC service for guardrails: create, read, change, delete, and assign to keys. A change is answered once all
+ * processes enforce it.
+ */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { enforcedGuardrail, maskedSettings, storedSettings } from "@sluice/proto/contract/records/guardrail-record.js";
@@ -36,7 +39,7 @@ import type { Deps } from "./deps.ts";
 /** A change that clears every field of the routing policy. */
 const clearedRoutingPolicy = Object.fromEntries(Object.keys(routingPolicyFields).map((field) => [field, null]));
 
-/** Guardrails of a page when no limit is given. */
+/** Number of guardrails in a page when the request gives no limit. */
 const defaultPageSize = 50;
 
 export function guardrailService(deps: Deps): ServiceImpl<typeof GuardrailService> {

@@ -1,4 +1,4 @@
-/** Keys: created, read, changed and revoked. A change is answered once it is in force. */
+/** gRPC service for keys: create, read, change and revoke. A change is answered once all processes enforce it. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { keyRotation } from "@sluice/proto/contract/operations/keys.js";
@@ -41,7 +41,7 @@ import { pageFields, resolvePage } from "./reports/page.ts";
 
 type KeyMethods = ServiceImpl<typeof KeyService>;
 
-/** Keys of a page when no limit is given. */
+/** Number of keys in a page when the request gives no limit. */
 const defaultPageSize = 100;
 
 export const keyService = (deps: Deps): KeyMethods => ({ ...readMethods(deps), ...changeMethods(deps) });
@@ -153,19 +153,22 @@ function changeMethods(deps: Deps): Pick<KeyMethods, "createKey" | "putKey" | "u
   };
 }
 
-/** @throws Fault INVALID_REQUEST */
+/** @throws Fault INVALID_REQUEST for content capture without an encryption key, or for invalid settings */
 function checkSettings({ capture }: Deps, settings: KeySettings): void {
   checkKeySettings(settings);
   if (settings.capture_content === true) requireCapture(capture(), "capture_content");
 }
 
-/** A minted key is always new. */
+/** The result of creating a key, which is never undefined: a newly minted key cannot exist already. */
 function required(made: ChangedKey | undefined): ChangedKey {
   if (!made) throw new Error("a freshly minted key exists already");
   return made;
 }
 
-/** Management keys are administered only on the command line: a program that manages a list of keys must not lock itself out. */
+/**
+ * Finds an inference key. Management keys can only be changed on the command line, so a program that manages keys
+ * cannot lock itself out.
+ */
 async function findInferenceKey({ reads }: Deps, workspaceId: string, hash: string): Promise<KeyRow> {
   const row = isKeyHash(hash) ? await findKey(reads, workspaceId, hash) : undefined;
   if (row?.kind !== "inference") throw keyNotFound();
@@ -174,7 +177,7 @@ async function findInferenceKey({ reads }: Deps, workspaceId: string, hash: stri
 
 const keyNotFound = (): Fault => new Fault(FaultReason.NOT_FOUND, "Key not found");
 
-/** Keys as messages, with their spending and their external ids. */
+/** Converts keys to messages that include their spending and external ids. */
 async function keyMessages({ reads }: Pick<Deps, "reads">, rows: readonly KeyRow[]): Promise<Key[]> {
   const hashes = rows.map(({ hash }) => hash);
   const [spending, externalIds] = await Promise.all([spendingOf(reads, hashes), externalIdsOf(reads, "key", hashes)]);

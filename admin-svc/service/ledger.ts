@@ -1,4 +1,4 @@
-/** Stores usage records and reserves budgets for processes calling providers. */
+/** gRPC service for inference processes: stores usage records and reserves budgets. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
@@ -133,10 +133,16 @@ export function ledgerService({
   };
 }
 
-/** Maximum number of reservations in a transaction, which others of the workspace, and its lock, wait for. */
+/**
+ * Maximum number of reservations in a transaction. It holds the lock of the workspace, so its other reservations wait
+ * until it ends.
+ */
 const maxReservations = 128;
 
-/** Reservations of a workspace wait for one another in this process instead of the database, where each would hold a connection meanwhile. */
+/**
+ * Batches reservations by workspace. They wait in this process instead of in the database, where each would hold a
+ * connection.
+ */
 class Reservations {
   readonly #database: Kysely<Database>;
   readonly #batches: Batches<Reservation, ReservationResult>;
@@ -149,7 +155,7 @@ class Reservations {
     });
   }
 
-  /** @param signal aborted when the caller has given up; then its reservation is dropped */
+  /** @param signal aborted when the process that reserves no longer waits; its reservation is then dropped */
   reserve(workspaceId: string, reservation: Reservation, signal: AbortSignal): Promise<ReservationResult> {
     return this.#batches.join(workspaceId, reservation, signal);
   }
@@ -161,8 +167,8 @@ class Reservations {
     );
     const lost = batch.filter(({ signal }) => signal.aborted);
     for (const [index, { resolve }] of batch.entries()) resolve(decided[index] as ReservationResult);
-    // An unused reservation would hold its amount for as long as its process lives. It is dropped before the next batch, which may hold a retry of the same
-    // call.
+    // Without this, an unused reservation would hold its amount for as long as its process lives. It is dropped before
+    // the next batch, which may contain a retry of the same call.
     if (lost.length > 0)
       await dropReservations(
         this.#database,

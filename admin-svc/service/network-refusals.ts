@@ -1,4 +1,7 @@
-/** Enters refusals of management keys by their networks into the audit log, within bounds. */
+/**
+ * Records in the audit log that a management key was refused because of its allowed networks; the number of entries is
+ * limited.
+ */
 import { NetworkRefusalBound } from "@sluice/proto/lib/limits/network-refusal-bound.js";
 import type { Kysely } from "kysely";
 import type { Author } from "../store/audit.ts";
@@ -13,7 +16,7 @@ export class NetworkRefusals {
     this.#writes = writes;
   }
 
-  /** @param call method and path, or the path of an RPC */
+  /** @param call HTTP method and path, or the path of an RPC */
   async note(author: Author & { readonly keyHash: string }, call: string): Promise<void> {
     const { keyHash, address } = author;
     if (!this.#bound.admits(keyHash, address ?? "")) return;

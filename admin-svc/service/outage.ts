@@ -4,14 +4,17 @@ import { isOutage } from "../store/postgres/failure.ts";
 
 const retryAfterMs = 1_000;
 
-/** Administrative operations have no 503, so an outage is a retryable INTERNAL. Repeating any of them is harmless: at worst an unseen key is created. */
+/**
+ * Runs an administrative operation; a database outage becomes a retryable INTERNAL, since the contract of these
+ * operations has no 503. Repeating an operation is harmless: at worst it creates a second key.
+ */
 export const withRetryableOutage = <Result>(work: () => Promise<Result>): Promise<Result> =>
   translate(FaultReason.INTERNAL, work);
 
 export const withUnavailableOutage = <Result>(work: () => Promise<Result>): Promise<Result> =>
   translate(FaultReason.UNAVAILABLE, work);
 
-/** Fault for a call that waited too long for earlier calls. */
+/** The Fault for a call that waited too long behind earlier calls. */
 export const retryLater = (cause: Error): Fault => again(FaultReason.INTERNAL, cause);
 
 async function translate<Result>(reason: FaultReason, work: () => Promise<Result>): Promise<Result> {

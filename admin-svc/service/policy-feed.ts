@@ -1,9 +1,11 @@
 /**
- * Sends changes to every watching process, in the order of the generations, and knows when all of them enforce a change.
+ * Sends policy changes to every watching process in the order of their generations, and knows when all of them enforce
+ * a change.
  *
- * A change arrives twice: at once from the write just committed in this process, and from the log, together with the writes of other processes. The first
- * arrival counts. Heartbeats follow readings of the log instead of a clock, so a process without its database falls silent instead of vouching for a policy
- * it cannot know.
+ * A change arrives twice: at once from this process, when it commits the write, and later from the policy log in the
+ * database, together with the writes of other admin-svc processes. The first arrival counts. Heartbeats are sent after
+ * readings of the log instead of at fixed times, so an admin-svc without its database stops confirming a policy that it
+ * cannot know.
  */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { Counter, type Registry, gauge } from "@sluice/proto/lib/metrics/metrics.js";
@@ -11,25 +13,31 @@ import type { PolicyLogEntries } from "../store/postgres/policy-listener.ts";
 import type { PolicyChange } from "../store/policy.ts";
 import { Watcher, unnamedProcess } from "./watcher.ts";
 
-/** Time for which a process serves on its last policy without news (proto/lib/policy/access.ts). */
+/**
+ * Time in milliseconds for which a gateway or inference process uses its last policy without news
+ * (proto/lib/policy/access.ts).
+ */
 const cutOffMs = 300_000;
-/** Limit after which the answer to a write is sent, acknowledged or not. */
+/** Maximum wait in milliseconds for acknowledgements before a write is answered anyway. */
 const acknowledgeLimitMs = 1_000;
 
 export interface PolicyFeedOptions {
-  /** Generation in the latest database reading. */
+  /** Policy generation at the latest reading of the database. */
   readonly generation: bigint;
-  /** Requests a reading of the log. */
+  /** Requests a reading of the policy log. */
   readonly read: () => void;
   readonly log: Logger;
   readonly registry: Registry;
 }
 
-/** Names of processes that may still serve on an earlier policy. */
+/** Names of processes that may still use an earlier policy. */
 export interface UnconfirmedProcesses {
-  /** Watching processes without an acknowledgement at the limit. */
+  /** Connected processes that have not acknowledged the change within the limit. */
   readonly processes: readonly string[];
-  /** Processes watching here within the last 300 s and then lost, by a crash or by the network. They may meanwhile watch at another admin-svc. */
+  /**
+   * Processes that were connected to this admin-svc within the last 300 s and lost by a crash or network failure. They
+   * may be connected to another admin-svc by now.
+   */
   readonly cut_off: readonly string[];
 }
 
@@ -38,9 +46,12 @@ export class PolicyFeed {
   readonly #unacknowledged: Counter;
   readonly #watchers = new Set<Watcher>();
   readonly #waiting = new Set<() => void>();
-  /** Lost processes that did not end their watch and may still serve, with the time by performance.now(). */
+  /**
+   * Processes lost without a clean end, which may still use an old policy, with the time of the loss by
+   * performance.now().
+   */
   readonly #cutOff = new Map<string, number>();
-  /** Committed changes whose predecessor generation has not arrived yet. */
+  /** Committed changes waiting for the change of the preceding generation. */
   readonly #early = new Map<bigint, readonly string[] | null>();
   #generation: bigint;
   #readAt = performance.now();
@@ -67,7 +78,7 @@ export class PolicyFeed {
     );
   }
 
-  /** Every watcher has been sent everything up to this generation. */
+  /** Latest generation sent to every watcher. */
   get generation(): bigint {
     return this.#generation;
   }
@@ -90,7 +101,7 @@ export class PolicyFeed {
     this.#progressed();
   }
 
-  /** Settles when every watcher enforces the change, or at the limit. Call it once the change is committed. */
+  /** Settles when every watcher enforces the change, or at the limit. Call it after the change is committed. */
   async enforced({ generation, keyHashes }: PolicyChange): Promise<UnconfirmedProcesses> {
     if (keyHashes === null || keyHashes.length > 0) this.#receive(generation, keyHashes);
     if (generation > this.#generation) this.#options.read();
@@ -108,16 +119,17 @@ export class PolicyFeed {
     return [...this.#cutOff.keys()];
   }
 
-  /** Processes a reading of the policy log. */
+  /** Handles a reading of the policy log. */
   caughtUp({ since, current, changes }: PolicyLogEntries): void {
     this.#readAt = performance.now();
     for (const { generation, keyHashes } of changes) this.#receive(generation, keyHashes);
-    // A gap means trimmed rows, more rows than one reading can take, or a database restored from a backup.
+    // A gap in the log means that rows were removed, that one reading cannot take all rows, or that the database was
+    // restored from a backup.
     if (current > this.#generation || current < since) this.#restart(current);
     this.#notifyWatchers([]);
   }
 
-  /** Ends every watch, so none delays the drain. */
+  /** Ends every watch, so no watch delays the shutdown. */
   close(): void {
     this.#closed = true;
     for (const watcher of this.#watchers) watcher.close();
@@ -148,7 +160,10 @@ export class PolicyFeed {
     for (const check of this.#waiting) check();
   }
 
-  /** Resolves to the watchers without an acknowledgement at the limit. A watcher joining later starts with an empty cache. */
+  /**
+   * Resolves to the watchers that have not acknowledged the generation at the limit. A watcher that connects later
+   * starts with an empty cache and need not acknowledge.
+   */
   #acknowledged(generation: bigint): Promise<Watcher[]> {
     const watchers = [...this.#watchers];
     const late = () => watchers.filter((watcher) => this.#watchers.has(watcher) && watcher.applied < generation);

@@ -1,4 +1,7 @@
-/** Providers of models in the database: stored for inference processes, which check and encrypt them, and announced to every process. */
+/**
+ * gRPC service for model providers kept in the database: stores what inference processes have checked and encrypted,
+ * and announces changes to all processes.
+ */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
@@ -70,7 +73,7 @@ export function providerService(deps: Deps): ServiceImpl<typeof ProviderService>
   };
 }
 
-/** @throws Fault INVALID_REQUEST */
+/** @throws Fault INVALID_REQUEST without settings */
 function settingsIn(provider: StoredProvider | undefined): NewStoredProvider {
   const { id = "", settingsJson, sealedKeys = "", keyEnds = [] } = provider ?? {};
   if (id === "" || id.length > maxIdLength) throw invalid("id", `1 to ${maxIdLength} characters`);
@@ -78,13 +81,13 @@ function settingsIn(provider: StoredProvider | undefined): NewStoredProvider {
   return { id, settings, sealedKeys, keyEnds };
 }
 
-/** @throws Fault CONFLICT */
+/** @throws Fault CONFLICT when the id exists already */
 function created(change: StoredProviderChange | undefined): StoredProviderChange {
   if (change) return change;
   throw new Fault(FaultReason.CONFLICT, "Another provider in the database has this id");
 }
 
-/** @throws Fault NOT_FOUND, CONFLICT */
+/** @throws Fault NOT_FOUND for an unknown provider, CONFLICT for one changed meanwhile */
 function replaced(change: StoredProviderChange | "missing" | "changed"): StoredProviderChange {
   if (change === "missing") throw notFound();
   if (change === "changed") throw new Fault(FaultReason.CONFLICT, "The provider was changed meanwhile; read it again");

@@ -1,4 +1,7 @@
-/** Removes records and sums that are past the age in the configuration file, once an hour, in one process at a time. */
+/**
+ * Removes records and sums older than the retention periods of the configuration file, once an hour, in one process at
+ * a time.
+ */
 import type { RetentionSettings } from "@sluice/proto/config/sinks/retention.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { Counter, type Registry } from "@sluice/proto/lib/metrics/metrics.js";
@@ -10,7 +13,10 @@ import { type Removal, removalOfCalls, removalOfSums, removalOfTurns } from "../
 import { beginningOf, keepLedgerFor } from "../store/ledger/retention.ts";
 import { isPermissionDenied } from "../store/postgres/failure.ts";
 
-/** A new day begins every 24 hours; a held back one is looked at again after this time. */
+/**
+ * Pauses between rounds: an hour, since another day expires only once a day but may be held back by an export; a minute
+ * after a failure.
+ */
 const everyMs = 3_600_000;
 const retryMs = 60_000;
 
@@ -18,10 +24,10 @@ const retryMs = 60_000;
 const retentionLock = 7_340_155_307n;
 
 export interface RetentionDeps {
-  /** Opens connections with the rights of the schema's owner, for one round. */
+  /** Opens a connection with the rights of the schema's owner for one round. */
   readonly open: () => Kysely<Database>;
   readonly settings: () => RetentionSettings;
-  /** Names of the exports in force. */
+  /** Names of the currently configured exports. */
   readonly exports: () => readonly string[];
   readonly log: Logger;
   readonly registry: Registry;
@@ -30,7 +36,7 @@ export interface RetentionDeps {
 export class RetentionWorker {
   readonly #parts: RetentionDeps;
   readonly #removed: Counter<"from">;
-  /** Settings of the last round, as a text. */
+  /** Settings of the last round as JSON. */
   #known = "{}";
   #dueAt = Infinity;
   #stopped = false;
@@ -45,12 +51,12 @@ export class RetentionWorker {
     });
   }
 
-  /** Ends after the portion under way. */
+  /** Stops the worker after the current portion. */
   stop(): void {
     this.#stopped = true;
   }
 
-  /** Removes what is due. Changed settings are in force at once. */
+  /** Removes expired records. Changed settings take effect at once. */
   async run(): Promise<void> {
     const settings = this.#parts.settings();
     const text = JSON.stringify(settings);
@@ -94,7 +100,7 @@ export class RetentionWorker {
     await this.#removeAll("turns", removalOfTurns(session, before, exports));
   }
 
-  /** Ends at the first day that is still needed. */
+  /** Removes expired days, and stops at the first day whose rows are still needed. */
   async #removeDays(session: Kysely<Database>, before: Date, exports: readonly string[]): Promise<void> {
     const { log } = this.#parts;
     while (!this.#stopped) {

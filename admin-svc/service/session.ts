@@ -1,4 +1,7 @@
-/** Sessions of the console: opened with a management key or for a person, found by their secret, ended by sign-out. */
+/**
+ * gRPC service for console sessions: opened with a management key or for a signed-in person, found by their secret,
+ * ended by signing out.
+ */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
@@ -42,7 +45,7 @@ import { type Administrator, asAdministrator } from "./caller.ts";
 import type { Deps } from "./deps.ts";
 import { withRetryableOutage } from "./outage.ts";
 
-/** Base62 digits of a secret: 43 x log2(62) = 256 bits. */
+/** Number of base62 digits in a session's secret: 43 x log2(62) = 256 bits. */
 const secretLength = 43;
 
 export function sessionService(deps: Deps): ServiceImpl<typeof SessionService> {
@@ -114,7 +117,9 @@ export function sessionService(deps: Deps): ServiceImpl<typeof SessionService> {
   };
 }
 
-/** @param given absent for a management key @throws Fault PERMISSION_DENIED */
+/**
+ * @param given role of a signed-in person; undefined for a session of a management key @throws Fault PERMISSION_DENIED
+ */
 async function open({ writes }: Deps, administrator: Administrator, given?: SessionRole): Promise<OpenSessionResponse> {
   const secret = randomBase62(secretLength);
   const hash = hashKey(secret);
@@ -127,7 +132,10 @@ async function open({ writes }: Deps, administrator: Administrator, given?: Sess
 const disabledKey = (hash: string): Fault =>
   new Fault(FaultReason.PERMISSION_DENIED, `The key ${hash}, with which people act in the console, is disabled`);
 
-/** A person as an administrator with the key of the console. @throws Fault NOT_FOUND, INVALID_REQUEST */
+/**
+ * The author of changes by a signed-in person, who acts with the console's key. @throws Fault NOT_FOUND,
+ * INVALID_REQUEST
+ */
 async function authorFor(
   { reads, writes }: Deps,
   { email, workspace, account, role }: Person,

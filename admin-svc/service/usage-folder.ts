@@ -1,6 +1,7 @@
 /**
- * Keeps the sums by hour and day up to date with the ledger: a tenth of a second after a batch, and every second for batches of dead processes. End users
- * follow many turns at once, and closed hours go into the cube, part by part.
+ * Keeps the sums by hour and day up to date with the ledger: a tenth of a second after a batch of this process, and
+ * every second for batches whose process died. Sums of end users are updated later, many turns at once, and closed
+ * hours are added to the usage cube in parts.
  */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import type { Kysely } from "kysely";
@@ -13,18 +14,21 @@ import { UnsummedUsers, type UserPortion, leastRows, rowsOfPortion, sumUsers } f
 import { Pause } from "../store/pause.ts";
 
 const pollMs = 1_000;
-/** Batches stored during this time share their row updates. */
+/** Time in milliseconds in which batches are gathered, so they share updates of rows. */
 const gatherMs = 100;
 
-/** Most records of an hour have arrived this long after its end; later ones are added one by one. */
+/**
+ * Delay in milliseconds after the end of an hour until it is added to the cube: most of its records have arrived; later
+ * ones are added one by one.
+ */
 const lateMs = 5 * 60_000;
-/** Interval of checks for a closed hour. */
+/** Interval in milliseconds of checks whether an hour can be added to the cube. */
 const closedMs = 60_000;
-/** Interval of checks whether enough turns wait for the sums of end users. */
+/** Interval in milliseconds of checks whether enough turns wait to be added to the sums of end users. */
 const usersMs = 10_000;
-/** A period or portion that has failed is left out this long, while others are added. */
+/** Time in milliseconds for which a failed period or portion is skipped, while others are added. */
 const failedMs = 10 * 60_000;
-/** When so many have failed, the next ones wait for the interval. */
+/** Number of skipped periods beyond which the next period is tried only after the usual interval. */
 const maxFailed = 3;
 
 interface Failed {
@@ -40,9 +44,12 @@ export class UsageFolder {
   #closesAt = 0;
   #failed: readonly (CubePeriod & Failed)[] = [];
   #usersAt = 0;
-  /** Whether portions are added up to the last one. */
+  /** Whether to add waiting turns without a pause until none is left. */
   #addsUsers = false;
-  /** Whether reports of an earlier build lack the end users of turns in all other sums. */
+  /**
+   * Whether sums of end users must be updated with each batch: an admin-svc of an earlier build may serve reports that
+   * expect them to be complete.
+   */
   #usersFollow = false;
   #rowsOfPortion = rowsOfPortion;
   #failedUsers: readonly (UserPortion & Failed)[] = [];
@@ -58,12 +65,12 @@ export class UsageFolder {
     this.#running = this.#run();
   }
 
-  /** Call it after a batch has been stored. */
+  /** Requests an update; called after a batch has been stored. */
   poke(): void {
     this.#pause.poke();
   }
 
-  /** Pending changes are left to other processes and to the next start. */
+  /** Stops the worker. Remaining changes are left to other processes or the next start. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.poke();
@@ -86,7 +93,7 @@ export class UsageFolder {
         folded = await tryFold(this.#database, () => (this.#usersFollow = true));
         if (this.#usersFollow && this.#failedUsers.length <= maxFailed) await this.#addUsers();
       }
-      // Another process may have begun before the last batch was stored.
+      // The other process, which holds the lock, may have started before the last batch was stored.
       if (folded === "locked") this.#pause.poke();
       if (!this.#stopped && performance.now() >= this.#usersAt) await this.#addUsers();
       if (!this.#stopped && performance.now() >= this.#closesAt) await this.#close();
@@ -97,7 +104,7 @@ export class UsageFolder {
     }
   }
 
-  /** Adds a portion to the sums of end users, and asks to be called again soon when there may be more. */
+  /** Adds a portion to the sums of end users, and schedules the next call soon if more may be waiting. */
   async #addUsers(): Promise<void> {
     const now = performance.now();
     this.#usersAt = now + usersMs;
@@ -120,7 +127,7 @@ export class UsageFolder {
     this.#pause.poke();
   }
 
-  /** Adds a part of an hour or a day to the cube, and asks to be called again soon when there may be more. */
+  /** Adds a part of an hour or a day to the cube, and schedules the next call soon if more may be waiting. */
   async #close(): Promise<void> {
     const now = performance.now();
     this.#closesAt = now + closedMs;

@@ -1,4 +1,4 @@
-/** Reads the ledger: the calls of one turn, activity by day and model, and credits. */
+/** gRPC service that reads the ledger: the calls of one turn, activity by day and model, and credits. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {

@@ -1,4 +1,4 @@
-/** Saved views of the explorer: listed, saved and deleted. */
+/** gRPC service for saved views of the console's explorer: list, save and delete. */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";

@@ -1,4 +1,4 @@
-/** A process watching the policy: its unsent changes, and the generation it enforces. */
+/** A process watching the policy: the changes still to be sent to it, and the generation that it enforces. */
 import { create } from "@bufbuild/protobuf";
 import {
   type WatchPolicyResponse,
@@ -10,22 +10,25 @@ import { administrationServices } from "./administration.ts";
 
 const knows = supportedFieldsOf(...administrationServices.flatMap(({ methods }) => methods.map(({ input }) => input)));
 
-/** Maximum number of keys in one message; a larger change invalidates everything instead. */
+/** Maximum number of keys in one message; a larger change invalidates all cached keys. */
 const maxKeys = 10_000;
-/** Maximum number of endpoint news waiting for a slow reader; later news are dropped. */
+/** Maximum number of endpoint news queued for a slow reader; further news are dropped. */
 const maxNews = 100;
-/** A live process answers each heartbeat at once. A silence of this length means a hanging process or a dead connection. */
+/**
+ * Silence in milliseconds after which a process counts as hanging or its connection as dead: a live process answers
+ * each heartbeat at once.
+ */
 const silenceLimitMs = 10_000;
 
-/** Name of a watcher before its hello. */
+/** Name of a process before its hello message. */
 export const unnamedProcess = "unnamed";
 
 export class Watcher {
-  /** Name of the process from its hello. */
+  /** Name of the process, from its hello message. */
   process = unnamedProcess;
-  /** Whether the process requested news of endpoints in its hello. */
+  /** Whether the hello message requested endpoint news. */
   receivesEndpointNews = false;
-  /** True when the process ended its watch itself, as it does at its shutdown. */
+  /** Whether the process ended its watch itself, as it does at shutdown. */
   closedCleanly = false;
   readonly #progress: () => void;
   readonly #unsent = new Set<string>();
@@ -40,7 +43,7 @@ export class Watcher {
   #closed = false;
   #wake = () => {};
 
-  /** The first message invalidates everything. `progress` is called at every acknowledgement. */
+  /** The first message to a process invalidates its whole cache. @param progress called at every acknowledgement */
   constructor(generation: bigint, progress: () => void) {
     this.#generation = generation;
     this.#progress = progress;
@@ -50,12 +53,15 @@ export class Watcher {
     return this.#applied;
   }
 
-  /** True after a silence too long for any change to wait for this process. */
+  /** Whether the process has been silent for so long that no change waits for it. */
   get silent(): boolean {
     return this.#unansweredSince !== undefined && performance.now() - this.#unansweredSince > silenceLimitMs;
   }
 
-  /** Merges the change with unsent changes, so a slow reader costs no memory. No keys mean a heartbeat, null every key. */
+  /**
+   * Merges a change with unsent changes, so a slow reader needs no more memory. An empty list is a heartbeat; null
+   * means every key.
+   */
   queueChange(generation: bigint, keyHashes: readonly string[] | null): void {
     this.#generation = generation;
     this.#pending = true;
@@ -65,7 +71,7 @@ export class Watcher {
     this.#wake();
   }
 
-  /** Sends news of another process, if this process requested them. */
+  /** Queues news of another process, if this process requested news. */
   sendNews(news: readonly EndpointChange[]): void {
     if (!this.receivesEndpointNews) return;
     this.#news.push(...news.slice(0, maxNews - this.#news.length));
@@ -84,10 +90,11 @@ export class Watcher {
     this.#wake();
   }
 
-  /** Ends when the watcher is closed or silent. */
+  /** Yields messages to the process until the watcher is closed or silent. */
   async *messages(): AsyncGenerator<WatchPolicyResponse> {
     while (!this.#closed && !this.silent) {
-      // A separate message: it must not confirm the policy, which may be unknown while the database is away.
+      // News are sent in a separate message, which does not confirm the policy: the policy may be unknown while the
+      // database is unavailable.
       if (this.#news.length > 0) yield create(WatchPolicyResponseSchema, { endpoints: this.#news.splice(0) });
       else if (this.#pending) {
         this.#unansweredSince ??= performance.now();

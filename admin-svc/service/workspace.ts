@@ -1,4 +1,7 @@
-/** Workspaces: listed, read, created and changed. Management keys of the account may do so for all workspaces; others only read their own. */
+/**
+ * gRPC service for workspaces: list, read, create and change. Account-wide management keys may do so for all
+ * workspaces; others only read their own.
+ */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
@@ -41,7 +44,7 @@ import { pageFields, resolvePage } from "./reports/page.ts";
 
 type WorkspaceMethods = ServiceImpl<typeof WorkspaceService>;
 
-/** Workspaces of a page when no limit is given. */
+/** Number of workspaces in a page when the request gives no limit. */
 const defaultPageSize = 100;
 
 export const workspaceService = (deps: Deps): WorkspaceMethods => ({ ...readMethods(deps), ...changeMethods(deps) });
@@ -142,11 +145,11 @@ function changeMethods(deps: Deps): ChangeMethods {
 
 interface PutWorkspace {
   readonly row: WorkspaceRow;
-  /** Absent for a new workspace, which has no keys yet. */
+  /** The policy change; absent for a new workspace, which has no keys. */
   readonly change?: PolicyChange;
 }
 
-/** @throws Fault CONFLICT, which rolls back the whole transaction */
+/** @throws Fault CONFLICT when the name is taken, which rolls back the whole transaction */
 function named<Found>(found: Found | undefined): Found {
   if (found === undefined) throw nameTaken();
   return found;
@@ -162,7 +165,10 @@ const columns: Readonly<Record<string, (workspace: Workspace) => WorkspaceSettin
   required_tags: ({ requiredTags }) => ({ requiredTags: requiredTags || null }),
 };
 
-/** The settings named by a mask; a named but unset setting is cleared. @throws Fault INVALID_REQUEST for an unknown name */
+/**
+ * The settings named by an update mask; a named but unset setting is cleared. @throws Fault INVALID_REQUEST for an
+ * unknown name
+ */
 function settingsIn(workspace: Workspace | undefined, mask: readonly string[]): WorkspaceSettings {
   if (mask.length === 0) throw invalid("body", "at least one field");
   const message = workspace ?? create(WorkspaceSchema);
@@ -176,7 +182,7 @@ function settingsIn(workspace: Workspace | undefined, mask: readonly string[]): 
 
 const idForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** @throws Fault NOT_FOUND for a missing workspace, and for a workspace the administrator may not see */
+/** @throws Fault NOT_FOUND for an unknown workspace, and for one that the administrator may not see */
 async function findReadable({ reads }: Deps, id: string, administrator: Administrator): Promise<WorkspaceRow> {
   const only = idForm.test(id) ? readableWorkspace(id, administrator) : undefined;
   const row = only === undefined ? undefined : await findWorkspace(reads, only);
@@ -186,7 +192,7 @@ async function findReadable({ reads }: Deps, id: string, administrator: Administ
 
 const nameTaken = (): Fault => new Fault(FaultReason.CONFLICT, "Another workspace has this name");
 
-/** Workspaces as messages, with their spending and their external ids. */
+/** Converts workspaces to messages that include their spending and external ids. */
 async function workspaceMessages({ reads }: Pick<Deps, "reads">, rows: readonly WorkspaceRow[]): Promise<Workspace[]> {
   const ids = rows.map(({ id }) => id);
   const spent = new Map((await workspaceAccounts(reads, ids)).map(({ id, spent_usd: usd }) => [id, usd]));

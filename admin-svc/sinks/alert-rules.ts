@@ -1,4 +1,7 @@
-/** Checks alerts on views. Each due rule is taken by one process of admin-svc, read as a report, and settled with its alert in one transaction. */
+/**
+ * Checks alert rules on views. Each due rule is claimed by one admin-svc process, its figure is read as a report, and
+ * the outcome is stored with its alert in one transaction.
+ */
 import type { AlertRuleWords } from "@sluice/proto/contract/records/alert-rules.js";
 import type { AlertSettings } from "@sluice/proto/config/sinks/alerts.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
@@ -18,30 +21,33 @@ import { findWorkspace } from "../store/workspaces.ts";
 import type { SinkDeps } from "./parts.ts";
 
 const everyMs = 60_000;
-/** Pause after a failed check, such as one beyond the time limit of a statement. */
+/** Pause in milliseconds after a failed check, such as a statement that exceeded its time limit. */
 const retryMs = 5 * 60_000;
-/** Time without the condition after which a rule clears. A figure around its threshold therefore fires once in this time at most. */
+/**
+ * Time in milliseconds for which the condition must be false before a firing rule clears. A figure that wavers around
+ * the threshold therefore fires at most once in this time.
+ */
 const calmMs = 5 * 60_000;
-/** Longer than a check. */
+/** Duration in milliseconds of a claim; longer than a check takes. */
 const claimMs = 60_000;
-/** Rules of a round: the others wait for the next process or round. */
+/** Maximum number of rules claimed in a round; others are left to the next process or round. */
 const width = 8;
 
 export interface AlertRuleDeps extends Pick<SinkDeps, "database" | "settings" | "now" | "log"> {
-  /** Runs a report of records of a workspace. */
+  /** Runs a report of usage records for a workspace. */
   readonly report: <Result>(
     workspaceId: string,
     work: (database: Kysely<Database>) => Promise<Result>,
   ) => Promise<Result>;
 }
 
-/** The entries of `alerts` that rules of a workspace may name. @param workspace its name and id */
+/** Sinks in `alerts` of the configuration file that rules of a workspace may use. @param workspace its name and id */
 export const channelsOf = (alerts: readonly AlertSettings[], workspace: readonly string[]): readonly AlertSettings[] =>
   alerts.filter(
     ({ events, workspace: only }) => events.includes("rule") && (only === undefined || workspace.includes(only)),
   );
 
-/** The facts of an alert about a rule. */
+/** Facts in the alert about a rule. */
 export const ruleFacts = (
   { name, workspace_id: workspaceId }: Pick<AlertRuleRow, "name" | "workspace_id">,
   { filters, condition, threshold, window_minutes, min_requests }: AlertRuleWords,
@@ -65,12 +71,12 @@ export class AlertRules {
     this.#parts = parts;
   }
 
-  /** Ends after the check under way. */
+  /** Stops the checks after the current one. */
   stop(): void {
     this.#stopped = true;
   }
 
-  /** Checks what is due, one rule after the other: it never takes more than one place of reports. */
+  /** Checks due rules one after the other, so they never use more than one of the places for reports. */
   async run(): Promise<void> {
     const { database, now } = this.#parts;
     for (let left = width; left > 0 && !this.#stopped; left--) {
@@ -106,7 +112,7 @@ export class AlertRules {
     }
   }
 
-  /** Channels of a rule that are no longer configured, or belong to another workspace. */
+  /** Channels of a rule that are no longer configured or that belong to another workspace. */
   async #unreachable({ workspace_id: workspaceId, settings }: AlertRuleRow): Promise<readonly string[]> {
     const { database, settings: sinks } = this.#parts;
     const workspace = await findWorkspace(database, workspaceId);
@@ -121,8 +127,9 @@ interface Decision {
 }
 
 /**
- * A rule fires at once, and clears when its condition was not met for some minutes.
- * @param isReached whether any channel of the rule is configured; without one the rule stays as it is, and the next check decides again
+ * Decides whether a rule fires or clears. It fires at once, and clears when its condition was false for five minutes.
+ * @param isReached whether any channel of the rule is configured; without one, the rule does not fire, and the next
+ * check decides again
  */
 function decide(rule: AlertRuleRow, { value: figure, isMet }: CheckedFigure, at: Date, isReached: boolean): Decision {
   const value = figure ?? null;

@@ -1,4 +1,4 @@
-/** Alerts: written to an outbox in the transactions of the ledger, and delivered from it by any process of admin-svc. */
+/** Delivers alerts from an outbox. The transactions of the ledger write the outbox; any admin-svc process delivers. */
 import { alertMessage } from "../rules/alerts.ts";
 import type { AlertSettings } from "@sluice/proto/config/sinks/alerts.js";
 import { filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
@@ -13,9 +13,9 @@ import type { SinkDeps } from "./parts.ts";
 import { slackMessage } from "./slack.ts";
 import { webhookMessage } from "./webhook.ts";
 
-/** Longer than the deadline of an attempt. */
+/** Time in milliseconds for which a process claims an alert; longer than the timeout of an attempt. */
 const claimMs = 30_000;
-/** Maximum number of simultaneous attempts for a sink. */
+/** Maximum number of concurrent attempts for a sink. */
 const width = 8;
 
 const hasBudgets = ({ events }: AlertSettings): boolean => events.includes("budget");
@@ -53,7 +53,7 @@ export class Alerts {
     return stored;
   };
 
-  /** Tries once to deliver everything due. */
+  /** Makes one delivery attempt for everything that is due. */
   async deliver(): Promise<void> {
     const { settings, log, database } = this.#parts;
     const sinks = settings().alerts;

@@ -1,4 +1,7 @@
-/** Metrics of deliveries to sinks. Names of sinks come from the configuration file, so there are few. */
+/**
+ * Metrics of deliveries to sinks. The label with the sink's name has few values, because sinks are named in the
+ * configuration file.
+ */
 import { Counter, type Registry, labelledGauge } from "@sluice/proto/lib/metrics/metrics.js";
 import type { AlertCounts } from "../store/alerts/outbox.ts";
 import type { ExportLag } from "../store/exports/cursors.ts";
@@ -12,7 +15,7 @@ export interface ExportMetrics {
   readonly turns: Counter<"sink">;
 }
 
-/** @param lags as of the last reading */
+/** @param lags returns the lags as last read */
 export function exportMetrics(registry: Registry, lags: () => readonly ExportLag[]): ExportMetrics {
   labelledGauge(
     registry,
@@ -40,7 +43,7 @@ export function exportMetrics(registry: Registry, lags: () => readonly ExportLag
   return { attempts, turns };
 }
 
-/** @param counts undelivered alerts as of the last count */
+/** @param counts returns the numbers of undelivered alerts as last counted */
 export function alertMetrics(registry: Registry, counts: () => readonly AlertCounts[]): SinkMetrics {
   labelledGauge(
     registry,

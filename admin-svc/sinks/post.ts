@@ -1,4 +1,4 @@
-/** Posts a message to a sink. A redirect is a failure: only the configured address is called. */
+/** Sends a message to a sink by HTTP. A redirect counts as failure: only the configured address is called. */
 import { type IncomingMessage, request as requestClear } from "node:http";
 import { request as requestTls } from "node:https";
 
@@ -12,12 +12,14 @@ export interface Message {
   readonly body: string | Uint8Array;
 }
 
-/** A sink refused a message. The text is a status or a kind of failure, never text from the sink. */
+/**
+ * Error of a sink that refused a message. Its text is an HTTP status or a kind of failure, never text from the sink.
+ */
 export class SinkError extends Error {
   override readonly name = "SinkError";
 }
 
-/** Resolves when the sink has answered with a success status. @throws SinkError */
+/** Resolves when the sink answers with a success status. @throws SinkError otherwise */
 export function post({ url, method = "POST", headers, body }: Message): Promise<void> {
   const request = url.startsWith("https:") ? requestTls : requestClear;
   return new Promise((resolve, reject) => {

@@ -9,14 +9,14 @@ export class Rounds {
   readonly #running: Promise<void>;
 
   /**
-   * @param work one round; a failure is logged, and the next round follows as usual
+   * @param work one round; after a failure, which is logged, the next round follows as usual
    * @param failure text of the log line
    */
   constructor(work: () => Promise<void>, log: Logger, failure: string) {
     this.#running = this.#run(work, log, failure);
   }
 
-  /** Waits for the round under way. */
+  /** Waits for the current round to end, and starts no other. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;

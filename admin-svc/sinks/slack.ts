@@ -1,4 +1,4 @@
-/** Messages to incoming webhooks of Slack, and of services with the same format. */
+/** Formats alerts for incoming webhooks of Slack, and of services with the same format. */
 import { type AlertCondition, alertConditions } from "@sluice/proto/contract/records/alert-rules.js";
 import { filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
@@ -9,7 +9,7 @@ export interface SlackSettings {
   readonly url: string;
 }
 
-/** Limit of a text in a block is 3,000 characters; names are far shorter. */
+/** Maximum length of a text block: Slack allows 3,000 characters. The names in a text are far shorter. */
 const maxText = 2_900;
 
 export function slackMessage({ url }: SlackSettings, alert: AlertRow): Message {
@@ -89,6 +89,6 @@ function describeHit(facts: JsonObject): Description {
 const showKey = ({ key_hash: hash }: JsonObject): string[] =>
   typeof hash === "string" ? [`key ${hash.slice(0, 16)}…`] : [];
 
-/** Slack reads these three characters as markup, such as a mention of everyone. */
+/** Escapes the three characters that Slack reads as markup, such as a mention of everyone. */
 const show = (value: unknown): string =>
   String(value).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

@@ -7,7 +7,7 @@ export interface WebhookSettings {
   readonly secret: string;
 }
 
-/** @param id the same in every repetition, for the receiver to drop duplicates */
+/** Builds a signed message. @param id the same in every repeated delivery, so the receiver can drop duplicates */
 export const webhookMessage = ({ url, secret }: WebhookSettings, id: string, body: string, now: Date): Message => ({
   url,
   body,

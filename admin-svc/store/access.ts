@@ -1,4 +1,4 @@
-/** Reads callers in one query: keys, guardrails and policy generation from a single snapshot. */
+/** Reads the policies of keys in one query: keys, guardrails and policy generation come from the same snapshot. */
 import { type Kysely, type QueryCreator, sql } from "kysely";
 import type { ModelLimitsJson } from "@sluice/proto/contract/records/model-limits.js";
 import type { TagBudgetsJson } from "@sluice/proto/contract/records/tag-budgets.js";
@@ -19,26 +19,29 @@ export interface ResolvedKey {
   readonly externalUserInactive: boolean;
   readonly capturesContent: boolean;
   readonly tracesContent: boolean;
-  /** Ids of guardrails of the workspace. */
+  /** Ids of the key's additional guardrails, which belong to its workspace. */
   readonly furtherGuardrails: readonly string[];
-  /** Tags of the key as text; null without any. */
+  /** Tags of the key as text; null for none. */
   readonly tags: string | null;
-  /** Names of the tags required by the workspace, as text; null when there are none. */
+  /** Names of the tags required by the workspace, as text; null for none. */
   readonly requiredTags: string | null;
-  /** Null means the limits of the configuration file. */
+  /** Rate limits of the key; null means the limit of the configuration file. */
   readonly rateLimits: Pick<KeyRow, "requests_per_minute" | "tokens_per_minute" | "concurrent_requests">;
-  /** Null allows every address. */
+  /** Networks from which the key may be used; null allows every address. */
   readonly allowedNetworks: readonly string[] | null;
-  /** Limits of models of the key; null without any. */
+  /** Rate limits of the key by model; null for none. */
   readonly modelLimits: ModelLimitsJson | null;
-  /** Limits of models that the keys of the workspace share; null without any. */
+  /** Rate limits by model that the keys of the workspace share; null for none. */
   readonly workspaceModelLimits: ModelLimitsJson | null;
-  /** Budgets for tags of the workspace; null without any. */
+  /** Budgets by tag of the workspace; null for none. */
   readonly tagBudgets: TagBudgetsJson | null;
-  /** Lists of the key and of its workspace, those that exist. */
+  /** Permissions of the key and of its workspace; absent ones are left out. */
   readonly permissions: readonly PermissionsJson[];
   readonly guardrail?: EnforcedGuardrail;
-  /** Guardrails of the account, then those of the workspace and the further ones of the key, oldest first; the assigned one is not among them. */
+  /**
+   * Guardrails of the account, then the default and additional guardrails of the key, oldest first; without the
+   * assigned guardrail.
+   */
   readonly workspaceGuardrails: readonly EnforcedGuardrail[];
 }
 
@@ -48,7 +51,7 @@ export interface ResolvedKeys {
   readonly keys: ReadonlyMap<string, ResolvedKey>;
 }
 
-/** A key in the form of `to_json`. */
+/** A key as Postgres returns it by `to_json`. */
 interface FoundKey extends Pick<KeyRow, "requests_per_minute" | "tokens_per_minute" | "concurrent_requests"> {
   readonly hash: string;
   readonly workspace_id: string;
@@ -73,7 +76,10 @@ interface FoundKey extends Pick<KeyRow, "requests_per_minute" | "tokens_per_minu
 
 const limits = ({ mode, limit_usd: limit }: EnforcedGuardrail): boolean => modes.of(mode).acts && limit !== null;
 
-/** A single statement, so the generation belongs to the other values: two statements could see two different commits. */
+/**
+ * Resolves keys in a single statement: with two statements, the generation and the policies could belong to different
+ * commits.
+ */
 export async function resolveKeys(database: Kysely<Database>, hashes: readonly string[]): Promise<ResolvedKeys> {
   const { generation, keys, guardrails } = await database
     .with(
@@ -96,7 +102,7 @@ export async function resolveKeys(database: Kysely<Database>, hashes: readonly s
   return { generation: BigInt(generation), keys: new Map(keys.map((key) => [key.hash, toResolved(key, guardrails)])) };
 }
 
-/** Keys neither revoked, disabled nor expired. */
+/** Selects the keys that are neither revoked, disabled nor expired. */
 const selectUsable = (database: QueryCreator<Database>, hashes: readonly string[]) =>
   database
     .selectFrom("api_keys as key")
@@ -134,7 +140,7 @@ const selectUsable = (database: QueryCreator<Database>, hashes: readonly string[
       )`.as("external_user_inactive"),
     ]);
 
-/** @param all guardrails of any of the keys, in their order */
+/** @param all guardrails of all found keys, in their order */
 function toResolved(key: FoundKey, all: readonly EnforcedGuardrail[]): ResolvedKey {
   const held = all.find(({ id }) => id === key.guardrail_id);
   const guardrails = all.filter(

@@ -1,12 +1,12 @@
-/** Permission for account-wide changes: only some administrators of the default workspace have it. */
+/** Checks permission for account-wide changes, which only some administrators of the default workspace have. */
 import type { Author } from "./audit.ts";
 
-/** Thrown inside the transaction to roll back the change. */
+/** Error of an author without account-wide permission; thrown inside the transaction to roll back the change. */
 export class AccountError extends Error {
   override readonly name = "AccountError";
 }
 
-/** @throws AccountError */
+/** @throws AccountError unless the author may change account-wide records */
 export function requireAccount({ ofAccount }: Author): void {
   if (ofAccount !== true) throw new AccountError("the author may not change what holds for the whole account");
 }

@@ -1,4 +1,7 @@
-/** The remaining amounts of the budgets that apply to a call of a key: its own, its guardrails', its workspace's, and those for tags. */
+/**
+ * Reads the remaining amounts of all budgets that apply to a call: those of its key, guardrails and workspace, and
+ * those for its tags.
+ */
 import { parsePico } from "@sluice/proto/lib/ledger/money.js";
 import type { ResetInterval } from "@sluice/proto/contract/records/record-shapes.js";
 import { type Kysely, type RawBuilder, sql } from "kysely";
@@ -9,25 +12,25 @@ import { type KeyTag, type TagAccount, tagAccounts, tagsOfKeys } from "./ledger/
 
 export type BudgetScope = "key" | "workspace" | "guardrail" | "tag";
 
-/** An account of a tag, which a budget limits for a period. */
+/** The account of a tag value limited by a budget for a period. */
 export interface BudgetedTag {
   readonly name: string;
-  /** Value of the tag; `*` for the account that values without one of their own share. */
+  /** Value of the tag; `*` for the account shared by all values without an individual account. */
   readonly account: string;
   readonly limitReset: ResetInterval | null;
 }
 
 export interface Account {
   readonly scope: BudgetScope;
-  /** USD as a decimal. */
+  /** Limit in USD as a decimal. */
   readonly limitUsd: string;
   /** Id of the budget's guardrail; empty for any other budget. */
   readonly guardrailId: string;
-  /** The tag whose value the budget limits; undefined for a budget of a key or workspace. */
+  /** The tag whose value the budget limits; undefined for the budget of a key, workspace or guardrail. */
   readonly tag: BudgetedTag | undefined;
   /** Unspent amount in 10^-12 USD; below 0 when calls have cost more than their reservations. */
   readonly left: bigint;
-  /** Amount in 10^-12 USD reserved for calls under way. */
+  /** Amount in 10^-12 USD reserved for calls in progress. */
   held: bigint;
 }
 
@@ -40,18 +43,23 @@ interface AccountRow {
   readonly held_usd: string;
 }
 
-/** An account of a tag that pays for a tag, or the workspace of a key. */
+/** A link from a tag to the account that pays for it, or from a key to its workspace. */
 interface LinkRow {
   readonly scope: "payer" | "fresh" | "member";
-  /** Workspace, name and value of the tag as JSON; hash of the key. */
+  /** For a tag: workspace, name and value as JSON; for a key: its hash. */
   readonly key_hash: string;
   readonly id: string;
 }
 
-/** When two budgets have the same amount left, an error names the budget with the lower rank. */
+/**
+ * Order of budgets for error texts: of two budgets with the same amount left, the error names that with the lower rank.
+ */
 const rank: Readonly<Record<BudgetScope, number>> = { key: 0, workspace: 1, guardrail: 2, tag: 3 };
 
-/** Common table expression after `listed`, which has keys with their limits: the budgets of each single key, its own and its guardrails'. */
+/**
+ * Common table expression `budgets`, with the budgets of each key and of its guardrails. It follows `listed`, an
+ * expression with keys and their limits.
+ */
 export const keyBudgets: RawBuilder<unknown> = sql`
   budgets as (
     select 'key' as scope, hash, hash as id, limit_usd, limit_reset from listed
@@ -73,15 +81,19 @@ interface Payment {
 }
 
 export interface BudgetAccounts {
-  /** Budgets of a reservation. @param opens whether a value without an account of its own gets one; otherwise the shared account pays for it */
+  /**
+   * Budgets that a reservation must fit into. @param opens decides whether a value without an account gets one;
+   * otherwise the shared account pays for it
+   */
   of(payment: Payment, opens: (account: TagAccount) => boolean): readonly Account[];
-  /** Ids of workspaces with values without an account of their own. */
+  /** Ids of workspaces with a tag value that has no account yet. */
   readonly freshIn: readonly string[];
 }
 
 /**
- * Budgets of reservations. Keys of a workspace share its budget and those for tags; a guardrail's budget is separate for each key. One statement reads spent and
- * reserved amounts: between two statements, a record could move an amount from reserved to spent.
+ * Reads the budgets for reservations. Keys of a workspace share its budget and its budgets by tag; a guardrail has a
+ * separate budget for each key. One statement reads spent and reserved amounts: between two statements, a record could
+ * move an amount from reserved to spent.
  */
 export async function readBudgetAccounts(
   database: Kysely<Database>,
@@ -114,8 +126,8 @@ export async function readBudgetAccounts(
 }
 
 /**
- * Common table expressions: accounts `found` for different tags, and their amounts `tagged`. The reservations of a workspace are read once for all of its accounts,
- * since reservations wait for each other meanwhile.
+ * Common table expressions: `found`, the accounts for a set of tags, and `tagged`, their amounts. The reservations of a
+ * workspace are read once for all of its accounts, because other reservations of the workspace wait meanwhile.
  */
 const tagBudgets = (tags: readonly KeyTag[]): RawBuilder<unknown> => sql`
   found as materialized (${tagAccounts(tagsOfKeys(tags))}),
@@ -147,7 +159,10 @@ const tagBudgets = (tags: readonly KeyTag[]): RawBuilder<unknown> => sql`
     ) as sums
   )`;
 
-/** Rows of the accounts, of the tags that they pay for, and of the workspaces of keys. Postgres would join them in nested loops, since it expects few. */
+/**
+ * Selects accounts, their links to tags, and the workspaces of keys as separate rows. Postgres would join them in slow
+ * nested loops, because it expects few rows.
+ */
 const tagRows = sql`
   select 'tag', '', id, limit_usd, held, left_usd from tagged
   union all

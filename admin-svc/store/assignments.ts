@@ -1,4 +1,4 @@
-/** Assignments of guardrails to keys. Whole lists are changed at once, all or nothing. */
+/** Changes the assignments of guardrails to keys. A list of keys is changed as a whole or not at all. */
 import { type Kysely, type Transaction, sql } from "kysely";
 import type { Author, SignedEntry } from "./audit.ts";
 import type { Database } from "./database.ts";
@@ -7,24 +7,30 @@ import { type List, type Page, type PagedRows, readPage } from "./page.ts";
 import { type PolicyChange, recordChanges } from "./policy.ts";
 import { runInTransaction } from "./postgres/transaction.ts";
 
-/** A list of keys, and the guardrail to assign to them or to remove from them. */
+/** A bulk change: a list of keys, and the guardrail to assign to them or to remove from them. */
 export interface Bulk {
   readonly author: Author;
   readonly verb: "assign" | "unassign";
-  /** UUID in lower case, the stored form. */
+  /** UUID of the guardrail in lower case, as it is stored. */
   readonly guardrailId: string;
-  /** Hashes without duplicates. */
+  /** Hashes of the keys, without duplicates. */
   readonly keyHashes: readonly string[];
 }
 
 export interface BulkResults {
-  /** For each bulk, the number of keys that hold the guardrail now, or held it until now; undefined when the workspace has no such guardrail. */
+  /**
+   * For each bulk, the number of listed keys that have the guardrail after an assignment, or had it before a removal;
+   * undefined when the workspace has no such guardrail.
+   */
   readonly counts: readonly (number | undefined)[];
-  /** The common change of all bulks; undefined when no guardrail was found. */
+  /** The policy change of all bulks together; undefined when no bulk's guardrail was found. */
   readonly change: PolicyChange | undefined;
 }
 
-/** Applies several bulks of a workspace as if one after the other. They are combined in memory, and one transaction writes the final result. */
+/**
+ * Applies several bulks of a workspace as if one after the other: they are combined in memory, and one transaction
+ * writes the result.
+ */
 export function changeAssignments(
   database: Kysely<Database>,
   workspaceId: string,
@@ -54,16 +60,16 @@ export function changeAssignments(
 
 interface Holding {
   readonly guardrailId: string;
-  /** Undefined when the key already had the guardrail: nothing has to be written. */
+  /** Author of a new assignment; undefined when the key already had the guardrail, so nothing has to be written. */
   readonly assignedBy?: string | null;
 }
 
-/** Guardrails of the listed keys while bulks are applied to them in memory. */
+/** Guardrails of the listed keys, while bulks are applied in memory. */
 class Holdings {
   readonly keys: ReadonlySet<string>;
-  /** Guardrail of each key, by the hash of the key. */
+  /** The guardrail of each key, by the hash of the key. */
   readonly held: Map<string, Holding>;
-  /** Hashes of every key moved by a bulk. */
+  /** Hashes of all keys whose guardrail a bulk has changed. */
   readonly moved = new Set<string>();
 
   constructor(keyHashes: readonly string[], before: ReadonlyMap<string, Holding>) {
@@ -126,7 +132,9 @@ async function writeHoldings(transaction: Transaction<Database>, { held, moved }
         assignment_id = excluded.assignment_id, created_at = now()`.execute(transaction);
 }
 
-/** Listed keys of the workspace. They are locked in the order of their hashes: two overlapping lists would deadlock otherwise. */
+/**
+ * Locks the listed keys of the workspace, in the order of their hashes: otherwise two overlapping lists could deadlock.
+ */
 async function lockKeys(
   transaction: Transaction<Database>,
   workspaceId: string,
@@ -145,7 +153,9 @@ async function lockKeys(
   return rows.map((row) => row.hash);
 }
 
-/** A separate statement, to see the commits the locks waited for. */
+/**
+ * Reads the guardrails of locked keys in a separate statement, to see changes committed while the locks were awaited.
+ */
 async function heldBy(
   transaction: Transaction<Database>,
   keyHashes: readonly string[],
@@ -158,7 +168,7 @@ async function heldBy(
   return new Map(rows.map(({ key_hash: keyHash, guardrail_id: guardrailId }) => [keyHash, { guardrailId }]));
 }
 
-/** A key with its guardrail. */
+/** A key with its assigned guardrail. */
 export interface AssignmentRow {
   readonly id: string;
   readonly guardrail_id: string;
@@ -171,11 +181,14 @@ export interface AssignmentRow {
 
 export interface AssignmentFilter {
   readonly workspaceId: string;
-  /** All guardrails of the workspace when absent. */
+  /** Id of the guardrail whose assignments are listed; undefined for all guardrails of the workspace. */
   readonly guardrailId?: string | undefined;
 }
 
-/** Assignments in the order of their guardrails, oldest first. Undefined when the workspace has no such guardrail. */
+/**
+ * Lists a page of assignments in the order of their guardrails, oldest first. Undefined when the workspace has no such
+ * guardrail.
+ */
 export async function pageOfAssignments(
   database: Kysely<Database>,
   { workspaceId, guardrailId }: AssignmentFilter,

@@ -1,28 +1,32 @@
-/** Verifies the audit log: no entry was changed, removed or inserted after it was written. */
+/** Verifies that no entry of the audit log was changed, removed or inserted after it was written. */
 import { type Kysely, sql } from "kysely";
 import { chainLink, contentDigest, erasureAction } from "./audit.ts";
 import type { Database } from "./database.ts";
 
-/** State of a workspace's audit log. */
+/** Outcome of the check of a workspace's audit log. */
 export interface AuditState {
   readonly workspaceId: string;
   readonly name: string;
   readonly entries: number;
-  /** Entries whose subject was erased. */
+  /** Number of entries whose content was erased with an end user. */
   readonly erased: number;
-  /** Number and hash of the last entry. A copy kept elsewhere reveals a rewritten log. */
+  /** Sequence number and hash of the last entry. A copy kept elsewhere reveals a rewritten log. */
   readonly sequence: string;
   readonly head: string;
-  /** Numbers of the first ten wrong entries; the last number when the end of the log is missing. */
+  /** Sequence numbers of the first ten wrong entries; if the end of the log is missing, the last number. */
   readonly wrong: readonly string[];
-  /** Numbers of the first ten entries erased by builds before 2026-11-28, which did not record the numbers: their erasure cannot be verified. */
+  /**
+   * Sequence numbers of the first ten entries whose erasure cannot be verified, because builds before 2026-11-28 did
+   * not record which entries they erased.
+   */
   readonly unverifiable: readonly string[];
 }
 
 /**
- * States at one moment, read in one statement. An erased entry has no content, and a later erasure names it with the time. An erasure by an earlier build
- * gives only the number of erased entries: this many of the unnamed erased entries are unverifiable, and more are wrong.
- * @param workspaceId the only workspace to check; all of them when undefined
+ * Checks all audit logs in one statement, and so at one moment. An erased entry has no content, and the entry of the
+ * erasure must name it with its time. An erasure by a build before 2026-11-28 gives only the number of erased entries:
+ * as many unnamed erased entries count as unverifiable, further ones as wrong.
+ * @param workspaceId the only workspace to check; undefined for all
  */
 export async function auditStates(database: Kysely<Database>, workspaceId?: string): Promise<readonly AuditState[]> {
   const isMeant = sql<boolean>`(${workspaceId ?? null}::uuid is null or workspaces.id = ${workspaceId ?? null}::uuid)`;

@@ -4,7 +4,7 @@ import { type OrderColumns, comesAfter, readCursor, writeCursor } from "./cursor
 import type { Database } from "./database.ts";
 import type { AuditLogTable } from "./tables/administration.ts";
 
-/** An entry with its time to the microsecond. */
+/** An audit entry, with its time to the microsecond. */
 export type AuditRow = Omit<Selectable<AuditLogTable>, "salt" | "digest"> & {
   readonly at_us: string;
   /** Name of the changed key, guardrail or workspace. */
@@ -14,27 +14,29 @@ export type AuditRow = Omit<Selectable<AuditLogTable>, "salt" | "digest"> & {
 };
 
 export interface AuditFilter {
-  /** All workspaces when undefined. */
+  /** Id of the listed workspace; undefined for all workspaces. */
   readonly workspaceId?: string | undefined;
   readonly actor?: string | undefined;
   readonly target?: string | undefined;
   readonly action?: string | undefined;
   readonly address?: string | undefined;
   readonly from?: Date | undefined;
-  /** End of the list; an entry at this time is left out. */
+  /** End of the listed period; an entry at this time is not listed. */
   readonly to?: Date | undefined;
-  /** Part of the action, of the address, of actor or target, or of the name of either, in any case. */
+  /**
+   * Text searched, ignoring case, in the action, the address, the actor, the target, and the names of actor and target.
+   */
   readonly text?: string | undefined;
-  /** `nextCursor` of the preceding page. */
+  /** Position of the page: the `nextCursor` of the preceding page. */
   readonly cursor?: string | undefined;
   readonly limit: number;
-  /** Bytes of before and after at which a page ends early; any number when undefined. At least one entry is always listed. */
+  /** Bytes of changed content at which a page ends early; undefined for no limit. A page has at least one entry. */
   readonly maxBytes?: number | undefined;
 }
 
 export interface AuditPage {
   readonly rows: readonly AuditRow[];
-  /** Undefined after the last page. */
+  /** Cursor of the next page; undefined after the last page. */
   readonly nextCursor: string | undefined;
 }
 
@@ -45,18 +47,21 @@ const order: OrderColumns = [
   [sql`sequence`, "integer"],
 ];
 
-/** A cursor holds for other filters as well: entries are in the order of their times, whatever is listed. */
+/**
+ * Name of the list in a cursor, which does not include filters: entries are always in the order of their times, so a
+ * cursor stays valid with other filters.
+ */
 const scope = ["audit"];
 
-/** A target in another form, such as the name of an end user, is not an id. */
+/** The target if it has the form of an id; other targets are names, such as that of an end user. */
 const targetId = sql`case when target ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then target::uuid end`;
 
-/** An entry for the creation or deletion of a record has its name, even when the record no longer exists. */
+/** Name of the record in an entry for its creation or deletion, available even when the record no longer exists. */
 const writtenName = sql`case when action ~ '^(keys|guardrails|workspaces)[.]' then coalesce(after ->> 'name', before ->> 'name') end`;
 
 const atUs = sql<string>`(extract(epoch from at) * 1000000)::bigint`;
 
-/** Reads one entry more than requested, to know whether there is a next page. */
+/** Lists a page of entries. It reads one entry more than requested, to know whether there is a next page. */
 export async function listAudit(database: Kysely<Database>, filter: AuditFilter): Promise<AuditPage> {
   const { limit, maxBytes = null } = filter;
   const { rows } = await sql<AuditRow & { readonly fits: boolean; readonly found: number }>`
@@ -88,7 +93,7 @@ export async function listAudit(database: Kysely<Database>, filter: AuditFilter)
   return { rows: shown, nextCursor: last && writeCursor(scope, [last.at_us, last.workspace_id, last.sequence]) };
 }
 
-/** Names are looked up once, and not for each entry. */
+/** Condition on entries containing a text. Names are looked up once for the list instead of for each entry. */
 function hasText(text: string): RawBuilder<unknown> {
   const has = (column: RawBuilder<unknown>) => sql`strpos(lower(${column}), lower(${text})) > 0`;
   const named = (table: string, id: string) =>

@@ -1,31 +1,33 @@
-/** The audit log: writes an entry for each change, and defines the hashes for detecting later modifications. */
+/**
+ * Writes an entry of the audit log for each change, and defines the hashes by which later modifications are detected.
+ */
 import { type RawBuilder, type Transaction, sql } from "kysely";
 import type { Database } from "./database.ts";
 
-/** The request that makes a change. */
+/** The client request that makes a change. */
 export interface ChangeOrigin {
-  /** Null on the command line. */
+  /** Id of the request; null on the command line. */
   readonly requestId: string | null;
-  /** Address of the client; undefined where there is none, as on the command line. */
+  /** Network address of the client; undefined on the command line. */
   readonly address?: string | undefined;
 }
 
-/** The administrator or program behind a change, and its workspace. */
+/** The administrator or program that makes a change, and the workspace in which it acts. */
 export interface Author extends ChangeOrigin {
   readonly workspaceId: string;
-  /** Hash of the management key; null without one. */
+  /** Hash of the management key; null for a program without a key, such as the command line. */
   readonly keyHash: string | null;
-  /** Program used for the change. */
+  /** Interface used for the change. */
   readonly program: "api" | "cli" | "bootstrap";
-  /** E-mail address of the person using the key in the console. */
+  /** E-mail address of the person who uses the key in the console. */
   readonly person?: string | undefined;
-  /** True when the author may change account-wide records. */
+  /** Whether the author may change account-wide records. */
   readonly ofAccount?: boolean;
 }
 
-/** Description of a change. It never contains a secret. */
+/** A change as the audit log describes it. It never contains a secret. */
 export interface AuditEntry {
-  /** Noun and verb, as on the command line: `keys.revoke`. */
+  /** Noun and verb, as on the command line, such as `keys.revoke`. */
   readonly action: string;
   /** Hash, id or name of the changed record. */
   readonly target: string;
@@ -35,10 +37,13 @@ export interface AuditEntry {
   readonly after?: object;
 }
 
-/** Name of the author in the audit log. */
+/** The author as the audit log names it. */
 export const actorOf = ({ keyHash, person, program }: Author): string => person ?? keyHash ?? program;
 
-/** Fields with different values in two states of a row, with both values. Timestamps of the change do not count. */
+/**
+ * Fields whose values differ between two states of a row, with both values. The column with the time of the last change
+ * is ignored.
+ */
 export function changedFields<Row extends object>(before: Row, after: Row): { before: object; after: object } {
   const differing = Object.keys(after).filter((name) => {
     const [was, is] = [before[name as keyof Row], after[name as keyof Row]];
@@ -48,32 +53,38 @@ export function changedFields<Row extends object>(before: Row, after: Row): { be
   return { before: of(before), after: of(after) };
 }
 
-/** Digest of the erasable content. The stored text is hashed as it is, because parsing it would be slow: a bulk has thirty kilobytes. */
+/**
+ * SQL for the digest of the content that an erasure may remove. The stored text is hashed unparsed, because parsing
+ * would be slow: an entry of a bulk change has thirty kilobytes.
+ */
 export const contentDigest: RawBuilder<Buffer> = sql`sha256(convert_to(json_build_array(salt, target, before, after)::text, 'UTF8'))`;
 
-/** Input of the chain's hash: every other field of the entry. Entries without an address have the input of builds that knew none. */
+/**
+ * SQL for the input of an entry's hash in the chain: all fields outside the digested content. An entry without an
+ * address has the same input as in builds before addresses were recorded.
+ */
 export const chainLink: RawBuilder<Buffer> = sql`convert_to((case when address is null
   then json_build_array((extract(epoch from at) * 1000000)::bigint, actor, action, request_id, generation, encode(digest, 'hex'))
   else json_build_array((extract(epoch from at) * 1000000)::bigint, actor, action, request_id, generation, encode(digest, 'hex'), address)
   end)::text, 'UTF8')`;
 
-/** Action of an entry that lists the entries whose content was erased with the name of an end user. */
+/** Action of the entry that records an erasure, with the list of erased entries. */
 export const erasureAction = "end-users.erase";
 
 /** Whether two states of a row are equal. */
 export const isSame = ({ after }: ReturnType<typeof changedFields>): boolean => Object.keys(after).length === 0;
 
-/** An entry and its author. */
+/** An audit entry with its author. */
 export interface SignedEntry {
   readonly author: Author;
   readonly entry: AuditEntry;
-  /** True when the change affects the policy. */
+  /** Whether the change affects the policies of keys. */
   readonly isOfPolicy: boolean;
 }
 
 /**
- * Common table expressions for writing entries of one workspace in their order, for use after `with recursive`.
- * @param generation the policy generation of the changes, or null
+ * Common table expressions that write audit entries of one workspace in order, for use after `with recursive`.
+ * @param generation policy generation of the changes, or null
  */
 export function auditEntryExpressions(
   workspaceId: string,
@@ -118,7 +129,10 @@ export function auditEntryExpressions(
     )`;
 }
 
-/** Writes an entry for a change without effect on the policy. Call it last: the next entry of the workspace waits for the commit. */
+/**
+ * Writes an audit entry for a change that does not affect the policy. Call it last: the next entry of the workspace
+ * waits for the commit.
+ */
 export async function recordAudit(
   transaction: Transaction<Database>,
   author: Author,

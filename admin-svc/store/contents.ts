@@ -1,4 +1,7 @@
-/** Captured contents: stored for keys with `capture_content`, read one at a time, deleted when they expire or their key is revoked. */
+/**
+ * Stores captured contents of keys with `capture_content`. They are read one at a time, and deleted when they expire or
+ * their key is revoked.
+ */
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import { type Author, recordAudit } from "./audit.ts";
 import type { Database } from "./database.ts";
@@ -7,18 +10,18 @@ import { runInTransaction } from "./postgres/transaction.ts";
 
 export type ContentRow = Selectable<CapturedContentsTable>;
 
-/** Rows deleted by one statement, to hold few locks. */
+/** Maximum number of rows deleted by one statement, which limits the number of locks. */
 const batch = 1_000;
 
 /**
- * Stores new contents. Contents of a revoked key, or of a key without `capture_content`, are left out.
- * @returns how many were stored
+ * Stores captured contents; those of a revoked key, or of a key without `capture_content`, are skipped.
+ * @returns the number of stored contents
  */
 export function insertContents(database: Kysely<Database>, rows: readonly ContentRow[]): Promise<number> {
   return runInTransaction(database, async (transaction) => {
     let stored = 0;
     for (const row of rows) {
-      // The lock makes a concurrent revocation wait; otherwise it would miss this row.
+      // Locks the key: a concurrent revocation, which deletes the key's contents, waits and so finds this row.
       const { numAffectedRows = 0n } = await sql`
         insert into captured_contents (
           generation_id, key_hash, workspace_id, request_id, "user", opened_at, expires_at, key_id, salt, sealed
@@ -35,7 +38,7 @@ export function insertContents(database: Kysely<Database>, rows: readonly Conten
   });
 }
 
-/** The turn of a content, by one of its ids. */
+/** The turn of a captured content, by one of its ids. */
 export interface ContentPlace {
   readonly workspaceId: string;
   readonly generationId?: string;
@@ -56,11 +59,14 @@ function contentQuery(database: Kysely<Database>, { workspaceId, generationId, r
     .limit(1);
 }
 
-/** When the content of a turn expires; undefined when there is none. */
+/** Time when the captured content of a turn expires; undefined without content. */
 export const contentExpiry = async (database: Kysely<Database>, place: ContentPlace): Promise<Date | undefined> =>
   (await contentQuery(database, place).select("expires_at").executeTakeFirst())?.expires_at;
 
-/** Reads the content of a turn, still encrypted, and records the reader in the audit log. Undefined when there is none. */
+/**
+ * Reads the captured content of a turn, still encrypted, and records the reader in the audit log; undefined without
+ * content.
+ */
 export function readContent(
   database: Kysely<Database>,
   author: Author,

@@ -1,9 +1,9 @@
-/** Cursors of lists: the place after which the next page begins, in one form for every list. */
+/** Cursors of lists: an opaque text with the position after which the next page begins, in one format for all lists. */
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { type RawBuilder, sql } from "kysely";
 import { createHash } from "node:crypto";
 
-/** A value by which a list is ordered: how it is written into a cursor, which texts are accepted back, and their value in the database. */
+/** A kind of sort value: how it is written into a cursor, which texts are accepted back, and how it is read in SQL. */
 interface ValueKind {
   readonly form: RegExp;
   readonly write: (value: RawBuilder<unknown>) => RawBuilder<string>;
@@ -16,13 +16,13 @@ const castOf = (type: string, form: RegExp): ValueKind => ({
   read: (text) => sql`${text}::${sql.raw(type)}`,
 });
 
-/** The digits of a number are limited, so every accepted text has a value. */
+/** Patterns limit the number of digits, so every accepted text is a valid value in the database. */
 const kinds = {
   text: castOf("text", /^[^\0]*$/),
   uuid: castOf("uuid", /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),
   integer: castOf("bigint", /^\d{1,18}$/),
   amount: castOf("numeric", /^-?\d{1,60}(?:\.\d{1,60})?$/),
-  /** Microseconds since 1970: a double of seconds would round them. */
+  /** Times are microseconds since 1970: seconds as a double would be rounded. */
   time: {
     form: /^-?\d{1,17}$/,
     write: (value) => sql`(extract(epoch from ${value}) * 1000000)::bigint::text`,
@@ -32,19 +32,22 @@ const kinds = {
 
 export type PlaceKind = keyof typeof kinds;
 
-/** The values of a row by which a list is ordered, as texts. No two rows have the same. */
+/** Position in a list: the sort values of a row as texts. No two rows have the same position. */
 export type Place = readonly string[];
 
-/** An expression by which a list is ordered, and the kind of its values. */
+/** An SQL expression by which a list is sorted, and the kind of its values. */
 export type OrderedBy = readonly [by: RawBuilder<unknown>, kind: PlaceKind];
 
 export type OrderColumns = readonly OrderedBy[];
 
-/** The place of a row as an array of texts. */
+/** SQL for the position of a row, as an array of texts. */
 export const placeOf = (columns: OrderColumns): RawBuilder<string[]> =>
   sql`array[${sql.join(columns.map(([by, kind]) => kinds[kind].write(by)))}]`;
 
-/** Whether a row comes after a place. The first column is compared twice, because an index of one table cannot compare columns of two. */
+/**
+ * SQL condition on rows after a position. The first column is compared twice, because an index on one table cannot
+ * compare columns of two tables.
+ */
 export function comesAfter(columns: OrderColumns, place: Place, isReversed: boolean): RawBuilder<boolean> {
   const values = columns.map(([, kind], index) => kinds[kind].read(place[index] as string));
   const row = columns.map(([by]) => by);
@@ -52,17 +55,17 @@ export function comesAfter(columns: OrderColumns, place: Place, isReversed: bool
   return sql`${row[0]} ${is}= ${values[0]} and (${sql.join(row)}) ${is} (${sql.join(values)})`;
 }
 
-/** The list of a cursor: its name, workspace, order and filters. */
+/** Identifies the list that a cursor belongs to: its name, workspace, order and filters. */
 export type CursorScope = readonly unknown[];
 
-/** A few characters suffice: they detect a mistake of a client, and protect nothing. */
+/** A short hash of the list's identity. It only detects mistakes of clients and is no protection. */
 const markOf = (scope: CursorScope): string =>
   createHash("sha256").update(JSON.stringify(scope)).digest("base64url").slice(0, 8);
 
 export const writeCursor = (scope: CursorScope, place: Place): string =>
   Buffer.from(JSON.stringify([markOf(scope), ...place])).toString("base64url");
 
-/** @throws Fault INVALID_REQUEST for another text than a cursor, and for a cursor of another list */
+/** Decodes a cursor. @throws Fault INVALID_REQUEST for a malformed cursor, or one of another list */
 export function readCursor(
   scope: CursorScope,
   columns: readonly (readonly [by: unknown, kind: PlaceKind])[],

@@ -10,7 +10,7 @@ import { runInTransaction } from "./postgres/transaction.ts";
 export interface EndUserRow {
   readonly user: string;
   readonly is_active: boolean;
-  /** Epoch microseconds: a Date would lose the digits that distinguish two quick updates. */
+  /** Time of creation in microseconds since 1970: a Date would lose the digits that distinguish two quick updates. */
   readonly created_at_us: string;
   readonly updated_at_us: string;
 }
@@ -27,7 +27,7 @@ const columns = [
   microseconds("updated_at").as("updated_at_us"),
 ] as const;
 
-/** Undefined when the end user is already registered in the workspace. */
+/** Registers an end user; undefined when the workspace has the end user already. */
 export function createEndUser(
   database: Kysely<Database>,
   author: Author,
@@ -45,7 +45,10 @@ export function createEndUser(
   });
 }
 
-/** Sets the state of an end user. Each write has a later time than the preceding one, even when nothing changes or the clock was set back. */
+/**
+ * Activates or deactivates an end user. Each write gets a later time than the preceding one, even when nothing changes
+ * or the clock was set back.
+ */
 export function updateEndUser(
   database: Kysely<Database>,
   author: Author,
@@ -71,7 +74,10 @@ export function updateEndUser(
   });
 }
 
-/** Names of the policies affected by an end user: the end users of the workspace, and the keys made for this end user. */
+/**
+ * Names of the policies that an end user affects: the list of inactive end users of the workspace, and the keys linked
+ * to this end user.
+ */
 async function concerned(transaction: Transaction<Database>, workspaceId: string, user: string): Promise<string[]> {
   const keys = await transaction
     .selectFrom("api_keys")
@@ -99,12 +105,12 @@ export function listEndUsers(database: Kysely<Database>, workspaceId: string): P
 
 export interface EndUserFilter {
   readonly workspaceId: string;
-  /** Lists this end user only. */
+  /** Name of the only end user to list. */
   readonly user?: string | undefined;
   readonly includeInactive: boolean;
 }
 
-/** End users in the order of their code points. */
+/** Lists a page of end users, in the order of the code points of their names. */
 export const pageOfEndUsers = (
   database: Kysely<Database>,
   { workspaceId, user, includeInactive }: EndUserFilter,
@@ -134,13 +140,16 @@ export function findEndUser(
   return one(database, workspaceId, user).select(columns).executeTakeFirst();
 }
 
-/** A page of inactive end users, with the generation of the read. */
+/** A page of inactive end users, with the policy generation at which it was read. */
 export interface InactiveEndUsers {
   readonly users: readonly string[];
   readonly generation: bigint;
 }
 
-/** End users after `after` in byte order, at most `limit`. A single statement, so the generation belongs to the names. */
+/**
+ * Lists at most `limit` inactive end users after `after`, in byte order. A single statement reads names and generation,
+ * so they belong together.
+ */
 export async function inactiveEndUsers(
   database: Kysely<Database>,
   { workspaceId, after, limit }: { readonly workspaceId: string; readonly after: string; readonly limit: number },

@@ -1,4 +1,4 @@
-/** Erases the name of an end user from all stored data. Records, sums and audit entries stay, without the name. */
+/** Erases the name of an end user from all stored data. Records, sums and audit entries stay, but without the name. */
 import { randomUUID } from "node:crypto";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Author, erasureAction, recordAudit } from "./audit.ts";
@@ -19,10 +19,10 @@ import { numberOf } from "./ledger/names.ts";
 import { moveSums } from "./ledger/usage-rollup.ts";
 import { runInTransaction } from "./postgres/transaction.ts";
 
-/** Number of erased names in each place. */
+/** Number of places, by kind, in which the name was erased. */
 export interface ErasureCounts {
   readonly records: number;
-  /** Turns in the ledger, and calls outside of it, without this end user but with the name as the value of a tag. */
+  /** Number of records of other end users whose tags contained the name: turns in the ledger, and calls outside it. */
   readonly tags: number;
   readonly keys: number;
   readonly entries: number;
@@ -30,7 +30,7 @@ export interface ErasureCounts {
 }
 
 /**
- * Erases the records day by day, so an interrupted run can be repeated and continues.
+ * Erases an end user from the records day by day, so an interrupted run can be repeated.
  * @param onDay called after each day with the total so far
  */
 export async function eraseEndUser(
@@ -50,9 +50,10 @@ export async function eraseEndUser(
     if (found.records > 0) onDay(day, records);
   }
   await runInTransaction(database, async (transaction) => {
-    // Batches of records change several sums of tags in an order of their own.
+    // The lock prevents a deadlock: batches of records update several sums of tags in varying order.
     await lockUsageChanges(transaction);
-    // Days without records are left. Calls that arrived after the erasure of their day keep the name in records and in sums.
+    // Renames the sums of days without records. A call that arrived after its day was erased keeps the name, both in
+    // its record and in the sums.
     await renameInSums(transaction, value, sql`day <> all(${days}::date[])`);
     await closeAccounts(transaction, value);
   });
@@ -89,11 +90,11 @@ export async function eraseEndUser(
   });
 }
 
-/** Whether the query of a view filters by the end user. */
+/** SQL condition: whether the query of a saved view filters by the end user. */
 const filtersUser = (query: RawBuilder<unknown>, user: string): RawBuilder<boolean> => sql<boolean>`
   position(${`&${new URLSearchParams({ user }).toString()}&`}::text in '&' || (${query}) || '&') > 0`;
 
-/** Days in UTC with records. */
+/** Days in UTC that have records. */
 async function daysOf(database: Kysely<Database>, workspaceId: string): Promise<readonly string[]> {
   const { rows } = await sql<{ day: string }>`
     select to_char(day, 'YYYY-MM-DD') as day from generate_series(
@@ -108,8 +109,9 @@ async function daysOf(database: Kysely<Database>, workspaceId: string): Promise<
 }
 
 /**
- * Clears the session and the tags as well, because they may identify the end user. The end user's usage then belongs to no end user. Records of others with the
- * name as the value of a tag get a substitute there, and so do the sums of budgets for tags.
+ * Erases the end user from the records of a day, together with session and tags, which may identify the end user. Where
+ * other records contain the name as a tag's value, the value is replaced by a substitute, in the sums of tag budgets
+ * too.
  */
 async function eraseInRecords(
   database: Kysely<Database>,
@@ -119,15 +121,15 @@ async function eraseInRecords(
   const { workspaceId, value: user } = value;
   const within = (column: RawBuilder<unknown>) => sql`
     ${column} >= ${day}::timestamp at time zone 'UTC' and ${column} < (${day}::timestamp + interval '1 day') at time zone 'UTC'`;
-  // Searched before batches have to wait.
+  // This search runs before the lock, while batches need not wait.
   const isTag = await isTagValue(database, value, within(sql`opened_at`));
   return runInTransaction(database, async (transaction) => {
-    // A concurrently stored record would keep the name, and its sums would lose it.
+    // Without the lock, a concurrently stored record would keep the name while its sums lost it.
     await lockUsageChanges(transaction);
     const during = within(sql`opened_at`);
     const isSummed = await hasTagSums(transaction, workspaceId);
     const inSums = isSummed ? await renameInSums(transaction, value, sql`day = ${day}::date`) : 0;
-    // A sum may be of a record that was stored after the search.
+    // Records are searched again if sums have the value, which may come from a record stored after the first search.
     const tags = isTag || inSums > 0 ? await renameInRecords(transaction, value, during, numberOf(workspaceId)) : 0;
     const ofUser = sql`turn.workspace_id = ${workspaceId} and turn."user" = ${user} and ${within(sql`turn.opened_at`)}`;
     if (isSummed) await noteUnrecorded(transaction, ofUser, within(sql`call.near`));
@@ -154,13 +156,14 @@ async function eraseInRecords(
 
 interface ErasedEntries {
   readonly sequences: readonly number[];
-  /** Microseconds since 1970; null without an entry. */
+  /** Time in microseconds since 1970; null when there is no entry. */
   readonly at: number | null;
 }
 
 /**
- * Author, action and time of an entry stay, and the digest of the erased content keeps the chain valid. The entry of the erasure lists them, so no other
- * entry can be passed off as erased; it contains no name, and is not erased.
+ * Erases the end user from audit entries. Author, action and time of an entry stay; the digest of its erased content
+ * keeps the chain valid. The entry of the erasure lists the erased entries, so no other entry can be passed off as
+ * erased; it contains no name itself.
  */
 async function eraseInAudit(database: Kysely<Database>, workspaceId: string, user: string): Promise<ErasedEntries> {
   const { rows } = await sql<{ sequence: string; at: string }>`

@@ -1,4 +1,4 @@
-/** Records by external id: created when there is none, else changed, in one transaction. */
+/** Finds records by external id, and creates or changes them in one transaction. */
 import { type Kysely, type Transaction, sql } from "kysely";
 import type { Database } from "./database.ts";
 import type { ExternalIdsTable } from "./tables/administration.ts";
@@ -16,14 +16,17 @@ export interface PutResult<Result> {
 }
 
 interface PutSteps<Result> {
-  /** Changes the record; undefined when it no longer exists. */
+  /** Changes the existing record; undefined when it no longer exists. */
   readonly change: (transaction: Transaction<Database>, target: string) => Promise<Result | undefined>;
   readonly make: (transaction: Transaction<Database>) => Promise<Result>;
-  /** Hash or id of the record. */
+  /** Hash or id of the created or changed record. */
   readonly targetOf: (result: Result) => string;
 }
 
-/** Calls with the same id wait for one another, so two simultaneous calls create one record. */
+/**
+ * Creates or changes the record of an external id. Calls with the same id wait for one another, so two simultaneous
+ * calls create one record.
+ */
 export function putByExternalId<Result>(
   database: Kysely<Database>,
   id: ExternalId,
@@ -41,7 +44,7 @@ export function putByExternalId<Result>(
   });
 }
 
-/** Hash or id of the record; undefined when no record ever had this external id. */
+/** Hash or id of the record with an external id; undefined when there never was one. */
 export async function findRecordByExternalId(database: Kysely<Database>, id: ExternalId): Promise<string | undefined> {
   const row = await database
     .selectFrom("external_ids")
@@ -53,7 +56,7 @@ export async function findRecordByExternalId(database: Kysely<Database>, id: Ext
   return row?.target;
 }
 
-/** External ids of records, by their hashes or ids; records never put by a program have none. */
+/** External ids by the hashes or ids of records. Records without an external id are left out. */
 export async function externalIdsOf(
   database: Kysely<Database>,
   kind: ExternalId["kind"],
@@ -76,7 +79,7 @@ async function remember(database: Kysely<Database>, id: ExternalId, target: stri
     .execute();
 }
 
-/** Moves the external ids of a record to its successor. */
+/** Moves the external ids of a record to its successor, such as a rotated key. */
 export async function moveExternalIds(database: Kysely<Database>, from: string, to: string): Promise<void> {
   await database.updateTable("external_ids").set({ target: to }).where("target", "=", from).execute();
 }

@@ -1,4 +1,4 @@
-/** Creates the first management key of a workspace; in the default workspace it is a key of the account. */
+/** Creates the first management key of a workspace. In the default workspace, the key is account-wide. */
 import { type Kysely, type Transaction, sql } from "kysely";
 import { KeyKind, kindOfKey } from "@sluice/proto/lib/ids/key.js";
 import type { Author } from "./audit.ts";
@@ -7,7 +7,10 @@ import { type ChangedKey, type KeyRow, type NewKey, addKey } from "./keys.ts";
 import { lockGeneration } from "./policy.ts";
 import { runInTransaction } from "./postgres/transaction.ts";
 
-/** Undefined when the workspace has a valid management key. Only one of several concurrent calls creates a key. */
+/**
+ * Creates the key, or returns undefined when the workspace has a valid management key. Of several concurrent calls,
+ * only one creates a key.
+ */
 export function createFirstKey(database: Kysely<Database>, author: Author, key: NewKey): Promise<KeyRow | undefined> {
   return runInTransaction(database, async (transaction) => {
     await lockGeneration(transaction);
@@ -17,8 +20,8 @@ export function createFirstKey(database: Kysely<Database>, author: Author, key: 
 }
 
 /**
- * Adds a key chosen by the operator to the existing keys. It is a key of the account if it is the first management key of the default workspace. Undefined
- * when its hash is already known: that key stays as it is, even when it was revoked.
+ * Adds a key chosen by the operator. It is account-wide if it is the first management key of the default workspace.
+ * Returns undefined when its hash is known: that key stays unchanged, even if it was revoked.
  */
 export function registerKey(database: Kysely<Database>, author: Author, key: NewKey): Promise<ChangedKey | undefined> {
   return runInTransaction(database, async (transaction) => {
@@ -29,17 +32,20 @@ export function registerKey(database: Kysely<Database>, author: Author, key: New
   });
 }
 
-/** Keys of the account belong to the default workspace. */
+/** Whether the author acts in the default workspace, to which account-wide keys belong. */
 const isDefault = ({ workspaceId }: Author): boolean => workspaceId === defaultWorkspaceId;
 
-/** A separate statement after the lock, to see the key of a faster call. */
+/**
+ * Whether the workspace has a management key. This is a separate statement after the lock, to see the key of a
+ * concurrent call.
+ */
 async function isAdministered(transaction: Transaction<Database>, workspaceId: string): Promise<boolean> {
   const key = await transaction
     .selectFrom("api_keys")
     .select("hash")
     .where("workspace_id", "=", workspaceId)
     .where("kind", "=", "management")
-    // The secret of the console's key is not kept, so it cannot be presented.
+    // The console's key does not count: its secret was discarded, so nobody can present it.
     .where("console", "=", false)
     .where("revoked_at", "is", null)
     .where("disabled", "=", false)

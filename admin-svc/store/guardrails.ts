@@ -1,4 +1,4 @@
-/** Guardrails: rules for the requests and responses of their keys. */
+/** Stores guardrails: rules for the requests and responses of keys. */
 import type { GuardrailSettings } from "@sluice/proto/contract/records/guardrail-record.js";
 import { type Kysely, type Transaction, type UpdateObject, sql } from "kysely";
 import { requireAccount } from "./account.ts";
@@ -15,7 +15,10 @@ export interface NewGuardrail extends GuardrailSettings {
 
 export type ChangedGuardrail = PolicyChange & { readonly row: GuardrailRow };
 
-/** A new guardrail has no assignments, but a default of the workspace or account applies to all keys at once. @throws AccountError */
+/**
+ * Creates a guardrail, without assignments; a default guardrail of the workspace or account applies to all its keys at
+ * once. @throws AccountError
+ */
 export function createGuardrail(
   database: Kysely<Database>,
   author: Author,
@@ -41,13 +44,13 @@ export function createGuardrail(
 }
 
 export type ListedGuardrail = GuardrailRow & {
-  /** Number of keys to which it is assigned. */
+  /** Number of keys to which the guardrail is assigned. */
   readonly keys: number;
-  /** Number of keys that have it as a further one, without revoked keys. */
+  /** Number of unrevoked keys that have the guardrail in addition to an assigned one. */
   readonly further_keys: number;
 };
 
-/** Guardrails with the numbers of their keys. */
+/** Lists guardrails with the numbers of their keys. */
 export function listGuardrails(database: Kysely<Database>, workspaceId: string): Promise<ListedGuardrail[]> {
   return database
     .selectFrom("guardrails")
@@ -68,7 +71,7 @@ export function listGuardrails(database: Kysely<Database>, workspaceId: string):
     .execute();
 }
 
-/** A page of guardrails, oldest first. */
+/** Lists a page of guardrails, oldest first. */
 export const pageOfGuardrails = (
   database: Kysely<Database>,
   workspaceId: string,
@@ -126,7 +129,7 @@ export async function keysOfGuardrail(database: Kysely<Database>, id: string): P
   return { assigned: assigned.map(({ hash }) => hash), further: further.map(({ hash }) => hash) };
 }
 
-/** Undefined when the workspace has no such guardrail. @throws AccountError */
+/** Changes a guardrail; undefined when the workspace has no such guardrail. @throws AccountError */
 export function updateGuardrail(
   database: Kysely<Database>,
   author: Author,
@@ -159,7 +162,9 @@ const writeGuardrail = (
 ): Promise<GuardrailRow> =>
   transaction.updateTable("guardrails").set(columns).where("id", "=", id).returningAll().executeTakeFirstOrThrow();
 
-/** Removes its assignments as well. Undefined when the workspace has no such guardrail. @throws AccountError */
+/**
+ * Deletes a guardrail with its assignments; undefined when the workspace has no such guardrail. @throws AccountError
+ */
 export function deleteGuardrail(
   database: Kysely<Database>,
   author: Author,
@@ -183,7 +188,7 @@ export function deleteGuardrail(
   });
 }
 
-/** Takes the guardrail out of the lists of further ones. @returns hashes of the keys */
+/** Removes the guardrail from the additional guardrails of all keys. @returns hashes of the keys */
 async function removeFurther(transaction: Transaction<Database>, id: string): Promise<string[]> {
   const rows = await transaction
     .updateTable("api_keys")
@@ -194,10 +199,10 @@ async function removeFurther(transaction: Transaction<Database>, id: string): Pr
   return rows.map(({ hash }) => hash);
 }
 
-/** Condition on keys that have the guardrail as a further one, in the form of its index. */
+/** Condition on keys that have the guardrail as an additional one, in a form for which Postgres uses the index. */
 const hasFurther = (id: string) => sql<boolean>`further_guardrails @> array[${id}::text]`;
 
-/** Locks the keys in the order of a bulk assignment, so neither deadlocks with the other. */
+/** Locks the keys of a guardrail in the same order as a bulk assignment, so the two cannot deadlock. */
 async function lockHolders(transaction: Transaction<Database>, id: string): Promise<void> {
   await transaction
     .selectFrom("api_keys")
@@ -209,8 +214,8 @@ async function lockHolders(transaction: Transaction<Database>, id: string): Prom
 }
 
 /**
- * Keeps guardrails from being deleted until the commit, without blocking other changes of keys that have them.
- * @returns ids of those that the workspace has
+ * Prevents guardrails from being deleted until the commit, without blocking other changes of their keys.
+ * @returns ids of the guardrails that exist in the workspace
  */
 export async function keepGuardrails(
   transaction: Transaction<Database>,
@@ -228,7 +233,10 @@ export async function keepGuardrails(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Assignments of this guardrail wait until the commit: none may be made between the write and the list of affected keys. */
+/**
+ * Locks the guardrail. Assignments wait until the commit, so no assignment is made between the write and the list
+ * of affected keys.
+ */
 function lockGuardrail(
   transaction: Transaction<Database>,
   workspaceId: string,
@@ -253,13 +261,13 @@ async function affectedBy(
   return isShared(before) || isShared(after) ? null : holdersOf(transaction, after.id);
 }
 
-/** True when the guardrail also applies to keys not assigned to it. */
+/** Whether the guardrail also applies to keys without an assignment. */
 const isShared = (row: GuardrailRow): boolean => row.workspace_default || row.account_default;
 
-/** The name counts because receipts show it. The description does not affect the policy. */
+/** The columns that affect a policy. The name does, because receipts show it; the description does not. */
 const withoutUnenforced = (row: GuardrailRow): object => ({ ...row, description: null, updated_at: null });
 
-/** Hashes of the keys that the guardrail is assigned to, or that have it as a further one. */
+/** Hashes of the keys to which the guardrail is assigned, or that have it in addition to an assigned one. */
 const holders = (transaction: Transaction<Database>, id: string) =>
   transaction
     .selectFrom("guardrail_key_assignments")
@@ -267,7 +275,7 @@ const holders = (transaction: Transaction<Database>, id: string) =>
     .where("guardrail_id", "=", id)
     .union(transaction.selectFrom("api_keys").select("hash as key_hash").where(hasFurther(id)));
 
-/** Reads one more key than the limit, to notice when there are too many. */
+/** Reads one key more than the limit, to notice when there are too many. */
 async function holdersOf(transaction: Transaction<Database>, id: string): Promise<string[]> {
   const rows = await holders(transaction, id)
     .limit(maxNamedKeys + 1)

@@ -1,4 +1,4 @@
-/** Lists of keys: searched, in any order, and in pages without overlaps. */
+/** Lists keys: searched by text, sorted by any column, in pages without overlaps. */
 import type { KeyOrder, KeySort } from "@sluice/proto/contract/records/keys.js";
 import { type Expression, type Kysely, type SqlBool, sql } from "kysely";
 import type { OrderedBy } from "./cursor.ts";
@@ -7,7 +7,7 @@ import type { KeyRow, ListedKey } from "./keys.ts";
 import { backfilledSince } from "./ledger/progress.ts";
 import { type List, type Page, type PagedRows, readPage } from "./page.ts";
 
-/** Search text and order of a list; the order of creation when none is given. */
+/** Search text and sort order of a list; without an order, keys are sorted by their creation. */
 export interface KeySearch {
   readonly q?: string | undefined;
   readonly sort?: KeySort | undefined;
@@ -39,7 +39,7 @@ export interface KeyFilter extends KeySearch {
   readonly includeDisabled: boolean;
 }
 
-/** Unrevoked inference keys. */
+/** Lists a page of unrevoked inference keys. */
 export async function pageOfKeys(
   database: Kysely<Database>,
   filter: KeyFilter,
@@ -65,14 +65,17 @@ export async function pageOfKeys(
   return await readPage<KeyRow>(database, list, page);
 }
 
-/** `strpos` searches for the literal text, while `like` would read its `%` and `_` as wildcards. */
+/**
+ * Condition on keys containing the searched text. It uses `strpos` for the literal text: `like` would read `%` and
+ * `_` as wildcards.
+ */
 function matching({ q }: KeySearch): Expression<SqlBool> {
   if (q === undefined) return sql<SqlBool>`true`;
   const text = q.toLowerCase();
   return sql<SqlBool>`(strpos(lower(name), ${text}) > 0 or strpos(lower(label), ${text}) > 0 or starts_with(hash, ${text}))`;
 }
 
-/** A never used key counts as used before every other. */
+/** Sort value of a key that was never used: earlier than every use. */
 const neverUsed = sql`timestamptz '0001-01-01 00:00:00Z'`;
 
 const columns: Readonly<Record<KeyOrder, OrderedBy>> = {
@@ -82,7 +85,7 @@ const columns: Readonly<Record<KeyOrder, OrderedBy>> = {
   last_used: [sql`coalesce(key_totals.last_used_at, ${neverUsed})`, "time"],
 };
 
-/** For a database whose totals are being filled after an upgrade. */
+/** Columns for a database whose key totals are still being computed after an upgrade. */
 const columnsWithoutTotals: typeof columns = {
   ...columns,
   spent: [sql`(select coalesce(sum(cost_usd), 0) from key_days where key_days.key_hash = listed.hash)`, "amount"],
@@ -98,7 +101,7 @@ const columnsWithoutTotals: typeof columns = {
 interface Order {
   readonly by: OrderedBy;
   readonly isReversed: boolean;
-  /** Whether the order uses a column of `key_totals`. */
+  /** Whether the sort order uses a column of `key_totals`. */
   readonly isOfTotals: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Finds keys by a name or by the beginning of a hash. */
+/** Finds keys by their name or by the beginning of their hash. */
 import type { Kysely } from "kysely";
 import type { Database } from "./database.ts";
 import type { KeyRow } from "./keys.ts";
@@ -7,7 +7,10 @@ export type KeyReference = Pick<KeyRow, "hash" | "name" | "revoked_at">;
 
 const prefixForm = /^[0-9a-f]{4,63}$/;
 
-/** Keys with this name, and keys whose hash begins with the text if it is at least four hexadecimal digits; revoked keys included. */
+/**
+ * Keys with this name, and keys whose hash begins with the text if it has at least four hexadecimal digits; revoked
+ * keys are included.
+ */
 export function keysNamed(database: Kysely<Database>, workspaceId: string, text: string): Promise<KeyReference[]> {
   return database
     .selectFrom("api_keys")
@@ -21,10 +24,10 @@ export function keysNamed(database: Kysely<Database>, workspaceId: string, text:
     .execute();
 }
 
-/** Most names read for a suggestion. */
+/** Maximum number of names read to suggest a similar name. */
 const maxNames = 1_000;
 
-/** Names of keys that are not revoked, the latest first. */
+/** Names of unrevoked keys, latest first. */
 export async function keyNames(database: Kysely<Database>, workspaceId: string): Promise<string[]> {
   const rows = await database
     .selectFrom("api_keys")

@@ -1,4 +1,4 @@
-/** API keys. Only their hashes are stored. */
+/** Stores API keys. Of their secrets only hashes are stored. */
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import { type KeySettingName, unsetKey } from "@sluice/proto/contract/records/key-settings.js";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
@@ -19,20 +19,20 @@ export type KeyRow = Selectable<ApiKeysTable>;
 
 export interface NewKey extends KeySettings {
   readonly name: string;
-  /** The whole key, as created by `mintKey`. */
+  /** The secret text of the key, as created by `mintKey`. */
   readonly key: string;
-  /** Lets a management key of the default workspace change account-wide records. */
+  /** Whether the key, a management key of the default workspace, may change account-wide records. */
   readonly account?: boolean;
-  /** Creates a key used by people in the console. */
+  /** Whether the key is the one with which people act in the console. */
   readonly console?: boolean;
 }
 
 export type ChangedKey = PolicyChange & { readonly row: KeyRow };
 
-/** The key without its middle: enough to recognize it, but useless to anyone else. */
+/** Shortens a key's text: its beginning and end suffice to recognize it, but cannot be used as a key. */
 const labelOf = (key: string): string => `${key.slice(0, 10)}...${key.slice(-4)}`;
 
-/** The stored key, or undefined when its hash is already known: a revoked key stays revoked. @throws AccountError */
+/** Creates a key; undefined when its hash is known already, so a revoked key stays revoked. @throws AccountError */
 export function createKey(database: Kysely<Database>, author: Author, key: NewKey): Promise<ChangedKey | undefined> {
   return runInTransaction(database, (transaction) => addKey(transaction, author, key));
 }
@@ -48,11 +48,14 @@ export async function addKey(
   const row = await insertKey(transaction, author.workspaceId, key);
   if (!row) return undefined;
   const entry = { action: "keys.create", target: row.hash, after: row };
-  // A process that received a request with this key before its creation has cached it as unknown.
+  // A process that received a request with this key before its creation has cached it as unknown, so the change is
+  // announced.
   return { row, ...(await recordChange(transaction, author, entry, [row.hash])) };
 }
 
-/** @throws Fault NOT_FOUND in a workspace that was deleted meanwhile: its keys are revoked, and no other one may follow */
+/**
+ * @throws Fault NOT_FOUND when the workspace was deleted meanwhile: its keys are revoked, and no new key may be added
+ */
 async function insertKey(
   transaction: Transaction<Database>,
   workspaceId: string,
@@ -79,8 +82,9 @@ async function insertKey(
 }
 
 /**
- * Keeps the further guardrails of a key from being changed or deleted until the commit: the key is not yet among those that such a change reaches. Guardrails are
- * locked before keys, as by their deletion, so that no two changes wait for each other.
+ * Locks the additional guardrails of a key until the commit. Without the lock, a concurrent change of such a guardrail
+ * would miss this key. Guardrails are locked before keys, in the same order as when a guardrail is deleted, which
+ * avoids deadlocks.
  * @throws Fault INVALID_REQUEST for a guardrail that the workspace does not have
  */
 async function lockFurther(
@@ -94,7 +98,7 @@ async function lockFurther(
   if (missing !== -1) throw invalid(`further_guardrails.${missing}`, "the workspace has no such guardrail");
 }
 
-/** An enabled, unexpired key by the database's clock. */
+/** Finds a key that is neither revoked, disabled nor expired by the database's clock. */
 export function findLiveKey(database: Kysely<Database>, hash: string): Promise<KeyRow | undefined> {
   return database
     .selectFrom("api_keys")
@@ -106,10 +110,10 @@ export function findLiveKey(database: Kysely<Database>, hash: string): Promise<K
     .executeTakeFirst();
 }
 
-/** A key with its guardrail. */
+/** A key with the id of its assigned guardrail. */
 export type ListedKey = KeyRow & { readonly guardrail_id: string | null };
 
-/** Finds revoked keys as well. */
+/** Finds a key of a workspace, even a revoked one. */
 export function findKey(database: Kysely<Database>, workspaceId: string, hash: string): Promise<ListedKey | undefined> {
   return database
     .selectFrom("api_keys")
@@ -121,7 +125,7 @@ export function findKey(database: Kysely<Database>, workspaceId: string, hash: s
     .executeTakeFirst();
 }
 
-/** Undefined when the workspace has no such key, or it is revoked. */
+/** Changes a key; undefined when the workspace has no such key, or it is revoked. */
 export function updateKey(
   database: Kysely<Database>,
   author: Author,
@@ -151,7 +155,10 @@ const writeKey = (
 const isOtherPolicy = (before: KeyRow, after: KeyRow): boolean =>
   JSON.stringify(cachedPart(before)) !== JSON.stringify(cachedPart(after));
 
-/** The cached part of a key. Its name is not included, nor the size of its budget, which is checked on every call. */
+/**
+ * The part of a key that processes cache. It lacks the name and the amount of the budget, which is checked on every
+ * call.
+ */
 const cachedPart = ({
   name: _name,
   limit_usd: limit,
@@ -163,7 +170,7 @@ const cachedPart = ({
   has_limit: limit !== null,
 });
 
-/** The change, or undefined when the workspace has no such key. */
+/** Revokes a key; undefined when the workspace has no such key. */
 export function revokeKey(database: Kysely<Database>, author: Author, hash: string): Promise<PolicyChange | undefined> {
   return runInTransaction(database, async (transaction) => {
     const key = await lockKey(transaction, author.workspaceId, hash);
@@ -179,8 +186,8 @@ export function revokeKey(database: Kysely<Database>, author: Author, hash: stri
 type RotatedKey = ChangedKey & { readonly key: string };
 
 /**
- * Creates a key with all settings and the guardrail of the old key. The old key expires after the overlap; without an overlap it is revoked. Undefined when
- * the old key is unknown or revoked.
+ * Creates a key with the settings and guardrail of an old key. The old key expires after the overlap; without an
+ * overlap it is revoked at once. Undefined when the old key is unknown or revoked.
  */
 export async function rotateKey(
   database: Kysely<Database>,
@@ -194,7 +201,8 @@ export async function rotateKey(
       const listed = await lockFurtherOf(transaction, author.workspaceId, hash);
       const old = await lockKey(transaction, author.workspaceId, hash);
       if (!old || old.revoked_at !== null) return undefined;
-      // The list was changed before the lock of the key. Its guardrails cannot be locked now, after the key.
+      // The list of additional guardrails was changed before the key was locked. Start again: after the key, guardrails
+      // must not be locked.
       if (!(old.further_guardrails ?? []).every((id) => listed.includes(id))) return "again";
       return await rotateLocked(transaction, author, old, mint(old.kind), overlapSeconds);
     });
@@ -220,7 +228,10 @@ async function rotateLocked(
   return { row, key, ...(await recordChange(transaction, author, entry, [hash, row.hash])) };
 }
 
-/** Locks the further guardrails of a key that is not locked yet. @returns the list as it was read; deleted guardrails in it need no lock */
+/**
+ * Locks the additional guardrails of a key not locked yet. @returns the list as it was read; deleted guardrails
+ * in it need no lock
+ */
 async function lockFurtherOf(
   transaction: Transaction<Database>,
   workspaceId: string,
@@ -232,7 +243,7 @@ async function lockFurtherOf(
   return ids;
 }
 
-/** The old key keeps its guardrail, because it may be used during the overlap. */
+/** Copies the assigned guardrail to the new key. The old key keeps it, because it may be used during the overlap. */
 async function copyAssignment(transaction: Transaction<Database>, from: string, to: string): Promise<void> {
   await sql`
     insert into guardrail_key_assignments (key_hash, guardrail_id, assigned_by)
@@ -241,7 +252,7 @@ async function copyAssignment(transaction: Transaction<Database>, from: string, 
   );
 }
 
-/** Never extends a key with an earlier expiry: `least` ignores null. */
+/** Lets a key expire after some seconds, but never later than before. In SQL, `least` ignores a null expiry. */
 async function expireLocked(transaction: Transaction<Database>, hash: string, seconds: number): Promise<void> {
   await transaction
     .updateTable("api_keys")
@@ -263,7 +274,7 @@ function lockKey(transaction: Transaction<Database>, workspaceId: string, hash: 
     .executeTakeFirst();
 }
 
-/** @returns the id of the key's guardrail, or null */
+/** Revokes a locked key. @returns the id of its guardrail, or null */
 async function revokeLocked(transaction: Transaction<Database>, hash: string): Promise<string | null> {
   const released = await transaction
     .deleteFrom("guardrail_key_assignments")

@@ -1,10 +1,10 @@
-/** Refusals of management keys by their networks, in the audit log. */
+/** Writes refusals of management keys because of their allowed networks to the audit log. */
 import type { Kysely } from "kysely";
 import { type Author, recordAudit } from "./audit.ts";
 import type { Database } from "./database.ts";
 import { runInTransaction } from "./postgres/transaction.ts";
 
-/** @param call method and path, or the path of an RPC */
+/** @param call HTTP method and path, or the path of an RPC */
 export async function recordNetworkRefusal(
   database: Kysely<Database>,
   author: Author & { readonly keyHash: string },

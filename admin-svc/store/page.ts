@@ -1,4 +1,4 @@
-/** Pages of lists, by an offset or by a cursor. */
+/** Reads a page of a list, by an offset or by a cursor. */
 import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
 import {
   type CursorScope,
@@ -12,45 +12,51 @@ import {
 import type { Database } from "./database.ts";
 
 export interface Page {
-  /** Rows to skip at the beginning. */
+  /** Number of rows to skip. */
   readonly offset: number;
-  /** Maximum number of rows. */
+  /** Maximum number of rows on the page. */
   readonly limit: number;
   /** `nextCursor` of the preceding page; undefined for the first page, or with an offset. */
   readonly cursor?: string | undefined;
 }
 
-/** The rows of a page, and the number of rows on all pages. */
+/** The rows of a page, and the number of rows on all pages together. */
 export interface PagedRows<Row> {
   readonly rows: readonly Row[];
   readonly total: number;
-  /** Undefined after the last page. */
+  /** Cursor of the next page; undefined after the last page. */
   readonly nextCursor: string | undefined;
 }
 
 export interface List {
   readonly scope: CursorScope;
-  /** Selects the rows of all pages, with the columns of the order. */
+  /** SQL that selects the rows of all pages, with the columns by which they are sorted. */
   readonly listed: RawBuilder<unknown>;
-  /** Joins `listed` with another table of the order. */
+  /** SQL that joins `listed` with another table needed for sorting. */
   readonly orderedWith?: RawBuilder<unknown>;
   readonly order: OrderColumns;
   readonly isReversed?: boolean;
-  /** Joins `page`, which has the columns of `listed`, with the rows themselves. They are read only for the page, not for all rows before it. */
+  /**
+   * SQL that joins `page`, which has the columns of `listed`, with the full rows. Full rows are thus read only for the
+   * page, not for the rows before it.
+   */
   readonly rows: RawBuilder<unknown>;
-  /** Columns of the rows. */
+  /** SQL for the columns of the result. */
   readonly columns: RawBuilder<unknown>;
 }
 
 /**
- * With fewer rows on all pages, they are found first and then sorted. Otherwise the index of the order is read from the place of the page, which would read nearly
- * everything in vain for a search with few results.
+ * Total number of rows below which a list is first found and then sorted. With more rows, the index of the sort order
+ * is read from the position of the page; for a search with few results that would read nearly the whole index in vain.
  */
 const fewRows = 5_000;
 
 type PlacedRow<Row> = Row & { readonly place: string[]; readonly number: string };
 
-/** The page and the total are of the same moment. @throws Fault INVALID_REQUEST for a cursor of another list */
+/**
+ * Reads a page and the total number of rows at the same moment. @throws Fault INVALID_REQUEST for a cursor of another
+ * list
+ */
 export async function readPage<Row>(database: Kysely<Database>, list: List, page: Page): Promise<PagedRows<Row>> {
   const { scope, listed, order } = list;
   const after = page.cursor === undefined ? undefined : readCursor(scope, order, page.cursor);
@@ -74,7 +80,7 @@ interface PageQuery {
   readonly isSmall: boolean;
 }
 
-/** One row more than the page has, if there is another page. */
+/** Query for a page; it returns one row more if there is another page. */
 function pageQuery<Row>(
   { listed, orderedWith = sql``, order, isReversed = false, rows, columns }: List,
   { offset, limit }: Page,
@@ -94,7 +100,7 @@ function pageQuery<Row>(
     order by number`;
 }
 
-/** Runs several reads on one snapshot. */
+/** Runs several reads on the same snapshot of the database. */
 function readTogether<Result>(
   database: Kysely<Database>,
   read: (snapshot: Transaction<Database>) => Promise<Result>,

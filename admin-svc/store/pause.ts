@@ -1,4 +1,4 @@
-/** The pause between two rounds of a background loop; a poke ends it at once. */
+/** The pause between two rounds of a background loop, which `poke` ends at once. */
 export class Pause {
   readonly #ms: number;
   #isPoked = false;
@@ -14,7 +14,7 @@ export class Pause {
     this.#wake();
   }
 
-  /** Forgets the pokes so far: their work is done in this round. */
+  /** Discards earlier pokes, because the starting round does their work. */
   clear(): void {
     this.#isPoked = false;
   }

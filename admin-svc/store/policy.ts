@@ -1,8 +1,8 @@
 /**
- * The policy generation and the log of its changes.
+ * The policy generation, and the log of policy changes.
  *
- * The counter is one row. Its lock is held from the increment to the commit, so generations become visible in order and without holes; the
- * increment is the last statement of a transaction, to keep the lock short.
+ * The generation is a counter in a single row. A transaction holds the row's lock from the increment to its commit, so
+ * generations become visible in order and without gaps; the increment is the last statement, to keep the lock short.
  */
 import { type Kysely, type Transaction, sql } from "kysely";
 import { type AuditEntry, type Author, type SignedEntry, auditEntryExpressions } from "./audit.ts";
@@ -10,22 +10,26 @@ import type { Database } from "./database.ts";
 
 export const policyChannel = "sluice_policy";
 
-/** Effect of a write on the policy. */
+/** Effect of a write on the policies of keys. */
 export interface PolicyChange {
-  /** First generation with the write in force. */
+  /** First generation in which the write is in force. */
   readonly generation: bigint;
-  /** Keys whose policy changed; empty when no policy changed, null for every key. */
+  /** Hashes of the keys whose policy changed; empty when no policy changed, null for all keys. */
   readonly keyHashes: readonly string[] | null;
-  /** Nothing was written, because there was nothing to change. */
+  /** Set when nothing was written, because nothing differed. */
   readonly isUnchanged?: true;
 }
 
-/** A change of more keys is announced as a change of every key: clearing the caches costs less than naming the keys. */
+/**
+ * Maximum number of keys named in a change. A change of more keys is announced as one of all keys: clearing the caches
+ * costs less than naming so many.
+ */
 export const maxNamedKeys = 10_000;
 
 /**
- * Writes the audit entry. When the policy of keys has changed, increments the generation and notifies every listener at commit. Call it last.
- * @param changed null for every key
+ * Writes the audit entry of a change. If policies changed, also increments the generation and notifies every listener
+ * at commit. Call it last.
+ * @param changed hashes of the changed keys; null for all keys
  */
 export const recordChange = (
   transaction: Transaction<Database>,
@@ -57,7 +61,10 @@ export async function recordChanges(
   return { generation: BigInt(row.generation), keyHashes };
 }
 
-/** For a change that locks its workspace: every transaction locks the generation first, then the workspace. */
+/**
+ * Locks the generation. Call it before a change that locks its workspace: every transaction locks the generation first
+ * and the workspace second.
+ */
 export async function lockGeneration(transaction: Transaction<Database>): Promise<void> {
   await transaction.selectFrom("policy_generation").select("id").forUpdate().execute();
 }
@@ -67,12 +74,12 @@ export async function currentGeneration(database: Kysely<Database>): Promise<big
   return BigInt(row.generation);
 }
 
-/** For a write without an effect: no generation, no entry in the audit log. */
+/** The result of a write without effect: it gets no new generation and no audit entry. */
 export async function recordNoChange(transaction: Transaction<Database>): Promise<PolicyChange> {
   return { generation: await currentGeneration(transaction), keyHashes: [], isUnchanged: true };
 }
 
-/** Removes generations older than a day. A watcher requesting removed generations must clear its cache. */
+/** Removes log entries older than a day. A watcher that asks for older entries must clear its cache. */
 export async function trimPolicyLog(database: Kysely<Database>): Promise<void> {
   await sql`select trim_policy_log()`.execute(database);
 }

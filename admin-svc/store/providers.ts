@@ -1,4 +1,7 @@
-/** Providers of models kept in the database. They belong to the account; a change is recorded in the workspace of its author. */
+/**
+ * Stores model providers in the database. They are account-wide; a change is recorded in the audit log of its author's
+ * workspace.
+ */
 import { isDeepStrictEqual } from "node:util";
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
@@ -13,9 +16,9 @@ export type StoredProviderRow = Selectable<StoredProvidersTable>;
 
 export interface NewStoredProvider {
   readonly id: string;
-  /** The settings without API keys. */
+  /** Settings of the provider without its API keys. */
   readonly settings: JsonObject;
-  /** Encrypted API keys; empty without keys. */
+  /** Encrypted API keys; empty for none. */
   readonly sealedKeys: string;
   readonly keyEnds: readonly string[];
 }
@@ -25,7 +28,7 @@ export type StoredProviderChange = PolicyChange & { readonly row: StoredProvider
 export const listStoredProviders = (database: Kysely<Database>): Promise<StoredProviderRow[]> =>
   database.selectFrom("stored_providers").selectAll().orderBy("id").execute();
 
-/** Undefined when the id is used. */
+/** Creates a provider; undefined when the id exists already. */
 export function createStoredProvider(
   database: Kysely<Database>,
   author: Author,
@@ -45,7 +48,10 @@ export function createStoredProvider(
   });
 }
 
-/** @returns `missing` without a provider of this id, `changed` when it has another revision */
+/**
+ * Replaces a provider. @returns `missing` for an unknown id, `changed` when the provider has another revision than
+ * expected
+ */
 export function replaceStoredProvider(
   database: Kysely<Database>,
   author: Author,
@@ -74,7 +80,7 @@ export function replaceStoredProvider(
   });
 }
 
-/** Undefined without a provider of this id. */
+/** Deletes a provider; undefined for an unknown id. */
 export function deleteStoredProvider(
   database: Kysely<Database>,
   author: Author,
@@ -94,8 +100,8 @@ const findLocked = (transaction: Transaction<Database>, id: string): Promise<Sto
   transaction.selectFrom("stored_providers").selectAll().where("id", "=", id).forUpdate().executeTakeFirst();
 
 /**
- * A provider in the audit log, which every viewer of the author's workspace reads: the names of its settings, whose values may show internal addresses or
- * secrets, and the ends of its keys.
+ * A provider as the audit log shows it, to every viewer of the author's workspace: only the names of its settings,
+ * whose values may contain internal addresses or secrets, and the last characters of its keys.
  */
 const shown = ({ settings, key_ends }: StoredProviderRow) => ({
   source: "database",

@@ -1,4 +1,4 @@
-/** Saved views of the explorer. */
+/** Stores saved views of the console's explorer. */
 import { maxViews } from "@sluice/proto/contract/records/views.js";
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import { canonicalQuery } from "../rules/views.ts";
@@ -21,7 +21,10 @@ export interface PutView {
   readonly changed: boolean;
 }
 
-/** Creates a view, or changes the query of the one with its name. @returns `full` when the workspace has the maximum number of views */
+/**
+ * Creates a view, or changes the query of the view with its name. @returns `full` when the workspace has the maximum
+ * number of views
+ */
 export function putView(database: Kysely<Database>, author: Author, given: NewView): Promise<PutView | "full"> {
   const { workspaceId } = author;
   const query = canonicalQuery(given.query);
@@ -44,7 +47,7 @@ export function putView(database: Kysely<Database>, author: Author, given: NewVi
   });
 }
 
-/** @returns whether there was such a view */
+/** Deletes a view. @returns whether it existed */
 export function deleteView(database: Kysely<Database>, author: Author, name: string): Promise<boolean> {
   return runInTransaction(database, async (transaction) => {
     const before = await transaction
@@ -62,7 +65,7 @@ export function deleteView(database: Kysely<Database>, author: Author, name: str
 export const listViews = (database: Kysely<Database>, workspaceId: string): Promise<ViewRow[]> =>
   database.selectFrom("views").selectAll().where("workspace_id", "=", workspaceId).orderBy("name").execute();
 
-/** Views in the order of the code points of their names. */
+/** Lists a page of views, in the order of the code points of their names. */
 export const pageOfViews = (database: Kysely<Database>, workspaceId: string, page: Page): Promise<PagedRows<ViewRow>> =>
   readPage(
     database,
@@ -79,7 +82,9 @@ export const pageOfViews = (database: Kysely<Database>, workspaceId: string, pag
 const one = (database: Kysely<Database>, workspaceId: string, name: string) =>
   database.selectFrom("views").where("workspace_id", "=", workspaceId).where("name", "=", name);
 
-/** The changes of a workspace's views follow one another, so that their number stays exact. */
+/**
+ * Locks the views of a workspace, so changes follow one another and the number of views stays within its limit.
+ */
 const lockWorkspace = (transaction: Transaction<Database>, workspaceId: string) =>
   sql`select from workspaces where id = ${workspaceId} for no key update`.execute(transaction);
 

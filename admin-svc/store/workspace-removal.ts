@@ -1,11 +1,16 @@
-/** Removes a deleted workspace with everything it has, its records and audit log included. Needs the owner of the schema. */
+/**
+ * Removes a deleted workspace with all of its data, including records and audit log. Requires the owner of the schema.
+ */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "./database.ts";
 import { lockUsageChanges } from "./ledger/fold.ts";
 import { numberOf } from "./ledger/names.ts";
 import { runInTransaction } from "./postgres/transaction.ts";
 
-/** Tables with a workspace, each before those it refers to. Changes noted by triggers of the records come after the records. */
+/**
+ * Tables with data of workspaces, each before the tables that it refers to. Tables filled by triggers of the records
+ * come after the records.
+ */
 const tables = [
   "turns",
   "usage_records",
@@ -31,13 +36,16 @@ const tables = [
   "audit_log",
 ] as const;
 
-/** Removes the workspace in one transaction; batches of records wait meanwhile. @throws Error while the workspace is not deleted */
+/**
+ * Removes the workspace in one transaction, during which batches of records wait. @throws Error unless the workspace is
+ * deleted
+ */
 export function removeWorkspace(database: Kysely<Database>, workspaceId: string): Promise<void> {
   return runInTransaction(database, async (transaction) => {
     await lockUsageChanges(transaction);
     const owned = sql`workspace_id = ${workspaceId}`;
     const statements: RawBuilder<unknown>[] = [
-      // The numbers of removed calls would otherwise count as lost.
+      // Records the sequence numbers of the removed calls, which would otherwise count as missing.
       sql`
         insert into removed_records (boot_id, records)
         select boot_id, count(*) from all_calls where ${owned} group by boot_id

@@ -1,4 +1,7 @@
-/** Workspaces: each has its own keys, guardrails, end users, budget and audit log, and sees nothing of another's. */
+/**
+ * Stores workspaces. Each has its own keys, guardrails, end users, budget and audit log, and cannot see those of
+ * others.
+ */
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { TagBudgetJson } from "@sluice/proto/contract/records/tag-budgets.js";
@@ -24,7 +27,7 @@ const columns = [
 
 export type WorkspaceRow = Pick<Selectable<WorkspacesTable>, (typeof columns)[number]>;
 
-/** Finds a workspace by id or name. @param deleted whether to find deleted workspaces as well */
+/** Finds a workspace by id or name. @param deleted whether to find deleted workspaces too */
 export function findWorkspace(
   database: Kysely<Database>,
   idOrName: string,
@@ -52,7 +55,7 @@ export async function findWorkspaceState(
   return row && { isDeleted: row.deleted_at !== null };
 }
 
-/** All workspaces, the default workspace first. @param deleted whether to list the deleted ones instead */
+/** Lists workspaces, the default workspace first. @param deleted whether to list only deleted workspaces */
 export function listWorkspaces(database: Kysely<Database>, deleted = false): Promise<WorkspaceRow[]> {
   return database
     .selectFrom("workspaces")
@@ -64,8 +67,8 @@ export function listWorkspaces(database: Kysely<Database>, deleted = false): Pro
 }
 
 /**
- * A page of workspaces, the default workspace first.
- * @param filter id of a single workspace to list, or undefined for all; and whether to list the deleted ones instead of the others
+ * Lists a page of workspaces, the default workspace first.
+ * @param filter id of the only workspace to list, undefined for all; and whether to list only deleted workspaces
  */
 export const pageOfWorkspaces = (
   database: Kysely<Database>,
@@ -105,14 +108,14 @@ const columnsOf = ({
   ...(requiredTags !== undefined && { required_tags: requiredTags }),
 });
 
-/** Whether budgets for tags count other calls after a change. */
+/** Whether a change of tag budgets changes which calls they count. */
 const countsOthers = ({ tag_budgets: before }: WorkspaceRow, { tagBudgets: after }: WorkspaceSettings): boolean =>
   after !== undefined && countedTags(before) !== countedTags(after);
 
 const countedTags = (entries: readonly Pick<TagBudgetJson, "tag" | "value">[] | null): string =>
   JSON.stringify([...new Set(entries?.map(({ tag, value }) => JSON.stringify([tag, value])))].toSorted());
 
-/** Undefined when the name is taken. The creation is the first entry of the workspace's own audit log. */
+/** Creates a workspace; undefined when the name is taken. Its creation is the first entry of its own audit log. */
 export function createWorkspace(
   database: Kysely<Database>,
   author: Omit<Author, "workspaceId">,
@@ -134,7 +137,7 @@ export function createWorkspace(
 
 export type ChangedWorkspace = PolicyChange & { readonly row: WorkspaceRow };
 
-/** Undefined when another workspace has this name. */
+/** Changes a workspace; undefined when another workspace has the new name. */
 export function updateWorkspace(
   database: Kysely<Database>,
   author: Author,
@@ -172,9 +175,9 @@ export function updateWorkspace(
 }
 
 /**
- * Deletes a workspace with its guardrails and captured contents, and revokes its keys. Records, sums, end users and the audit log stay. The name gets the
- * time of the deletion, so another workspace can have it.
- * @returns undefined for a workspace that does not exist or is deleted
+ * Deletes a workspace with its guardrails and captured contents, and revokes its keys. Records, sums, end users and the
+ * audit log stay. The time of the deletion is appended to the name, so another workspace can have it.
+ * @returns undefined for an unknown or already deleted workspace
  */
 export function deleteWorkspace(database: Kysely<Database>, author: Author): Promise<PolicyChange | undefined> {
   const { workspaceId } = author;
@@ -199,8 +202,9 @@ export function deleteWorkspace(database: Kysely<Database>, author: Author): Pro
 }
 
 /**
- * Revokes the keys of a workspace, and removes what they use. External ids stay, and are given to the next record that is put.
- * @returns how many records of each kind
+ * Revokes the keys of a workspace, and removes its guardrails and captured contents. External ids stay, and pass to the
+ * next record that is put with them.
+ * @returns the number of removed records of each kind
  */
 async function removeHoldings(transaction: Transaction<Database>, workspaceId: string) {
   await sql`

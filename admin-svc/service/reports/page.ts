@@ -1,10 +1,10 @@
-/** Pages of gRPC requests and answers; 0 and an empty text mean unset. */
+/** Converts the paging fields of gRPC requests and answers; 0 and the empty text mean unset. */
 import { pageQuery } from "@sluice/proto/contract/records/record-shapes.js";
 import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import { object } from "@sluice/proto/lib/validation/shape.js";
 import type { Page, PagedRows } from "../../store/page.ts";
 
-/** @param defaultLimit rows when no limit is given @throws Fault INVALID_REQUEST */
+/** @param defaultLimit number of rows when the request gives no limit @throws Fault INVALID_REQUEST */
 export function resolvePage({ offset, limit, cursor }: Page & { readonly cursor: string }, defaultLimit: number): Page {
   const page = { offset, limit: limit === 0 ? defaultLimit : limit, cursor: cursor === "" ? undefined : cursor };
   throwProblems((problems) => {
@@ -14,7 +14,7 @@ export function resolvePage({ offset, limit, cursor }: Page & { readonly cursor:
   return page;
 }
 
-/** Fields of an answer with a page. */
+/** Paging fields of an answer. */
 export const pageFields = ({ total, nextCursor = "" }: Omit<PagedRows<unknown>, "rows">) => ({
   totalCount: BigInt(total),
   nextCursor,

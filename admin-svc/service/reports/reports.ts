@@ -1,6 +1,7 @@
 /**
- * Reports: possibly expensive lists, searches and sums. They use separate connections, so none of them delays a request to a model, and limited places: few
- * at a time in this process, and fewer per workspace, so a reloading console leaves room for others.
+ * Runs reports: possibly expensive lists, searches and sums. They use separate database connections, so no report
+ * delays a request to a model. Few run at a time in this process, and fewer per workspace, so a reloading console
+ * leaves room for other workspaces.
  */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { Kysely } from "kysely";
@@ -9,27 +10,30 @@ import { isStatementTimeout } from "../../store/postgres/failure.ts";
 import type { Replica } from "../../store/postgres/replica.ts";
 import { reportConnectionLimits } from "../../store/postgres/postgres.ts";
 
-/** Maximum number of simultaneous reports of a workspace. */
+/** Maximum number of concurrent reports of a workspace. */
 const maxOfWorkspace = 2;
 /**
- * Maximum wait for a place. A page of the console asks for six reports at once, of which two run: this leaves time for the others. With the time of a
- * report it stays below the gateway's limit of 10 s.
+ * Maximum wait in milliseconds for a report's start. A console page requests six reports at once, of which two run at a
+ * time. Wait and run time together stay below the gateway's limit of 10 s.
  */
 const maxWaitMs = 6_000;
-/** Maximum number of reports of a workspace that wait; further ones are refused at once. */
+/** Maximum number of waiting reports of a workspace; further reports are refused at once. */
 const maxWaitingOfWorkspace = 32;
-/** Maximum time of a report, which may be several statements. */
+/** Maximum run time of a report, which may consist of several statements. */
 const maxReportMs = reportConnectionLimits.statementTimeoutMs + 500;
-/** `Retry-After` of a report that found no place: by then a running report has ended. */
+/** `Retry-After` of a refused report; by then a running report has ended. */
 const retryAfterMs = 2_000;
 
 export interface Report {
   readonly workspaceId: string;
   /** Filters for a smaller report, as named in its error: "from and to". */
   readonly narrowedBy: string;
-  /** Whether it reads records, and may lack the latest. Other lists show a change at once, and always read the primary. */
+  /**
+   * Whether the report reads usage records, possibly from a standby server without the latest. Other lists must show a
+   * change at once, so they always read the primary.
+   */
   readonly isOfRecords: boolean;
-  /** Aborted when the caller no longer waits for the answer. */
+  /** Aborted when the client no longer waits for the report. */
   readonly signal: AbortSignal;
 }
 
@@ -43,13 +47,13 @@ export class Reports {
   readonly #replica: Replica | undefined;
   #running = 0;
   readonly #ofWorkspace = new Map<string, number>();
-  /** In the order of their arrival. */
+  /** Waiting reports in the order of their arrival. */
   readonly #waiting = new Set<Waiting>();
-  /** Count of places given before the latest one of a workspace, kept while reports run. */
+  /** When each workspace was last served, as a count of started reports; kept only while reports run. */
   readonly #servedAt = new Map<string, number>();
   #served = 0;
 
-  /** @param replica serves reports of records */
+  /** @param replica standby server for reports of usage records */
   constructor(database: Kysely<Database>, replica?: Replica) {
     this.#database = database;
     this.#replica = replica;
@@ -57,7 +61,7 @@ export class Reports {
 
   /**
    * Runs a report on one connection.
-   * @throws Fault RATE_LIMITED without a place, UNPROCESSABLE for a report that takes too long
+   * @throws Fault RATE_LIMITED when it could not start in time, UNPROCESSABLE when it runs too long
    */
   async run<Result>(report: Report, work: (database: Kysely<Database>) => Promise<Result>): Promise<Result> {
     await this.#place(report);
@@ -106,7 +110,10 @@ export class Reports {
     return count;
   }
 
-  /** Gives free places to waiting reports. Workspaces take turns, so that long queues of some leave room for the others. */
+  /**
+   * Starts waiting reports while the limits allow. Workspaces take turns, so a long queue of one workspace does
+   * not delay the others.
+   */
   #admit(): void {
     while (this.#running < reportConnectionLimits.max) {
       const next = this.#next();
@@ -120,7 +127,7 @@ export class Reports {
     if (this.#running === 0) this.#servedAt.clear();
   }
 
-  /** The oldest report of the waiting workspace that was served longest ago. */
+  /** The next report: the oldest of the waiting workspace that was served longest ago. */
   #next(): Waiting | undefined {
     let next: Waiting | undefined;
     let earliest = Number.POSITIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** Writes an alert for every reached share of a budget, in the transaction that charges the budget. */
+/** Writes an alert when spending reaches a share of a budget, in the transaction that charges the budget. */
 import { type RawBuilder, type Transaction, sql } from "kysely";
 import { keyBudgets } from "../accounts.ts";
 import type { Database } from "../database.ts";
@@ -7,9 +7,9 @@ import { periodStart } from "../ledger/spending.ts";
 
 export interface BudgetSink {
   readonly name: string;
-  /** Name or id of the only workspace; undefined means all. */
+  /** Name or id of the only workspace whose budgets are watched; undefined for all workspaces. */
   readonly workspace?: string | undefined;
-  /** Shares of a budget, in percent. */
+  /** Shares of a budget, in percent, at which an alert is written. */
   readonly percents: readonly number[];
 }
 
@@ -31,8 +31,9 @@ const budget: RawBuilder<unknown> = sql`
   )`;
 
 /**
- * The name of the fact includes the limit, because a changed limit is another budget: its shares are announced again. The primary key leaves out already
- * announced shares, even while another transaction is writing them.
+ * Writes an alert for every share reached. Its event name includes the limit, because a changed limit counts as a new
+ * budget whose shares are announced again. The primary key prevents repeated alerts, even while another transaction is
+ * writing them.
  * @param keyHashes charged keys
  */
 export async function recordBudgetCrossings(

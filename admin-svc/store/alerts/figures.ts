@@ -1,4 +1,7 @@
-/** The figure of an alert on a view: from the sums of usage where they have it, else from the rows of its window. */
+/**
+ * Computes the figure that an alert rule on a view compares: from stored sums if possible, else from the records of the
+ * rule's time window.
+ */
 import type { AlertRuleWords } from "@sluice/proto/contract/records/alert-rules.js";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { periodEnd } from "../../rules/budget-period.ts";
@@ -8,9 +11,9 @@ import { findPercentiles } from "../ledger/percentiles.ts";
 import { type RecordSums, coverOf, recordSums, withRecordSums } from "../ledger/record-sums.ts";
 import { periodStart, workspaceAccounts } from "../ledger/spending.ts";
 
-/** The outcome of a check. */
+/** The figure of an alert rule, and whether it meets the rule's condition. */
 export interface CheckedFigure {
-  /** Undefined without usage to compute it from. */
+  /** Undefined when there was no usage to compute it from. */
   readonly value: number | undefined;
   readonly isMet: boolean;
 }
@@ -23,7 +26,10 @@ interface Checked {
 
 const minuteMs = 60_000;
 
-/** Reads the figure of a rule at a time. Runs a few statements, each within the time that the connection allows. */
+/**
+ * Reads the figure of a rule at a given time, with a few statements, each within the statement timeout of the
+ * connection.
+ */
 export function readFigure(database: Kysely<Database>, checked: Checked): Promise<CheckedFigure> {
   const { condition } = checked.rule;
   if (condition === "provider_down") return providerFigure(database, checked);
@@ -39,7 +45,7 @@ interface WindowSums {
   readonly durationMs: number | undefined;
 }
 
-/** @param earlierBy windows back from now */
+/** @param earlierBy number of time windows before the present one */
 async function windowSums(
   database: Kysely<Database>,
   { workspaceId, rule, now }: Checked,
@@ -91,7 +97,7 @@ async function sumsFigure(database: Kysely<Database>, checked: Checked): Promise
   return { value: undefined, isMet: hasEnough && sums.cost > 0 };
 }
 
-/** The value is the number of calls without an answer, while there is no other call. */
+/** Checks whether a provider is down. The figure is the number of unanswered calls if no call was answered. */
 async function providerFigure(database: Kysely<Database>, { workspaceId, rule, now }: Checked): Promise<CheckedFigure> {
   const from = new Date(now.getTime() - rule.window_minutes * minuteMs);
   const { provider = "", model } = rule.filters;
@@ -119,7 +125,10 @@ async function budgetOf(
   return rows[0];
 }
 
-/** The value is the spending at the reset of the budget in percent of it, if spending goes on as in the window. */
+/**
+ * Forecasts a budget. The figure is the expected spending at the budget's next reset, in percent of the budget, if
+ * spending continues as in the time window.
+ */
 async function forecastFigure(database: Kysely<Database>, checked: Checked): Promise<CheckedFigure> {
   const { workspaceId, rule, now } = checked;
   const budget = await budgetOf(database, workspaceId, rule.filters.key);

@@ -1,16 +1,19 @@
-/** Writes alerts about findings of guardrails, in the transaction that stores the turns: one a minute for each guardrail, rule, action and key. */
+/**
+ * Writes alerts about guardrail findings, in the transaction storing the turns: at most one a minute for each
+ * guardrail, rule, action and key.
+ */
 import type { FilterActionWord } from "@sluice/proto/lib/policy/guardrail-words.js";
 import { type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 import type { NewTurnRecord } from "../ledger/turn-record.ts";
 import { lastAttemptAt } from "./outbox.ts";
 
-/** Hits within a window become one alert. */
+/** Length in milliseconds of a time window whose findings become one alert. */
 const windowMs = 60_000;
 
 export interface GuardrailSink {
   readonly name: string;
-  /** Name or id of the only workspace; undefined means all. */
+  /** Name or id of the only workspace whose findings are reported; undefined for all workspaces. */
   readonly workspace?: string | undefined;
   readonly actions: readonly FilterActionWord[];
 }
@@ -25,7 +28,10 @@ interface Hit {
   hits: number;
 }
 
-/** @param turns as delivered; turns stored by an earlier delivery are left out. Call it before they are stored. */
+/**
+ * Writes the alerts for a batch of turns; call it before the turns are stored. @param turns as delivered, including
+ * turns that an earlier delivery has stored, which are skipped
+ */
 export async function recordGuardrailHits(
   transaction: Transaction<Database>,
   sinks: readonly GuardrailSink[],
@@ -42,7 +48,7 @@ export async function recordGuardrailHits(
   }
 }
 
-/** Records of a process arrive in the order of their numbers. */
+/** Leaves out turns stored already: records of a process arrive in the order of their sequence numbers. */
 async function leaveOutStored(
   transaction: Transaction<Database>,
   turns: readonly NewTurnRecord[],
@@ -59,7 +65,7 @@ async function leaveOutStored(
 function groupHits(turns: readonly NewTurnRecord[]): readonly Hit[] {
   const groups = new Map<string, Hit>();
   for (const { workspace_id, guardrail_id, rule, key_hash, requests, ...turn } of turns) {
-    // A record of an earlier build lacks the action of the guardrail.
+    // Earlier builds do not record the action of the guardrail.
     const action = turn.guardrail_action ?? (turn.http_status === 403 ? "block" : "flag");
     const name = JSON.stringify([workspace_id, guardrail_id, rule, action, key_hash]);
     const known = groups.get(name);
@@ -89,13 +95,16 @@ interface Writing {
   readonly sinks: readonly GuardrailSink[];
   readonly hits: readonly Hit[];
   readonly at: Date;
-  /** Number of the window since 1970. */
+  /** Number of the time window, counted from 1970. */
   readonly window: number;
-  /** Hits not taken by the preceding window; null for all hits. */
+  /** Findings that the preceding window could not take; null for all findings. */
   readonly left: readonly Unwritten[] | null;
 }
 
-/** An alert is due at the end of its window. @returns hits whose alert has already been sent because this transaction took too long */
+/**
+ * Adds findings to the alerts of a time window, which are due at its end. @returns findings whose alert was already
+ * sent, because this transaction took too long
+ */
 async function writeHits(
   transaction: Transaction<Database>,
   { sinks, hits, at, window, left }: Writing,

@@ -1,4 +1,4 @@
-/** The outbox of alerts: claims due alerts, and records the results. */
+/** The outbox of alerts: claims due alerts, and records the outcome of each delivery. */
 import { type Kysely, type Selectable, sql } from "kysely";
 import { randomUUID } from "node:crypto";
 import { claimRows } from "../claim.ts";
@@ -9,10 +9,13 @@ export type AlertRow = Selectable<AlertsTable>;
 
 const keepTryingDays = 3;
 
-/** The end of the attempts at an alert due for the first time. */
+/** Time of the last delivery attempt for an alert that was first due at the given time. */
 export const lastAttemptAt = (due: Date): Date => new Date(due.getTime() + keepTryingDays * 24 * 3_600_000);
 
-/** Times of an alert made due by a command. The clock of the machine running the command may be wrong. */
+/**
+ * Columns that make an alert due now, by the database's clock: the clock of the machine that runs a command may be
+ * wrong.
+ */
 const dueNow = {
   due_at: sql<Date>`now()`,
   give_up_at: sql<Date>`now() + make_interval(days => ${keepTryingDays})`,
@@ -21,12 +24,12 @@ const dueNow = {
 export interface Claim {
   readonly sink: string;
   readonly now: Date;
-  /** Time until which no other process takes the alerts. */
+  /** Time until which no other process may claim the alerts. */
   readonly until: Date;
   readonly limit: number;
 }
 
-/** Takes due alerts, the oldest first. An alert whose process dies is due again at the end of the claim. */
+/** Claims due alerts, oldest first. If the process dies, its alerts are due again when the claim ends. */
 export function claimAlerts(database: Kysely<Database>, claim: Claim): Promise<readonly AlertRow[]> {
   const { sink, now, until, limit } = claim;
   return claimRows(database, {
@@ -41,7 +44,10 @@ export function claimAlerts(database: Kysely<Database>, claim: Claim): Promise<r
 
 export type Outcome = Pick<AlertRow, "state" | "due_at" | "settled_at" | "last_error">;
 
-/** An attempt repeated meanwhile by another process decides nothing, unless it delivered the alert. */
+/**
+ * Records the outcome of an attempt. If another process has repeated the attempt meanwhile, only a successful delivery
+ * is recorded.
+ */
 export async function settleAlert(database: Kysely<Database>, alert: AlertRow, outcome: Outcome): Promise<void> {
   const { sink, event, attempts } = alert;
   await database
@@ -71,7 +77,7 @@ export function countAlerts(database: Kysely<Database>): Promise<AlertCounts[]> 
     .execute();
 }
 
-/** A test alert, to show that alerts arrive. @returns its id */
+/** Adds a test alert to the outbox, by which an operator can check delivery. @returns its id */
 export async function addTestAlert(database: Kysely<Database>, sink: string, workspaceId: string): Promise<string> {
   const { id } = await database
     .insertInto("alerts")
@@ -94,12 +100,12 @@ export const findAlert = (database: Kysely<Database>, id: string): Promise<Alert
 
 export interface AlertFilter {
   readonly workspaceId: string;
-  /** Undefined means every state. */
+  /** State of the listed alerts; undefined for all states. */
   readonly state?: AlertRow["state"] | undefined;
   readonly limit: number;
 }
 
-/** Latest first. */
+/** Lists alerts, latest first. */
 export const listAlerts = (
   database: Kysely<Database>,
   { workspaceId, state, limit }: AlertFilter,
@@ -114,7 +120,10 @@ export const listAlerts = (
     .limit(limit)
     .execute();
 
-/** Makes given-up alerts due again, with the same ids. @param id of a single alert; undefined means all. @returns how many */
+/**
+ * Makes alerts due again whose delivery was given up; their ids stay the same. @param id of a single alert; undefined
+ * for all alerts. @returns the number of alerts
+ */
 export async function retryAlerts(database: Kysely<Database>, workspaceId: string, id?: string): Promise<number> {
   const { numUpdatedRows } = await database
     .updateTable("alerts")
@@ -126,10 +135,13 @@ export async function retryAlerts(database: Kysely<Database>, workspaceId: strin
   return Number(numUpdatedRows);
 }
 
-/** The longest budget period is a month; an alert about a budget without a period stays, because it is sent only once. */
+/**
+ * Days for which alerts are kept that were delivered or given up: longer than the longest budget period, a month.
+ * Alerts about budgets without a period are kept for ever, because each is sent only once.
+ */
 const keptDays = 40;
 
-/** Removes alerts that no later fact can repeat. */
+/** Removes old alerts whose event cannot occur again. */
 export async function trimAlerts(database: Kysely<Database>): Promise<void> {
   await sql`
     delete from alerts where at < now() - make_interval(days => ${keptDays}) and state <> 'waiting'

@@ -1,4 +1,4 @@
-/** Test alerts of a rule, and what became of them. */
+/** Creates test alerts for a rule, and reads their outcome. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Kysely, sql } from "kysely";
@@ -8,19 +8,22 @@ import { runInTransaction } from "../postgres/transaction.ts";
 import { type AlertRow, findAlert } from "./outbox.ts";
 import { type AlertRuleRow, addRuleAlerts, addRuleEvent, eventPrefix } from "./rules.ts";
 
-/** The least time between two tests of a rule. */
+/** Minimum time in milliseconds between two tests of a rule. */
 export const testPauseMs = 10_000;
-/** Pause between two looks at the outcome of an attempt. */
+/** Pause in milliseconds between checks of an attempt's outcome. */
 const lookMs = 100;
 
 interface RuleTest {
   readonly rule: AlertRuleRow;
   readonly channels: readonly string[];
-  /** Figure of the rule at this time. */
+  /** Current figure of the rule. */
   readonly value: number | null;
 }
 
-/** Makes a test alert for each channel. @returns their ids by channel; `early` when the rule was tested just before, `gone` when it was deleted meanwhile */
+/**
+ * Creates a test alert for each channel of a rule. @returns ids of the alerts by channel; `early` when the rule was
+ * tested too recently, `gone` when it was deleted meanwhile
+ */
 export function startRuleTest(
   database: Kysely<Database>,
   author: Author,
@@ -48,11 +51,11 @@ export function startRuleTest(
 export interface RuleDelivery {
   readonly channel: string;
   readonly isDelivered: boolean;
-  /** Empty when it was delivered. */
+  /** Error of the delivery; empty when the alert was delivered. */
   readonly error: string;
 }
 
-/** Waits for the end of the first attempt at each alert. @param ids of alerts by channel */
+/** Waits for the end of the first delivery attempt of each alert. @param ids of alerts by channel */
 export async function awaitDeliveries(
   database: Kysely<Database>,
   ids: ReadonlyMap<string, string>,
@@ -68,7 +71,7 @@ export async function awaitDeliveries(
   );
 }
 
-/** Waits for the end of the first attempt. @param until a time of `performance.now()` */
+/** Waits for the end of an alert's first delivery attempt. @param until a time of `performance.now()` */
 export async function awaitAttempt(
   find: () => Promise<AlertRow | undefined>,
   until: number,

@@ -1,4 +1,4 @@
-/** Alerts on views: their settings, the outcome of their last check, and their history. */
+/** Stores alert rules on views: their settings, the outcome of their last check, and their history. */
 import { type AlertRuleWords, maxAlertRules, maxRuleEvents } from "@sluice/proto/contract/records/alert-rules.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
@@ -25,7 +25,7 @@ const toRow = (row: Selectable<AlertRulesTable>): AlertRuleRow => ({
   settings: row.settings as unknown as AlertRuleWords,
 });
 
-/** Whether other settings than the channels differ, so that the outcome of the checks so far says nothing about the rule. */
+/** Whether a change affects more than the channels, so the rule's state no longer applies. */
 const isAnew = (before: AlertRuleWords, after: AlertRuleWords): boolean =>
   !isDeepStrictEqual({ ...before, channels: [] }, { ...after, channels: [] });
 
@@ -38,12 +38,18 @@ const unchecked = {
   last_error: null,
 };
 
-/** Now, but a rule that is changed again and again fires once a minute at most. */
+/**
+ * Time of the next check: now, but at least a minute after the last alert, so a rule changed repeatedly
+ * fires at most once a minute.
+ */
 const afterLastAlert = sql<Date>`greatest(now(), (
   select max(at) + interval '1 minute' from alert_rule_events where rule_id = alert_rules.id and type = 'fired'
 ))`;
 
-/** Creates a rule, or replaces the settings of the one with its name. @returns `full` when the workspace has the maximum number of rules */
+/**
+ * Creates a rule, or replaces the settings of the rule with its name. @returns `full` when the workspace has the
+ * maximum number of rules
+ */
 export function putAlertRule(
   database: Kysely<Database>,
   author: Author,
@@ -75,10 +81,10 @@ export function putAlertRule(
   });
 }
 
-/** Begins the names of all facts about a rule. */
+/** Prefix of the event names of a rule. */
 export const eventPrefix = (ruleId: string): string => `rule:${ruleId}:`;
 
-/** Deletes a rule, its history, and its alerts that are not delivered yet. @returns whether there was such a rule */
+/** Deletes a rule, its history and its undelivered alerts. @returns whether the rule existed */
 export function deleteAlertRule(database: Kysely<Database>, author: Author, name: string): Promise<boolean> {
   return runInTransaction(database, async (transaction) => {
     const row = await transaction
@@ -121,7 +127,7 @@ export const listAlertRules = async (database: Kysely<Database>, workspaceId: st
       .execute()
   ).map(toRow);
 
-/** Rules in the order of the code points of their names. */
+/** Lists a page of rules, in the order of the code points of their names. */
 export const pageOfAlertRules = (
   database: Kysely<Database>,
   workspaceId: string,
@@ -139,7 +145,7 @@ export const pageOfAlertRules = (
     page,
   );
 
-/** Latest first. */
+/** Lists the history of a rule, latest event first. */
 export const listRuleEvents = (database: Kysely<Database>, ruleId: string): Promise<AlertRuleEventRow[]> =>
   database
     .selectFrom("alert_rule_events")
@@ -149,7 +155,7 @@ export const listRuleEvents = (database: Kysely<Database>, ruleId: string): Prom
     .limit(maxRuleEvents)
     .execute();
 
-/** Adds to the history of a rule, and removes what is beyond its maximum length. */
+/** Adds an event to the history of a rule, and removes events beyond the maximum length. */
 export async function addRuleEvent(
   transaction: Transaction<Database>,
   rule: AlertRuleRow,
@@ -170,7 +176,7 @@ export async function addRuleEvent(
     )`.execute(transaction);
 }
 
-/** Deletes the rules that filter by an end user, and their alerts. */
+/** Deletes rules filtering by an end user, with their undelivered alerts. */
 export async function deleteRulesOfUser(
   transaction: Transaction<Database>,
   workspaceId: string,
@@ -195,7 +201,7 @@ async function countOf(transaction: Transaction<Database>, workspaceId: string):
   return count;
 }
 
-/** Columns of a rule that a check decides. */
+/** Columns of a rule that a check sets. */
 export type RuleOutcome = Pick<
   AlertRuleRow,
   "is_firing" | "firing_since" | "calm_since" | "episode" | "value" | "checked_at" | "last_error" | "due_at"
@@ -203,12 +209,12 @@ export type RuleOutcome = Pick<
 
 export interface RuleClaim {
   readonly now: Date;
-  /** Time until which no other process takes the rules. */
+  /** Time until which no other process may claim the rules. */
   readonly until: Date;
   readonly limit: number;
 }
 
-/** Takes due rules, the oldest first. A rule whose process dies is due again at the end of the claim. */
+/** Claims due rules, oldest first. If the process dies, its rules are due again when the claim ends. */
 export async function claimAlertRules(
   database: Kysely<Database>,
   { now, until, limit }: RuleClaim,
@@ -222,16 +228,19 @@ export async function claimAlertRules(
   return rows.map(toRow);
 }
 
-/** An alert for the channels of a rule. */
+/** An alert to be sent to the channels of a rule. */
 export interface RuleAlert {
   readonly channels: readonly string[];
   readonly type: "rule.fired" | "rule.cleared" | "test";
-  /** Id of the event: each channel gets an event once. */
+  /** Name of the event; each channel gets an event once. */
   readonly event: string;
   readonly facts: JsonObject;
 }
 
-/** Stores the outcome of a check with its alert, unless the rule was changed or taken by another process meanwhile. @returns whether it was stored */
+/**
+ * Stores the outcome of a check with its alert, unless the rule was changed or claimed by another process meanwhile.
+ * @returns whether it was stored
+ */
 export function settleAlertRule(
   database: Kysely<Database>,
   rule: AlertRuleRow,
@@ -256,7 +265,7 @@ export function settleAlertRule(
   });
 }
 
-/** @returns the ids of the alerts by channel */
+/** Adds an alert to the outbox for each channel. @returns ids of the alerts by channel */
 export async function addRuleAlerts(
   transaction: Transaction<Database>,
   { workspace_id: workspaceId }: Pick<AlertRuleRow, "workspace_id">,

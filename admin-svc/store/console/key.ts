@@ -1,4 +1,7 @@
-/** The management keys used by people in the console. Their text is discarded at creation, so they cannot be presented. */
+/**
+ * The management keys with which signed-in people act in the console. A key's secret is discarded at creation, so
+ * nobody can present it.
+ */
 import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
 import type { Kysely } from "kysely";
 import type { Author } from "../audit.ts";
@@ -7,7 +10,7 @@ import { addKey } from "../keys.ts";
 import { lockGeneration } from "../policy.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
 
-/** Hash of the key for the author's workspace, or for the account. A revoked key gets a successor. */
+/** Hash of the console's key for the author's workspace, or for the account. A revoked key is replaced by a new one. */
 export async function consoleKey(database: Kysely<Database>, author: Author): Promise<string> {
   return (await findConsoleKey(database, author)) ?? (await makeConsoleKey(database, author));
 }
@@ -27,7 +30,7 @@ async function findConsoleKey(
   return key?.hash;
 }
 
-/** The shown fields of a console key; undefined when it is disabled. */
+/** Fields of a console key for display, with its workspace; undefined when the key is disabled. */
 export const findKeyOfPeople = (database: Kysely<Database>, hash: string) =>
   database
     .selectFrom("api_keys as key")
@@ -46,7 +49,7 @@ export const findKeyOfPeople = (database: Kysely<Database>, hash: string) =>
 
 const makeConsoleKey = (database: Kysely<Database>, author: Author): Promise<string> =>
   runInTransaction(database, async (transaction) => {
-    // A statement after the lock, to see the key of a faster call.
+    // Searches again after the lock, to see a key that a concurrent call has created.
     await lockGeneration(transaction);
     const known = await findConsoleKey(transaction, author);
     if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-/** Sessions of the console. Only the hashes of their secrets are stored. */
+/** Stores console sessions. Of their secrets only the hashes are stored. */
 import { type Kysely, type Selectable, sql } from "kysely";
 import { type Author, type ChangeOrigin, recordAudit } from "../audit.ts";
 import type { Database } from "../database.ts";
@@ -8,7 +8,7 @@ import { runInTransaction } from "../postgres/transaction.ts";
 const idle = sql`interval '1 hour'`;
 const longest = sql`interval '12 hours'`;
 
-/** An active session, with the shown fields of its key. */
+/** An active session, with the fields of its key that the console shows. */
 export type SessionRow = Omit<Selectable<ConsoleSessionsTable>, "hash" | "seen_at"> & {
   readonly key_name: string;
   readonly key_label: string;
@@ -18,16 +18,17 @@ export type SessionRow = Omit<Selectable<ConsoleSessionsTable>, "hash" | "seen_a
 
 type SessionAuthor = Author & { readonly keyHash: string };
 
-/** The rights of a person's session. */
+/** The role of a person's session. */
 export interface SessionRole {
   readonly role: string;
-  /** The rule by which the person has the role. */
+  /** The configured rule that gave the role to the person. */
   readonly rule: string;
 }
 
 /**
- * @param hash SHA-256 of its secret in hexadecimal
- * @param given absent for a session of a management key with full permissions
+ * Opens a session.
+ * @param hash SHA-256 of the session's secret in hexadecimal
+ * @param given role of a person; absent for a session of a management key, which has full permissions
  */
 export async function openSession(
   database: Kysely<Database>,
@@ -52,7 +53,10 @@ export async function openSession(
   });
 }
 
-/** Undefined when the session has ended, by itself or with its key. Its use is recorded to the minute, so most uses write nothing. */
+/**
+ * Finds an active session and records its use; undefined when the session or its key is no longer valid. The time of
+ * use is stored to the minute, so most uses write nothing.
+ */
 export async function useSession(database: Kysely<Database>, hash: string): Promise<SessionRow | undefined> {
   const { rows } = await sql<SessionRow>`
     with live as (
@@ -73,7 +77,7 @@ export async function useSession(database: Kysely<Database>, hash: string): Prom
   return rows[0];
 }
 
-/** Ends a session, or all sessions of its person or of its key. An ended session is left unchanged. */
+/** Ends one session, or all sessions of its person or key. A session that has ended already stays unchanged. */
 export async function endSessions(
   database: Kysely<Database>,
   hash: string,
@@ -97,7 +101,7 @@ export async function endSessions(
   });
 }
 
-/** @param generationId of a turn ended by the author */
+/** Records in the audit log that a console user ended a running turn. @param generationId id of the turn */
 export async function recordEndedTurn(
   database: Kysely<Database>,
   author: SessionAuthor,
@@ -108,9 +112,9 @@ export async function recordEndedTurn(
   );
 }
 
-/** A call not permitted by the role of a session. */
+/** A request that was refused because of the role of a session. */
 export interface RefusedCall {
-  /** Method and path. */
+  /** HTTP method and path of the request. */
   readonly call: string;
   readonly role: string;
   readonly neededRole: string;

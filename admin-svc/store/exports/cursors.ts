@@ -1,6 +1,6 @@
 /**
- * Cursors of exports: how far each has delivered the turns of a workspace. A batch keeps its bounds until it is delivered, so a repetition replaces the
- * results of an earlier attempt.
+ * Cursors of exports: the last turn of each workspace that an export has delivered. A batch keeps its bounds until it
+ * is delivered, so a repeated delivery replaces the results of an earlier attempt.
  */
 import { type Kysely, type RawBuilder, type Selectable, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
@@ -12,16 +12,16 @@ import { runInTransaction } from "../postgres/transaction.ts";
 
 export type ExportCursor = Selectable<ExportCursorsTable>;
 
-/** A cursor with the bounds of a batch. */
+/** A cursor together with the bounds of its current batch. */
 export type ExportBatch = ExportCursor & { readonly batch_last: string; readonly batch_at: Date };
 
 export interface ExportSource {
   readonly name: string;
-  /** Name or id of the only workspace; undefined means all. */
+  /** Name or id of the only exported workspace; undefined for all workspaces. */
   readonly workspace?: string | undefined;
 }
 
-/** Begins an export with the turns stored from now on. A workspace created later is exported from its beginning, because the export existed before it. */
+/** Starts an export with the turns stored from now on. A workspace created later is exported from its beginning. */
 export async function openCursors(database: Kysely<Database>, source: ExportSource, now: Date): Promise<void> {
   const { name, workspace = null } = source;
   await sql`
@@ -35,10 +35,13 @@ export async function openCursors(database: Kysely<Database>, source: ExportSour
     on conflict do nothing`.execute(database);
 }
 
-/** Time after which a turn is complete without its record, because the process responsible for it has died. */
+/**
+ * Minutes after the end of a turn's last call when a turn without a record counts as complete, because its process must
+ * have died.
+ */
 const settledMinutes = 15;
 
-/** Numbers the turns without a record, left by a killed process or by an admin-svc without exports. */
+/** Assigns export numbers to turns without a record, left by a killed process or by an admin-svc without exports. */
 export async function logSettledTurns(database: Kysely<Database>, name: string, now: Date): Promise<void> {
   const settled = sql`log_sequence is null and opened_at + duration_ms * interval '1 ms' < ${now}::timestamptz - make_interval(mins => ${settledMinutes})
     and opened_at >= (select min(started_at) from export_positions where export = ${name})`;
@@ -57,25 +60,26 @@ export async function logSettledTurns(database: Kysely<Database>, name: string, 
 export interface BatchClaim {
   readonly name: string;
   readonly now: Date;
-  /** Time until which no other process takes the batch. */
+  /** Time until which no other process may claim the batch. */
   readonly until: Date;
   /** Maximum number of turns in a new batch. */
   readonly limit: number;
 }
 
-/** Time before the next look at a workspace whose turns are being stored. */
+/** Milliseconds until the next attempt for a workspace whose turns are just being stored. */
 const busyMs = 1_000;
 
 /**
- * Takes a workspace with waiting turns, and sets the bounds of its batch.
- * @returns undefined when nothing is due; "busy" when its turns are being stored, while another workspace may be due
+ * Claims a workspace with undelivered turns, and sets the bounds of its batch.
+ * @returns undefined when nothing is due; "busy" when turns of the workspace are just being stored, while another
+ * workspace may be due
  */
 export function claimBatch(database: Kysely<Database>, claim: BatchClaim): Promise<ExportBatch | "busy" | undefined> {
   const { name, now } = claim;
   return runInTransaction(database, async (transaction) => {
     const waiting = await findWaiting(transaction, name, now);
     if (!waiting) return undefined;
-    // A transaction under way may have taken numbers below the visible ones.
+    // A transaction not committed yet may have taken lower numbers than the visible ones.
     if (!waiting.bounded && !(await lockLedgerExclusively(transaction, waiting.id))) {
       const later = new Date(now.getTime() + busyMs);
       await sql`update export_positions set due_at = ${later} where export = ${name} and workspace_id = ${waiting.id}`.execute(
@@ -87,22 +91,25 @@ export function claimBatch(database: Kysely<Database>, claim: BatchClaim): Promi
   });
 }
 
-/** A workspace with waiting turns. */
+/** A workspace with undelivered turns. */
 interface Waiting {
   readonly id: string;
-  /** Whether its batch already has bounds from an earlier attempt. */
+  /** Whether its batch has bounds from an earlier attempt. */
   readonly bounded: boolean;
 }
 
 interface LoggedTurns {
-  /** Columns of both `turns` and `ledger`. */
+  /** Selected columns, which both `turns` and `ledger` have. */
   readonly columns: RawBuilder<unknown>;
   readonly workspace: RawBuilder<unknown>;
   readonly after: RawBuilder<unknown>;
   readonly limit: number;
 }
 
-/** The first turns after a number, those of `turns` and those of the ledger apart: each has an index in this order. */
+/**
+ * The first turns after an export number. The tables `turns` and `ledger` are queried separately, because each has an
+ * index in this order.
+ */
 const loggedTurns = ({ columns, workspace, after, limit }: LoggedTurns): RawBuilder<unknown> => sql`
   (select ${columns} from turns where turns.workspace_id = ${workspace} and log_sequence > ${after} order by log_sequence limit ${limit})
   union all
@@ -111,7 +118,10 @@ const loggedTurns = ({ columns, workspace, after, limit }: LoggedTurns): RawBuil
     order by log_sequence limit ${limit}
   )`;
 
-/** The first turn in the order of the index: with `exists`, Postgres may read the whole table for each workspace without a turn. */
+/**
+ * Finds a workspace with undelivered turns. It selects the first turn by the order of the index: with `exists`,
+ * Postgres may read the whole table for each workspace without such a turn.
+ */
 async function findWaiting(transaction: Transaction<Database>, name: string, now: Date): Promise<Waiting | undefined> {
   const { rows } = await sql<Waiting>`
     select workspace_id::text as id, batch_last is not null as bounded
@@ -143,7 +153,7 @@ async function boundBatch(
   return rows[0];
 }
 
-/** The turns of a batch. A turn changed since an earlier attempt belongs to a later batch. */
+/** Reads the turns of a batch. A turn that changed since an earlier attempt belongs to a later batch. */
 export async function turnsOfBatch(database: Kysely<Database>, batch: ExportBatch): Promise<readonly TurnRow[]> {
   const { rows } = await sql<TurnRow>`
     select turns.*, api_keys.name as key_name from all_turns as turns left join api_keys on api_keys.hash = turns.key_hash
@@ -159,7 +169,7 @@ export async function turnsOfBatch(database: Kysely<Database>, batch: ExportBatc
   return rows;
 }
 
-/** Moves the cursor behind a delivered batch. Another process may have done so. */
+/** Moves the cursor behind a delivered batch, unless another process has done so. */
 export async function advanceCursor(database: Kysely<Database>, batch: ExportBatch, due: Date): Promise<void> {
   await sql`
     update export_positions set delivered = batch_last, batch_last = null, batch_at = null, attempts = 0, due_at = ${due}, last_error = null
@@ -167,7 +177,7 @@ export async function advanceCursor(database: Kysely<Database>, batch: ExportBat
       and delivered = ${batch.delivered} and batch_last = ${batch.batch_last}`.execute(database);
 }
 
-/** Records a failure, unless another process has taken the batch meanwhile. */
+/** Records a failed delivery, unless another process has claimed the batch meanwhile. */
 export async function postponeBatch(
   database: Kysely<Database>,
   batch: ExportBatch,
@@ -184,7 +194,7 @@ export async function postponeBatch(
 
 export interface ExportLag {
   readonly export: string;
-  /** Seconds since the start of the oldest undelivered turn; 0 when there is none. */
+  /** Seconds since the start of the oldest undelivered turn; 0 when every turn is delivered. */
   readonly seconds: number;
 }
 

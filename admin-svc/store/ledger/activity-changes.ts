@@ -1,10 +1,10 @@
-/** Changes of the sums by which activity is shown. */
+/** Changes of the daily sums from which activity is reported. */
 import { type RawBuilder, sql } from "kysely";
 
 /**
- * Rows of `activity_changes`.
+ * SQL for rows of `activity_changes`.
  * @param calls a table or expression with the columns of `usage_records`
- * @param endsTurn whether the turn of a call counts in its row
+ * @param endsTurn condition: whether the turn of a call is counted in the row of this call
  */
 export const callActivity = (calls: RawBuilder<unknown>, endsTurn: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   select workspace_id, key_hash, (opened_at at time zone 'UTC')::date as day, model, provider, coalesce(nullif(service_tier, ''), 'default') as service_tier,

@@ -1,4 +1,4 @@
-/** Activity: sums of the calls paid by keys by day, model, provider and tier, of the last 30 days in UTC. */
+/** Activity: daily sums of calls paid by keys, by model, provider and service tier, for the last 30 days in UTC. */
 import type { OperationWord } from "@sluice/proto/lib/ledger/call-operation.js";
 import { type Tag, parseTags } from "@sluice/proto/lib/turns/tags.js";
 import { type Kysely, type RawBuilder, sql } from "kysely";
@@ -13,18 +13,20 @@ import { answersRequest } from "./usage-sums.ts";
 
 export interface ActivityFilter {
   readonly workspaceId: string;
-  /** A day such as 2026-11-21. */
+  /** The only reported day, such as 2026-11-21. */
   readonly date?: string;
   readonly keyHash?: string;
-  /** API format of clients. */
+  /** API format of the client (`door`). */
   readonly door?: string;
-  /** List of tags: only calls of turns with all of them, which are read from the records. */
+  /**
+   * Tags that a turn must all have; with this filter, calls are read from the records, because the sums have no tags.
+   */
   readonly tags?: string;
-  /** Sums each operation separately. */
+  /** Whether to report each operation separately. */
   readonly byOperation?: boolean;
-  /** Sums each client format separately. */
+  /** Whether to report each client API format separately. */
   readonly byDoor?: boolean;
-  /** Sums each kind of task separately. */
+  /** Whether to report each kind of task separately. */
   readonly byTask?: boolean;
 }
 
@@ -33,11 +35,11 @@ export interface ActivityRow {
   readonly model: string;
   readonly provider: string;
   readonly service_tier: string;
-  /** Null unless each operation is summed separately. */
+  /** Operation of the calls; null unless operations are reported separately. */
   readonly operation: OperationWord | null;
-  /** Null unless each client format is summed separately. */
+  /** Client API format of the calls; null unless formats are reported separately. */
   readonly door: string | null;
-  /** Null when none was recorded, and unless each kind is summed separately. */
+  /** Kind of task; null when a call has none, or unless tasks are reported separately. */
   readonly task: string | null;
   readonly cost_usd: string;
   readonly calls: string;
@@ -47,14 +49,17 @@ export interface ActivityRow {
   readonly reasoning_tokens: string;
 }
 
-/** Number of shown days before today. */
+/** Number of reported days before today. */
 const shownDays = 30;
 
 const keys = ["workspace_id", "key_hash", "day", "model", "provider", "service_tier", "operation", "door", "task"];
 const counts = ["calls", "requests", "input_tokens", "output_tokens", "reasoning_tokens"];
 const join = (names: readonly string[]): RawBuilder<unknown> => sql.raw(names.join(", "));
 
-/** Rows of `activity_changes` for some `usage_records`. A turn counts in its last answering call. @param isCounted condition on all calls of these turns */
+/**
+ * SQL for rows of `activity_changes` from some `usage_records`. A turn is counted in the row of its last answering
+ * call. @param isCounted condition on all calls of these turns
+ */
 const recordActivity = (isCounted: RawBuilder<unknown>, where: RawBuilder<unknown>): RawBuilder<unknown> =>
   callActivity(
     sql`(select * from usage_records where payer = 'key' and ${isCounted} and ${where})`,
@@ -65,14 +70,17 @@ const recordActivity = (isCounted: RawBuilder<unknown>, where: RawBuilder<unknow
     )`,
   );
 
-/** Rows of `activity_changes` for records not seen by its trigger, which moves a turn from its last answering call to a later call it has seen. */
+/**
+ * SQL for rows of `activity_changes` from records that the trigger of `usage_records` has missed. The trigger moves a
+ * turn from one of its calls to a later call only if it has seen both.
+ */
 export const missedActivity = (where: RawBuilder<unknown>): RawBuilder<unknown> =>
   recordActivity(sql`not is_noted`, where);
 
 /**
- * Adds changes to the sums.
- * @param fresh more changes, as rows of `activity_changes`
- * @returns the number of changes taken from `activity_changes`, up to `limit`
+ * Adds pending changes to the sums.
+ * @param fresh further changes, as rows of `activity_changes`
+ * @returns the number of changes taken from `activity_changes`, at most `limit`
  */
 export async function foldActivity(
   database: Kysely<Database>,
@@ -100,7 +108,7 @@ export async function foldActivity(
   return rows[0]?.taken ?? 0;
 }
 
-/** Removes the sums of days no longer shown. */
+/** Removes the sums of days that are no longer reported. */
 export async function dropOldActivity(database: Kysely<Database>): Promise<void> {
   await sql`delete from activity_days where day < (now() at time zone 'UTC')::date - ${sql.lit(shownDays + 1)}`.execute(
     database,
@@ -136,11 +144,11 @@ interface ActivityDays {
   readonly keyHash: string | undefined;
 }
 
-/** Condition on a column with days. */
+/** SQL condition on a column with days: the requested day, or any reported day. */
 const isMeant = ({ date }: ActivityDays, column: RawBuilder<unknown>): RawBuilder<unknown> =>
   date === undefined ? sql`${column} >= ${firstDay}` : sql`${column} >= ${firstDay} and ${column} = ${date}::date`;
 
-/** The sums, the pending changes, and the records not yet included in the sums. */
+/** SQL for the sums, the pending changes, and records that the sums do not include yet. */
 async function storedActivity(database: Kysely<Database>, days: ActivityDays): Promise<RawBuilder<unknown>> {
   const { workspaceId, keyHash } = days;
   const reached = await backfilledSince(database, "activity");
@@ -158,8 +166,8 @@ async function storedActivity(database: Kysely<Database>, days: ActivityDays): P
 }
 
 /**
- * Calls of turns with tags, from the records: the sums have no tags. A call is within a day of its turn, whose tags count: those of a call are not kept in
- * the ledger.
+ * SQL for calls of turns with all of the tags, from the records. The ledger keeps tags per turn, and a call begins at
+ * most a day before or after its turn.
  */
 function taggedActivity(days: ActivityDays, tags: readonly Tag[]): RawBuilder<unknown> {
   const { workspaceId, date, keyHash } = days;

@@ -1,4 +1,4 @@
-/** Work on records stored before a migration, done in portions while the service runs. */
+/** Converts records stored before a migration, in portions, while the service runs. */
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
@@ -10,10 +10,10 @@ const ended = async (database: Kysely<Database>, name: BackfillName): Promise<vo
   await database.deleteFrom("backfills").where("name", "=", name).execute();
 };
 
-/** Does one portion. @returns the progress for the log; undefined when nothing is left */
+/** Processes one portion. @returns the progress for the log; undefined when nothing is left */
 export type BackfillStep = (database: Kysely<Database>) => Promise<string | undefined>;
 
-/** Calls stored before turns existed; their purpose is needed before activity sums them. */
+/** Assigns calls that were stored before turns existed to their turns, and sets their purpose, which activity needs. */
 const fillTurns: BackfillStep = async (database) => {
   const added = await addCallsWithoutTurns(database);
   if (added > 0) return `${added} calls`;
@@ -21,7 +21,7 @@ const fillTurns: BackfillStep = async (database) => {
   return undefined;
 };
 
-/** Records of an hour, the latest first, back to the first shown day of activity. */
+/** Adds the records of one hour to activity, latest hour first, back to the first reported day. */
 const fillActivity: BackfillStep = (database) =>
   runInTransaction(database, async (transaction) => {
     const { rows } = await sql<{ from: string; to: string; is_last: boolean }>`
@@ -48,7 +48,10 @@ const fillActivity: BackfillStep = (database) =>
 /** Maximum number of keys in a portion. */
 const keysOfPortion = 500;
 
-/** The trigger of records creates the total of a key used meanwhile; this insert leaves existing rows unchanged. */
+/**
+ * Adds totals for keys without one; existing rows stay unchanged, because the trigger of records creates the total of a
+ * key used meanwhile.
+ */
 const fillTotals: BackfillStep = async (database) => {
   const { numAffectedRows = 0n } = await sql`
     insert into key_totals
@@ -61,7 +64,7 @@ const fillTotals: BackfillStep = async (database) => {
   return undefined;
 };
 
-/** Each may depend on the preceding portions. */
+/** All backfills in their order; a backfill may depend on the earlier ones. */
 export const backfills: Readonly<Record<BackfillName, BackfillStep>> = {
   turns: fillTurns,
   key_totals: fillTotals,

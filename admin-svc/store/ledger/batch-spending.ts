@@ -1,4 +1,4 @@
-/** Adds the spending of a batch to the totals of keys, and to the sums of keys and workspaces by day. */
+/** Adds the spending of a batch to the totals of keys, and to the daily sums of keys and workspaces. */
 import { toDecimal } from "@sluice/proto/lib/ledger/money.js";
 import { type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
@@ -7,26 +7,26 @@ import { preparedAs } from "../postgres/prepared.ts";
 import { type HeldAccounts, nameOfCall } from "./ledger-rows.ts";
 import type { TurnCall, WholeTurn } from "./whole-turn.ts";
 
-/** New calls of a key on a day in UTC. */
+/** The new calls of a key on one UTC day. */
 export interface SpentOnDay {
   readonly key_hash: string;
   readonly workspace_id: string;
   readonly day: string;
   readonly calls: number;
-  /** Calls paid by the key. */
+  /** Number of calls paid by the key. */
   readonly attempts: number;
-  /** USD as a decimal. */
+  /** Cost in USD as a decimal. */
   readonly cost_usd: string;
-  /** Tags of the calls; null also where no budget for tags needs them. */
+  /** Tags of the calls; null without tags, and where no budget needs them. */
   readonly tags: RecordedTags | null;
-  /** Accounts of tags that the reservations of the calls named; null without any. */
+  /** Tag accounts that the reservations of the calls named; null for none. */
   readonly accounts: RecordedTags | null;
 }
 
 /**
- * Spending by the calls of whole turns.
+ * Computes the spending by the calls of whole turns.
  * @param byTags sums calls with different tags separately
- * @param held accounts of the calls, which are summed separately as well
+ * @param held tag accounts named by the reservations, which are summed separately too
  */
 export function spentBy(whole: readonly WholeTurn[], byTags: boolean, held: HeldAccounts): readonly SpentOnDay[] {
   const sums = new Map<
@@ -58,10 +58,10 @@ export function spentBy(whole: readonly WholeTurn[], byTags: boolean, held: Held
 
 const dayMs = 86_400_000;
 
-/** A day in UTC, counted from 1970. @param at milliseconds */
+/** Number of the UTC day since 1970. @param at milliseconds since 1970 */
 export const dayNumber = (at: number): number => Math.floor(at / dayMs);
 
-/** The record of a key's total is added where it is missing, as the trigger of `usage_records` does. */
+/** Adds spending to the totals of keys. A missing total is created, as the trigger of `usage_records` does. */
 export async function addToTotals(transaction: Transaction<Database>, whole: readonly WholeTurn[]): Promise<void> {
   const totals = new Map<string, { workspaceId: string; pico: bigint; last: number }>();
   for (const call of whole.flatMap(({ calls }) => calls)) {
@@ -94,7 +94,10 @@ export async function addToTotals(transaction: Transaction<Database>, whole: rea
   );
 }
 
-/** Comes last, because batches of a workspace wait here for each other until the commit. */
+/**
+ * Adds spending to the daily sums of keys and workspaces. Call it last: concurrent batches of a workspace wait here for
+ * the commit of one another.
+ */
 export async function addToDays(transaction: Transaction<Database>, spent: readonly SpentOnDay[]): Promise<void> {
   const paid = spent.filter(({ attempts }) => attempts !== 0);
   if (paid.length === 0) return;

@@ -1,6 +1,7 @@
 /**
- * Budget reservations. A call is admitted while its worst-case cost fits into every budget of its key, in addition to spent and reserved amounts. The
- * reservation is released in the transaction that writes the call's record. Its states until then are explained in `holds.ts`.
+ * Budget reservations. A call is admitted if its worst-case cost fits into every budget of its key, in addition to
+ * spent and reserved amounts. The transaction storing the call's record releases the reservation. `holds.ts`
+ * explains the states of a reservation until then.
  */
 import { toDecimal, parsePico } from "@sluice/proto/lib/ledger/money.js";
 import { type Kysely, type Transaction, sql } from "kysely";
@@ -19,45 +20,48 @@ export interface ReservedCall {
 
 export interface Reservation extends ReservedCall {
   readonly keyHash: string;
-  /** Worst-case cost, USD as a decimal. */
+  /** Worst-case cost of the call in USD as a decimal. */
   readonly amountUsd: string;
-  /** Start of the process that renews the reservation; empty when it is renewed separately. */
+  /** Boot id of the process renewing the reservation; empty when it is renewed separately. */
   readonly bootId: string;
   /** Minimum amount to leave in each of the key's own budgets, USD as a decimal; empty means none. */
   readonly keyBesidesUsd: string;
   /** Minimum amount to leave in the budget of the workspace. */
   readonly workspaceBesidesUsd: string;
-  /** Tags of the request for which its workspace may have budgets, with the minimum amounts to leave in these. */
+  /** Tags of the request for which the workspace may have budgets, each with the minimum amount to leave in them. */
   readonly tags: readonly {
     readonly name: string;
     readonly value: string;
     readonly besidesUsd: string;
-    /** The same for the account that values without one of their own share; empty means the amount for the value's own account. */
+    /**
+     * Minimum amount to leave in the shared account, which pays for values without an individual account; empty means
+     * the same as `besidesUsd`.
+     */
     readonly sharedBesidesUsd: string;
   }[];
 }
 
-/** The decision, and the budget closest to exhaustion; no budget when the key has none. */
+/** Decision about a reservation, with the budget closest to exhaustion; `budget` is absent when no budget applies. */
 export interface ReservationResult {
   readonly admitted: boolean;
   readonly budget?: BudgetScope;
-  /** Id of the budget's guardrail. */
+  /** Id of the guardrail that has the budget. */
   readonly guardrailId?: string;
-  /** USD as a decimal. */
+  /** Limit of the budget in USD as a decimal. */
   readonly limitUsd?: string;
-  /** Amount neither spent nor held before this reservation. */
+  /** Amount that was neither spent nor reserved before this reservation. */
   readonly remainingUsd?: string;
-  /** Unspent amount held for other calls. */
+  /** Amount reserved for other calls. */
   readonly heldUsd?: string;
-  /** Whether only the held amounts caused the refusal: the spent amount would let the call pass. */
+  /** Whether only reserved amounts caused the refusal: the amount spent so far would let the call pass. */
   readonly held: boolean;
-  /** Tag of the budget, such as `project=apollo`. */
+  /** Tag whose budget decided, such as `project=apollo`. */
   readonly tag?: string;
-  /** Reset of the budget of a tag; empty for never. */
+  /** Reset interval of a tag's budget; empty for a budget that never resets. */
   readonly limitReset?: string;
 }
 
-/** Decides on the calls in order, in a single transaction. */
+/** Decides on reservations in their order, in a single transaction. */
 export function reserveBudget(
   database: Kysely<Database>,
   wanted: readonly Reservation[],
@@ -84,18 +88,24 @@ export function reserveBudget(
   });
 }
 
-/** Accounts that values get in a transaction. A refused call opens none, so a caller cannot take all of them for nothing. */
+/**
+ * Opens accounts for tag values in a transaction. Only admitted calls open accounts, so a caller whose calls are
+ * refused cannot use up the number of accounts.
+ */
 class Places {
   readonly opened = new Map<string, TagAccount>();
   readonly #free: Map<string, number>;
   #taken: TagAccount[] = [];
 
-  /** @param free numbers of accounts that workspaces may still open */
+  /** @param free number of accounts that each workspace may still open */
   constructor(free: Map<string, number>) {
     this.#free = free;
   }
 
-  /** @returns whether the account of the value pays for the call under decision */
+  /**
+   * Requests an account for the call being decided. @returns false when no more accounts may be opened, so the shared
+   * account pays
+   */
   take(account: TagAccount): boolean {
     if (this.opened.has(placeName(account))) return true;
     const free = this.#free.get(account.workspaceId) ?? 0;
@@ -104,7 +114,7 @@ class Places {
     return true;
   }
 
-  /** Ends the decision about a call. */
+  /** Ends the decision on a call: its requested accounts are opened if the call is admitted. */
   settle(isAdmitted: boolean): void {
     if (this.#taken.length === 0) return;
     for (const account of isAdmitted ? this.#taken : []) {
@@ -117,7 +127,10 @@ class Places {
 
 const placeName = ({ workspaceId, name, value }: TagAccount): string => JSON.stringify([workspaceId, name, value]);
 
-/** Reservations of a workspace run one after the other. A separate statement, so the next transaction sees the commit of the last lock holder. */
+/**
+ * Locks workspaces, so the reservations of each run one after the other. This is a separate statement, so the
+ * next one sees what the previous lock holder committed.
+ */
 async function lockWorkspaces(transaction: Transaction<Database>, keyHashes: readonly string[]): Promise<void> {
   await sql`
     select pg_advisory_xact_lock(hashtextextended(id, 0)) from (
@@ -125,7 +138,10 @@ async function lockWorkspaces(transaction: Transaction<Database>, keyHashes: rea
     ) as named`.execute(transaction);
 }
 
-/** Holds the amount in every budget, or in none. A refusal names the exhausted budget, or else the budget with the least free amount. */
+/**
+ * Decides whether an amount fits into all budgets. A refusal names the exhausted budget, or else the budget with the
+ * smallest free amount.
+ */
 function decide(reservation: Reservation, accounts: readonly Account[]): ReservationResult {
   if (accounts.length === 0) return { admitted: true, held: false };
   const amount = parsePico(reservation.amountUsd);
@@ -156,7 +172,7 @@ function besides({ scope, tag }: Account, { keyBesidesUsd, workspaceBesidesUsd, 
 
 const noBesides = { besidesUsd: "", sharedBesidesUsd: "" };
 
-/** Accounts of tags by the names of the tags; null without any. */
+/** The tag accounts that pay for a call, by tag name, as JSON; null for none. */
 function tagAccountsIn(accounts: readonly Account[]): string | null {
   const named = accounts.flatMap(({ tag }) => (tag ? [[tag.name, tag.account] as const] : []));
   return named.length === 0 ? null : JSON.stringify(Object.fromEntries(named));
@@ -165,7 +181,7 @@ function tagAccountsIn(accounts: readonly Account[]): string | null {
 const leastFree = (accounts: readonly Account[]): Account =>
   accounts.reduce((least, account) => (free(account) < free(least) ? account : least));
 
-/** A reservation with its accounts of tags as JSON. */
+/** An admitted reservation with its tag accounts as JSON. */
 type AdmittedReservation = Reservation & { readonly accounts: string | null };
 
 async function hold(transaction: Transaction<Database>, held: readonly AdmittedReservation[]): Promise<void> {
@@ -186,11 +202,13 @@ async function hold(transaction: Transaction<Database>, held: readonly AdmittedR
 }
 
 export interface ReservationRaise extends ReservedCall {
-  /** USD as a decimal. */
+  /** New amount of the reservation in USD as a decimal. */
   readonly amountUsd: string;
 }
 
-/** Raises the reservation of a call above its worst case, regardless of the remaining amount: the money is spent. */
+/**
+ * Raises a reservation above the worst case of its call, even beyond the budget, because the money is already spent.
+ */
 export async function raiseReservation(
   database: Kysely<Database>,
   { turnId, attempt, amountUsd }: ReservationRaise,
@@ -201,7 +219,7 @@ export async function raiseReservation(
     where turn_id = ${turnId}::uuid and attempt = ${attempt} and not is_settled`.execute(database);
 }
 
-/** Releases reservations of calls never made. */
+/** Releases reservations of calls that were never made. */
 export async function dropReservations(database: Kysely<Database>, dropped: readonly ReservedCall[]): Promise<void> {
   const turns = dropped.map(({ turnId }) => turnId);
   const attempts = dropped.map(({ attempt }) => attempt);

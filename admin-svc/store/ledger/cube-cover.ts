@@ -1,38 +1,43 @@
-/** Divides a period into hours and days that the cube has, and times that are read from the ledger. */
+/** Divides a period into hours and days that are read from the usage cube, and times that are read from the ledger. */
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../database.ts";
 
-/** Times; the end is not included. */
+/** A time range; `to` is not included. */
 export interface Times {
   readonly from: Date;
   readonly to: Date;
 }
 
-/** The sources of the sums of a period: the cube, and the ledger for the rest. */
+/** Where the sums of a period are read: hours and days from the usage cube, the rest from the ledger. */
 export interface Cover {
-  /** Beginnings of days and hours to read from the cube. */
+  /** Starts of the days, and of the hours, to read from the cube. */
   readonly days: readonly Date[];
   readonly hours: readonly Date[];
-  /** Times of the cube with possible late rows in the ledger: rows from the number `folded` on are not in the cube yet. */
+  /**
+   * Time ranges covered by the cube. The ledger may have late rows in them that the cube lacks: rows with a number
+   * (`written`) from `folded` on.
+   */
   readonly closed: readonly Times[];
   readonly folded: string;
-  /** All rows of before this time are in the cube. */
+  /** The cube has all rows from before this time. */
   readonly foldedUntil: Date;
-  /** Times to read from the ledger. */
+  /** Time ranges to read from the ledger. */
   readonly open: readonly Times[];
 }
 
 export interface CoverQuery extends Times {
-  /** Times by which is summed. */
+  /** Length of the intervals into which the sums are divided; `all` means one sum for the period. */
   readonly step: "hour" | "day" | "all";
-  /** Whether calls that began in the period count as well when their turn began up to a day before or after it. */
+  /** Whether to count calls in the period whose turn began up to a day before or after it. */
   readonly withCalls: boolean;
 }
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** Undefined when the cube has nothing of the period. The caller reads the cube in the same snapshot. */
+/**
+ * Finds the cover of a period; undefined when the cube has no part of the period. Read the cube in the same snapshot.
+ */
 export async function findCover(database: Kysely<Database>, query: CoverQuery): Promise<Cover | undefined> {
   const { from, to, withCalls } = query;
   const aroundMs = withCalls ? dayMs : 0;
@@ -54,7 +59,10 @@ export async function findCover(database: Kysely<Database>, query: CoverQuery): 
 
 type Numbers = readonly number[];
 
-/** A day or an hour is read from the cube if it is inside of the period or outside of it: then only calls of its turns count. */
+/**
+ * Chooses the source for each day and hour. The cube serves a day or hour entirely inside the period; outside of the
+ * period it serves only the calls that reach into the period.
+ */
 function divide(
   { from, to, step }: CoverQuery,
   [first, last]: readonly [number, number],
@@ -89,7 +97,7 @@ function divide(
   return found;
 }
 
-/** The part of times within others. */
+/** Cuts time ranges to the part inside another range. */
 export const within = (times: readonly Times[], { from, to }: Times): readonly Times[] =>
   times
     .map((each) => ({

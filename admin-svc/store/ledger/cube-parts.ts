@@ -1,12 +1,16 @@
 /**
- * Parts of hours and days on their way into the cube. Each part has a bounded number of rows and its own short transaction with the lock of the sums, and begins
- * where the one before ended. An hour is filled by time, and then merged; a day is filled by key, and then its hours may lose their rows.
+ * Adds an hour or a day to the usage cube in parts. Each part has a limited number of rows and its own short
+ * transaction, under the lock of the sums, and begins where the previous part ended. An hour is filled in order of
+ * time, then merged; a day is filled from its hours in order of keys, and then the rows of its hours may be removed.
  */
 import { type RawBuilder, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { cubeColumns, daysOfRows, mergedRows, nameCalls, rowsOfHours } from "./cube-rows.ts";
 
-/** Rows of a day by hour are kept up to this number, or up to this share of its turns: reading more of them would take as long as reading the ledger. */
+/**
+ * Number of hourly rows of a day, and share of its turns, beyond which the hourly rows are removed: to read more rows
+ * would take as long as reading the ledger.
+ */
 const keptHourRows = 5_000;
 const keptShare = 1 / 3;
 
@@ -23,7 +27,7 @@ interface Progress {
   readonly next_key: number | null;
 }
 
-/** Rows and numbers of a period. */
+/** One step of filling a period. */
 interface Part {
   readonly transaction: Transaction<Database>;
   readonly period: CubePeriod;
@@ -31,10 +35,13 @@ interface Part {
   readonly progress: Progress;
 }
 
-/** The caller holds the lock of the sums. @param maxRows maximum number of rows to read, unless more have one time or key */
+/**
+ * Adds the next part. The caller must hold the lock of the sums. @param maxRows maximum number of rows to read,
+ * exceeded only if more rows have the same time or key
+ */
 export async function addPart(transaction: Transaction<Database>, period: CubePeriod, maxRows: number): Promise<void> {
   const progress = (await progressOf(transaction, period)) ?? (await begin(transaction, period, maxRows));
-  // Old rows are left, or the period has left the cube meanwhile.
+  // Undefined means that old rows must be removed first, or that the period was removed from the cube meanwhile.
   if (progress === undefined) return;
   const part = { transaction, period, maxRows, progress };
   if (progress.filled_to !== null) await fillHour(part, progress.filled_to);
@@ -55,7 +62,10 @@ async function progressOf(transaction: Transaction<Database>, period: CubePeriod
   return rows[0];
 }
 
-/** Removes rows of before the period was opened again. @returns undefined when some may be left */
+/**
+ * Begins to fill a period: removes rows from before it was reopened. @returns undefined when there may be more rows to
+ * remove
+ */
 async function begin(
   transaction: Transaction<Database>,
   period: CubePeriod,
@@ -89,7 +99,10 @@ interface Ledger {
   readonly workspaces: readonly number[];
 }
 
-/** How far the sums include the ledger, and the numbers of workspaces, with which indexes begin. */
+/**
+ * The number up to which the sums include rows of the ledger, and the numbers of all workspaces, with which the indexes
+ * begin.
+ */
 async function ledgerOf(transaction: Transaction<Database>): Promise<Ledger> {
   const { rows } = await sql<Ledger>`
     select folded::text, array(select named.id from workspaces join ledger_names as named on named.name = workspaces.id::text) as workspaces
@@ -97,7 +110,10 @@ async function ledgerOf(transaction: Transaction<Database>): Promise<Ledger> {
   return rows[0] ?? { folded: "0", workspaces: [] };
 }
 
-/** The end of a range of numbers with at most so many rows, found by halving it, so that each step reads a bounded number of them. */
+/**
+ * Finds the end of a range that has at most the maximum number of rows, by halving the range, so each step reads a
+ * limited number of rows.
+ */
 async function findEnd(from: number, end: number, hasMore: (to: number) => Promise<boolean>): Promise<number> {
   let to = end;
   while (to - from > 1 && (await hasMore(to))) to = from + Math.floor((to - from) / 2);
@@ -109,7 +125,10 @@ async function hasMoreRows({ transaction, maxRows }: Part, from: RawBuilder<unkn
   return rows.length > 0;
 }
 
-/** Rows that are not in the sums yet are added with them, as far as the hour is filled by then. */
+/**
+ * Adds rows of the ledger to an hour. Rows that the sums lack are added later, together with the sums, if the hour is
+ * filled up to their time by then.
+ */
 async function fillHour(part: Part, from: Date): Promise<void> {
   const { transaction, period } = part;
   const { folded, workspaces } = await ledgerOf(transaction);
@@ -123,7 +142,7 @@ async function fillHour(part: Part, from: Date): Promise<void> {
     insert into usage_cube (is_day, ${cubeColumns})
     select false, ${cubeColumns} from (${rowsOfHours(where)}) as rows order by workspace, key`.execute(transaction);
   const isFilled = to === end;
-  // Several parts have rows of the same combinations.
+  // Only one part filled the hour, so no combination of dimensions has several rows to merge.
   const isMerged = from.getTime() === period.start.getTime();
   await sql`
     update usage_cube_periods
@@ -133,11 +152,11 @@ async function fillHour(part: Part, from: Date): Promise<void> {
 
 interface KeyRange {
   readonly where: RawBuilder<unknown>;
-  /** Number of the first key behind the range; null at the end. */
+  /** Number of the first key after the range; null at the end. */
   readonly next: number | null;
 }
 
-/** Rows of hours of the cube from a key on. */
+/** Selects the next rows of the given hours, in order of keys from the given key on. */
 async function nextKeys(part: Part, hours: RawBuilder<unknown>, from: number): Promise<KeyRange> {
   const { transaction } = part;
   const { workspaces } = await ledgerOf(transaction);
@@ -149,7 +168,9 @@ async function nextKeys(part: Part, hours: RawBuilder<unknown>, from: number): P
   return { where: until(to), next: to === end ? null : to };
 }
 
-/** Reports read the hour meanwhile: its sums stay the same. */
+/**
+ * Merges rows of an hour that have the same dimensions. The sums stay the same, so reports may read the hour meanwhile.
+ */
 async function mergeHour(part: Part, from: number): Promise<void> {
   const { transaction, period } = part;
   const { where, next } = await nextKeys(part, isPeriod(period), from);
@@ -183,7 +204,7 @@ async function fillDay(part: Part, from: number): Promise<void> {
   await sql`update usage_cube_periods set next_key = 0 where ${isPeriod(period)}`.execute(transaction);
 }
 
-/** Removes rows of the hours of a day, which only the day keeps. */
+/** Removes rows of the hours of a day; reports then read the day's rows only. */
 async function removeHours({ transaction, period, maxRows }: Part): Promise<void> {
   if ((await removeRows(transaction, false, ofHours(period), maxRows)) === maxRows) return;
   await sql`update usage_cube_periods set next_key = null where ${isPeriod(period)}`.execute(transaction);

@@ -1,4 +1,7 @@
-/** Rows of the cube: sums of rows of the ledger for every combination of the cube's dimensions, by the hour of their turns. */
+/**
+ * SQL for rows of the usage cube: sums of ledger rows for every combination of the cube's dimensions, by the hour in
+ * which their turns began.
+ */
 import type { SeriesUnit } from "@sluice/proto/contract/records/usage-series.js";
 import { type RawBuilder, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
@@ -14,7 +17,7 @@ import {
 } from "./row-figures.ts";
 import { joinColumns, sumColumns } from "./usage-rollup.ts";
 
-/** Columns by which the cube sums, with the names and values of the ledger. Another dimension of series is read from the ledger. */
+/** Columns by which the cube sums, named as in the ledger. Reports by any other dimension read the ledger. */
 const dimensions = [
   "workspace",
   "key",
@@ -30,7 +33,7 @@ const dimensions = [
   "http_status",
 ];
 
-/** Dimensions and filters that these columns answer. */
+/** Dimensions and filters of reports that the cube can answer. */
 export const cubeUnits: ReadonlySet<string> = new Set<SeriesUnit>([
   "key",
   "model",
@@ -45,17 +48,20 @@ export const cubeUnits: ReadonlySet<string> = new Set<SeriesUnit>([
 
 const figures = ["requests", "attempts", "cost_pico", ...tokenFigures, "first_events", "durations"];
 const grouping = ["period", "at", ...dimensions, "by_turn", "by_call"];
-/** Columns of rows of the cube but for `is_day`. */
+/** Columns of the cube except `is_day`. */
 export const cubeColumns: RawBuilder<unknown> = joinColumns([...grouping, ...figures]);
 
-/** Sums of these rows by the day of their turns. Calls of another day keep their hour, since a period may end there. */
+/**
+ * Sums hourly rows by the day of their turns. Calls on another day than their turn keep their hour, because a reported
+ * period may end within that day.
+ */
 export const daysOfRows = (rows: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   select day as period, case when date_bin('1 day', at, 'epoch') = day then day else at end as at,
     ${joinColumns([...dimensions, "by_turn", "by_call"])}, ${sumColumns(figures)}
   from (select *, date_bin('1 day', period, 'epoch') as day from ${rows} as hours) as rows
   group by ${joinColumns(["day", "2", ...dimensions, "by_turn", "by_call"])}`;
 
-/** Fewer rows with the same sums. */
+/** Merges rows with equal dimensions. */
 export const mergedRows = (rows: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   select ${joinColumns(grouping)}, ${sumColumns(figures)} from ${rows} as rows group by ${joinColumns(grouping)}`;
 
@@ -63,7 +69,7 @@ const hourOf = (time: RawBuilder<unknown>) => sql`date_bin('1 hour', ${time}, 'e
 const orZero = (columns: readonly string[]) =>
   joinColumns(columns.map((column) => `coalesce(sum(${column}), 0) as ${column}`));
 
-/** Turns, with the spending of their calls. */
+/** Sums of turns, with the spending of all their calls. */
 const turnRows = (where: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   select period, period as at, ${joinColumns(dimensions)}, true as by_turn, by_call, ${sumColumns(figures.slice(0, -2))}, ${latencies(isAnswered)}
   from (
@@ -77,7 +83,10 @@ const turnRows = (where: RawBuilder<unknown>): RawBuilder<unknown> => sql`
 const callsOf = (where: RawBuilder<unknown>) =>
   callsInRows(["opened_at", "workspace", "key"], sql`${where} and ${hasOtherCalls}`);
 
-/** Calls with their own figures, in addition to those of their turn. */
+/**
+ * Sums of calls not summed with their turn: calls of a turn with several calls, or in another hour than the
+ * turn.
+ */
 function callRows(where: RawBuilder<unknown>): RawBuilder<unknown> {
   const valueOf = (column: string): string => {
     if (column === "workspace" || column === "key") return `rows.${column}`;
@@ -98,11 +107,13 @@ function callRows(where: RawBuilder<unknown>): RawBuilder<unknown> {
     group by ${joinColumns(["period", "at", ...dimensions])}`;
 }
 
-/** Rows by hour. @param where a condition on rows of the ledger */
+/** Cube rows by hour. @param where a condition on rows of the ledger */
 export const rowsOfHours = (where: RawBuilder<unknown>): RawBuilder<unknown> =>
   sql`${turnRows(where)} union all ${callRows(where)}`;
 
-/** Gives numbers to the words of calls in `calls`, which has texts. */
+/**
+ * Adds the names of calls in the column `calls` to `ledger_names`: that column has texts, but the cube needs numbers.
+ */
 export async function nameCalls(transaction: Transaction<Database>, where: RawBuilder<unknown>): Promise<void> {
   const values = namedCallColumns.map((column) => `(call.${column})`);
   await sql`

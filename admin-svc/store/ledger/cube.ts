@@ -1,7 +1,7 @@
 /**
- * Fills the cube of usage: every row of the ledger that began in a period and is in the sums. The worker adds closed hours, the latest first, and makes days from
- * their hours, both part by part; a period that is being filled is read from the ledger. Rows that arrive later are added as the sums take them. Only the holder
- * of the lock of the sums writes.
+ * Fills the usage cube with every row of the ledger that the other sums include. A worker adds completed hours, latest
+ * first, and builds days from their hours, in parts. Reports read a period being filled from the ledger. Rows
+ * that arrive later are added together with the other sums. Only the holder of the lock of the sums writes the cube.
  */
 import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
@@ -12,21 +12,24 @@ import { type CubePeriod, addPart } from "./cube-parts.ts";
 import { cubeColumns, daysOfRows, nameCalls, rowsOfHours } from "./cube-rows.ts";
 import { tryLockSums } from "./sums-progress.ts";
 
-/** Rows of a part: half a second of a busy server, well below the limits of a statement and of waits for the lock of the sums. */
+/**
+ * Maximum number of rows of a part: half a second of a busy server, well below the timeout of a statement and of waits
+ * for the lock of the sums.
+ */
 const rowsOfPart = 10_000;
 
 export type CubeStep = "some" | "none" | "locked";
 
 export interface CubeQuery {
-  /** Periods end at this time at the latest. */
+  /** Only periods that end by this time are added. */
   readonly before: Date;
-  /** Periods to leave out. */
+  /** Periods to skip. */
   readonly without?: readonly CubePeriod[];
   /** Maximum number of rows of the ledger or the cube that a part reads. */
   readonly maxRows?: number;
 }
 
-/** A part of a period that could not be added. */
+/** Error of a period whose next part could not be added. */
 export class UnfilledPeriod extends Error {
   readonly period: CubePeriod;
 
@@ -38,7 +41,10 @@ export class UnfilledPeriod extends Error {
   }
 }
 
-/** Lets the transaction move the cursor of the sums, also without those of end users, and opens all periods with records when another build has moved it. */
+/**
+ * Marks the transaction as one of this build, which fills the cube and postpones sums of end users. If an earlier build
+ * has updated the sums since, all periods with records are filled again.
+ */
 export async function beginCube(transaction: Transaction<Database>): Promise<void> {
   const { rows } = await sql<{ cubed: boolean }>`${preparedAs("begin_cube")}
     select set_config('sluice.fills_cube', 'on', true), set_config('sluice.leaves_users', 'on', true), is_cubed as cubed from ledger_progress`.execute(
@@ -52,14 +58,17 @@ export async function beginCube(transaction: Transaction<Database>): Promise<voi
   await sql`update ledger_progress set is_cubed = true`.execute(transaction);
 }
 
-/** Adds rows of periods that are in the cube, as far as these are filled. @param span a condition on rows of the ledger */
+/**
+ * Adds late rows to hours and days that the cube has already, as far as these are filled. @param span a condition on
+ * rows of the ledger
+ */
 export async function addLate(transaction: Transaction<Database>, span: RawBuilder<unknown>): Promise<void> {
   const early = sql`${span} and not is_moved and opened_at < (
     select max(period) + interval '1 hour' from usage_cube_periods where not is_day
   )`;
   const { rows } = await sql`${preparedAs("find_late")} select from ledger where ${early} limit 1`.execute(transaction);
   if (rows.length === 0) return;
-  // A later part of its hour takes a row behind the filled time.
+  // Rows after the time up to which their hour is filled are left out: a later part of the hour takes them.
   const late = sql`${early} and not exists (
     select from usage_cube_periods where not is_day and period = date_bin('1 hour', opened_at, 'epoch') and filled_to <= opened_at
   )`;
@@ -76,8 +85,8 @@ export async function addLate(transaction: Transaction<Database>, span: RawBuild
 }
 
 /**
- * Adds one part of a period to the cube, unless another process is at it.
- * @throws UnfilledPeriod when the period that was next has failed, while others may not
+ * Adds the next part of a period to the cube, unless another process holds the lock.
+ * @throws UnfilledPeriod when the part could not be added; other periods may still succeed
  */
 export async function closeNext(database: Kysely<Database>, query: CubeQuery): Promise<CubeStep> {
   let chosen: CubePeriod | undefined;
@@ -85,7 +94,8 @@ export async function closeNext(database: Kysely<Database>, query: CubeQuery): P
     return await runInTransaction(database, async (transaction) => {
       chosen = undefined;
       if (!(await tryLockSums(transaction))) return "locked";
-      // Statistics of a new partition may be those of an empty one.
+      // A new partition may still have the statistics of an empty one, with which Postgres would choose a sequential
+      // scan.
       await sql`set local enable_seqscan = off`.execute(transaction);
       await beginCube(transaction);
       chosen = await nextPeriod(transaction, query);

@@ -1,4 +1,4 @@
-/** Days of the ledger: each has a partition, made in advance and removed whole. */
+/** The days of the ledger. Each day has a partition, which is created in advance and removed as a whole. */
 import { type Kysely, sql } from "kysely";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "../database.ts";
@@ -6,7 +6,10 @@ import { isLockRefused } from "../postgres/failure.ts";
 import { numberOf } from "./names.ts";
 import { inNumbers } from "./sums-progress.ts";
 
-/** Makes the missing partitions, from yesterday to three days ahead. Turns of other days are stored outside of the ledger. */
+/**
+ * Creates missing partitions, from yesterday to three days ahead. Turns of days without a partition are stored outside
+ * of the ledger.
+ */
 export async function openDays(database: Kysely<Database>): Promise<void> {
   await sql`select open_ledger_days()`.execute(database);
 }
@@ -16,17 +19,20 @@ export interface RemovedDay {
   readonly turns: number;
 }
 
-/** A day that stays because its rows are needed: by the sums, or by an export. */
+/** An expired day whose rows are still needed, by the sums or by an export. */
 export interface HeldDay {
   readonly day: string;
   readonly heldBy: "sums" | "exports";
 }
 
-/** Readers and writers of the ledger wait for a removal at most this long; then it pauses and tries again. */
+/**
+ * Maximum wait in milliseconds of readers and writers for the removal of a day. The removal then pauses and tries
+ * again.
+ */
 const lockTimeoutMs = 500;
 const pauseMs = 500;
 
-/** The earliest day before a time, and after a day; undefined when there is none. */
+/** The earliest day of the ledger before a time and after another day; undefined for none. */
 export async function earliestDay(
   database: Kysely<Database>,
   before: Date,
@@ -42,8 +48,8 @@ export async function earliestDay(
 const partitionOf = (day: string) => sql.id(`ledger_${day.replaceAll("-", "")}`);
 
 /**
- * The reader that still needs the rows of a day; undefined when there is none.
- * @param exports names of the exports in force; earlier ones get nothing more
+ * What still needs the rows of a day; undefined when nothing does.
+ * @param exports names of the configured exports; removed exports do not count
  */
 export async function holderOf(
   database: Kysely<Database>,
@@ -74,7 +80,7 @@ export async function holderOf(
   return rows[0]?.exports === true ? "exports" : undefined;
 }
 
-/** Removes a day, and gives its space back. Needs the owner of the schema. */
+/** Removes a day and frees its disk space. Requires the owner of the schema. */
 export async function removeDay(database: Kysely<Database>, day: string): Promise<RemovedDay> {
   for (;;) {
     try {
@@ -86,7 +92,7 @@ export async function removeDay(database: Kysely<Database>, day: string): Promis
   }
 }
 
-/** The number of removed records of each process start stays. */
+/** Drops the partition, and records how many records of each process start are removed with it. */
 function dropDay(database: Kysely<Database>, day: string): Promise<RemovedDay> {
   return database.transaction().execute(async (transaction) => {
     await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(transaction);

@@ -1,12 +1,15 @@
-/** Numbers of the stored turn records of one start of a process. They are contiguous unless records are missing. */
+/**
+ * Sequence numbers of the stored turn records of one start of a process. They are contiguous unless records are
+ * missing.
+ */
 
-/** Numbers from the first to before the second. */
+/** A range of sequence numbers; `to` is not included. */
 type NumberRange = readonly [from: bigint, to: bigint];
 
 export interface DeliveredNumbers {
-  /** The highest stored number. */
+  /** The highest stored sequence number. */
   readonly last: bigint;
-  /** Numbers below it that are not stored, ascending: the longest ranges. Shorter ones count as stored. */
+  /** The longest ranges of missing numbers below `last`, ascending. Numbers in shorter ranges count as stored. */
   readonly missing: readonly NumberRange[];
 }
 
@@ -14,20 +17,20 @@ const none: DeliveredNumbers = { last: 0n, missing: [] };
 
 const rangePattern = /\[(\d+),(\d+)\)/g;
 
-/** @param missing int8multirange of Postgres, as text */
+/** @param missing an int8multirange of Postgres as text */
 export const parseDelivered = (last: string, missing: string): DeliveredNumbers => ({
   last: BigInt(last),
   missing: [...missing.matchAll(rangePattern)].map(([, from = "", to = ""]) => [BigInt(from), BigInt(to)]),
 });
 
-/** The missing numbers as int8multirange of Postgres. */
+/** Formats the missing numbers as an int8multirange of Postgres. */
 export const missingText = ({ missing }: DeliveredNumbers): string =>
   `{${missing.map(([from, to]) => `[${from},${to})`).join(",")}}`;
 
 export const hasNumber = ({ last, missing }: DeliveredNumbers = none, number: bigint): boolean =>
   number <= last && !missing.some(([from, to]) => number >= from && number < to);
 
-/** @param numbers not stored yet */
+/** Adds newly stored numbers. @param numbers sequence numbers not stored yet */
 export function withNumbers(known: DeliveredNumbers = none, numbers: Iterable<bigint>): DeliveredNumbers {
   let { last } = known;
   const missing = [...known.missing];
@@ -49,8 +52,9 @@ export function withNumbers(known: DeliveredNumbers = none, numbers: Iterable<bi
 }
 
 /**
- * Each refused turn leaves a range of one number, and each batch writes all ranges of its process: with 10,000 of them it took 98 ms and 84 KB of log. Records
- * that a restored database lacks are one long range.
+ * Maximum number of remembered ranges. Each refused turn leaves a range of one number, and each batch writes all ranges
+ * of its process: with 10,000 ranges that took 98 ms and wrote 84 KB of write-ahead log. Records that a restored
+ * database lacks form one long range.
  */
 const maxRanges = 64;
 

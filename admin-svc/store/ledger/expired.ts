@@ -1,22 +1,25 @@
-/** Removal of old rows outside of the ledger, in portions: each is a short transaction, and what one has removed is not read again. */
+/**
+ * Removes old rows outside of the ledger in portions. Each portion is a short transaction, and continues where the
+ * previous one ended.
+ */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { dimensions } from "./usage-rollup.ts";
 
-/** Maximum number of rows of a portion. */
+/** Maximum number of rows in a portion. */
 const portion = 10_000;
 
-/** Removes the next portion. @returns the number of its rows; 0 at the end */
+/** Removes the next portion. @returns the number of removed rows; 0 at the end */
 export type Removal = () => Promise<number>;
 
 interface OldRows {
   readonly table: "usage_records" | "turns";
   readonly old: RawBuilder<unknown>;
-  /** Statements that use `removed`, the removed rows, with a comma at the beginning. */
+  /** Further SQL after the removal, with a comma at the beginning; it may read the removed rows as `removed`. */
   readonly also: RawBuilder<unknown>;
 }
 
-/** Goes through the table in the order of its pages, from the first page with an old row to the last one: neither has an index by time. */
+/** Removes old rows page by page, from the first page with an old row to the last: the table has no index by time. */
 function removalOf(database: Kysely<Database>, { table, old, also }: OldRows): Removal {
   const name = sql.table(table);
   let pages: { first: string; last: string } | undefined;
@@ -44,7 +47,10 @@ async function pagesOf(database: Kysely<Database>, name: RawBuilder<unknown>, ol
   return first === null || last === null ? undefined : { first, last };
 }
 
-/** Calls of before the ledger, and of turns that arrived in parts. Sums stay, and so does the number of removed records of each process start. */
+/**
+ * Removal of calls outside of the ledger: from before it existed, or of turns that arrived in parts. Sums stay, and the
+ * number of removed records of each process start is recorded.
+ */
 export const removalOfCalls = (database: Kysely<Database>, before: Date): Removal =>
   removalOf(database, {
     table: "usage_records",
@@ -55,7 +61,10 @@ export const removalOfCalls = (database: Kysely<Database>, before: Date): Remova
     )`,
   });
 
-/** @param exports names of exports that keep their turns until they have them */
+/**
+ * Removal of turns outside of the ledger. @param exports names of exports; turns that these have not delivered yet are
+ * kept
+ */
 export const removalOfTurns = (database: Kysely<Database>, before: Date, exports: readonly string[] = []): Removal =>
   removalOf(database, {
     table: "turns",
@@ -67,7 +76,10 @@ export const removalOfTurns = (database: Kysely<Database>, before: Date, exports
     also: sql``,
   });
 
-/** The sums of each workspace and dimension are in the order of time. A period that leaves the cube is read from the ledger, if it has it. */
+/**
+ * Removal of sums. For each workspace and dimension, an index finds the oldest sums. Periods removed from the cube are
+ * then read from the ledger, as far as it has them.
+ */
 export function removalOfSums(database: Kysely<Database>, before: Date): Removal {
   return async () => {
     await sql`

@@ -1,6 +1,6 @@
 /**
- * Adds the changes of batches to the sums by hour and day, and to those of activity. Changes are removed in the transaction that adds them, so each counts
- * once, whenever its batch was committed and whichever process dies meanwhile.
+ * Adds changes from stored batches to the sums by hour and day and to activity. The transaction that adds a change also
+ * removes it, so it counts exactly once, even when processes die.
  */
 import { type Kysely, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
@@ -15,20 +15,23 @@ import { addSums, dimensions, hourSums, sumHours } from "./usage-rollup.ts";
 import { type UnsummedUsers, sumAllUsers } from "./user-sums.ts";
 import { storeApart } from "./usage.ts";
 
-/** Maximum number of changes per transaction, which keeps it well below the time limit of a statement. */
+/** Maximum number of changes per transaction, which keeps its duration well below the statement timeout. */
 const maxChanges = 20_000;
 
-/** Sums of end users follow later: most end users have few turns. */
+/**
+ * Dimensions whose sums are updated here. Sums of end users are updated later, because most end users have few turns.
+ */
 const ofRows = dimensions.filter((dimension) => dimension !== "user");
 
-/** Maximum number of rows of the ledger per transaction, but for the last batch. */
+/** Maximum number of ledger rows per transaction; only a single batch with more rows exceeds it. */
 const maxRows = 10_000;
 
 export type FoldOutcome = "all" | "some" | "locked";
 
 /**
- * Adds changes to the sums, unless another process is doing so.
- * @param onBeside called when an earlier build may still serve, whose reports expect end users in all other sums
+ * Adds pending changes to the sums, unless another process holds the lock.
+ * @param onBeside called when an admin-svc of an earlier build may still be running: its reports expect sums of end
+ * users to be as complete as all others
  */
 export function tryFold(database: Kysely<Database>, onBeside: () => void = () => {}): Promise<FoldOutcome> {
   return runInTransaction(database, async (transaction) => {
@@ -37,15 +40,15 @@ export function tryFold(database: Kysely<Database>, onBeside: () => void = () =>
   });
 }
 
-/** Adds every change recorded in `usage_changes` to the sums, and blocks other changes until the end of the transaction. */
+/** Adds all pending changes to the sums, and blocks new changes until the end of the transaction. */
 export async function foldAll(transaction: Transaction<Database>): Promise<void> {
   await lockSums(transaction);
   while (await fold(transaction));
 }
 
 /**
- * Adds all rows of the ledger to all sums, in steps, but for batches that are being stored.
- * @returns rows that the sums of end users cannot take
+ * Adds all rows of the ledger to all sums, in several transactions; batches still being stored are left out.
+ * @returns errors for rows that could not be added to the sums of end users
  */
 export async function sumAll(database: Kysely<Database>): Promise<readonly UnsummedUsers[]> {
   const step = () =>
@@ -57,15 +60,18 @@ export async function sumAll(database: Kysely<Database>): Promise<readonly Unsum
   return await sumAllUsers(database);
 }
 
-/** Prevents batches from being stored until the end of the transaction. Sums are locked first, in the same order as by the code that adds changes to them. */
+/**
+ * Prevents batches from being stored until the end of the transaction. The lock of the sums is taken first, in the same
+ * order as when changes are added.
+ */
 export async function lockUsageChanges(transaction: Transaction<Database>): Promise<void> {
   await lockSums(transaction);
   await sql`lock table usage_changes, ledger in exclusive mode`.execute(transaction);
 }
 
-/** @returns whether more can be added at once */
+/** Adds one portion of changes. @returns whether more changes can be added at once */
 async function fold(transaction: Transaction<Database>, onBeside: () => void = () => {}): Promise<boolean> {
-  // A prepared plan that reads a partition from end to end would stay when the partition has grown.
+  // A prepared plan made for a small partition would use a sequential scan even after the partition has grown.
   await sql`set local enable_seqscan = off`.execute(transaction);
   await beginCube(transaction);
   await shiftAfterRestore(transaction);
@@ -87,7 +93,7 @@ async function fold(transaction: Transaction<Database>, onBeside: () => void = (
   return span.hasMore || Math.max(folded?.taken ?? 0, activity) === maxChanges;
 }
 
-/** Whether there is something to add; cheaper than trying. */
+/** Whether there are changes to add; cheaper than an attempt to add them. */
 export async function hasChanges(database: Kysely<Database>): Promise<boolean> {
   const { rows } = await sql`
     (select from usage_changes limit 1) union all (select from activity_changes limit 1)`.execute(database);

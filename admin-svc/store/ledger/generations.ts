@@ -1,4 +1,7 @@
-/** Lists turns, latest first. Each filter has an index in the order of time, so a page of a large table reads little more than its rows. */
+/**
+ * Lists turns, latest first. Each filter has an index in order of time, so a page reads little more than its own rows
+ * even in a large table.
+ */
 import type { Tag } from "@sluice/proto/lib/turns/tags.js";
 import { type Kysely, type RawBuilder, type Selectable, sql } from "kysely";
 import type { Database } from "../database.ts";
@@ -11,13 +14,13 @@ import type { TurnSearch } from "./turn-search.ts";
 /** A turn with the name of its key; null when the key no longer exists. */
 export type TurnRow = Selectable<TurnsTable> & { readonly key_name: string | null };
 
-/** Place in the list: the last turn before the next page. */
+/** Position in a list of turns: the last turn of a page. */
 export interface TurnCursor {
   readonly openedAt: Date;
   readonly generationId: string;
 }
 
-/** Filters by the columns of `turns`; undefined filters nothing. */
+/** Filters on columns of `turns`; an undefined filter matches everything. */
 export interface TurnFilter {
   readonly workspaceId: string;
   readonly keyHash?: string | undefined;
@@ -33,17 +36,17 @@ export interface TurnFilter {
   readonly operation?: string | undefined;
   readonly guardrailId?: string | undefined;
   readonly task?: string | undefined;
-  /** First digit of statuses. */
+  /** First digit of the HTTP status, such as 5 for 5xx. */
   readonly statusClass?: number | undefined;
-  /** `error_type` or `provider_error` of a turn that did not complete. */
+  /** Value of `error_type` or `provider_error` of a turn that did not complete. */
   readonly error?: string | undefined;
-  /** Id of a provider: turns with another call after a failure of that provider. */
+  /** Id of a provider: matches turns in which a call to it failed and another call followed. */
   readonly fallbackFrom?: string | undefined;
   readonly tags?: readonly Tag[] | undefined;
   readonly text?: TurnSearch | undefined;
-  /** Included. */
+  /** Start of the period, included. */
   readonly from?: Date | undefined;
-  /** Not included. */
+  /** End of the period, not included. */
   readonly to?: Date | undefined;
 }
 
@@ -82,25 +85,31 @@ export async function listTurns(
   return rows;
 }
 
-/** Rows of a list, and how far it was read: undefined when nothing is older than the rows. */
+/** Rows of a search, and how far back it has read: undefined when there are no older turns. */
 export interface TurnRows {
   readonly rows: readonly TurnRow[];
-  /** Earlier turns are not read. */
+  /** Start of the searched period; earlier turns were not read. */
   readonly readTo: Date | undefined;
 }
 
-/** Turns in the first searched period: in a workspace with fewer turns, a page is complete however slow the machine is. */
+/**
+ * Number of turns in the first searched period. In a workspace with fewer turns, one search completes the page, however
+ * slow the machine.
+ */
 const firstStretchTurns = 20_000;
-/** Shorter periods would hardly move on. */
+/** Minimum length of a searched period in milliseconds: with shorter ones, a search would hardly proceed. */
 const minStretchMs = 1_000;
-/** Target time of searching a period: the next period is longer or shorter accordingly, up to four times. */
+/**
+ * Target duration in milliseconds for searching a period. The next period's length is adapted to it, up to fourfold.
+ */
 const stretchTakesMs = 80;
-/** Time after which a search answers with the results so far. */
+/** Time in milliseconds after which a search returns the results found so far. */
 const searchMs = 200;
 
 /**
- * Searches one period after another, latest first. Each filter has an index in the order of time, but when two filters are rarely or never true together,
- * an index reads all rows of one filter in vain, back to the beginning of the ledger.
+ * Searches one period after another, latest first. Each filter has its own index in order of time; but when two filters
+ * rarely match the same turn, one unlimited query would read all rows of one filter, back to the beginning of the
+ * ledger.
  */
 export async function searchTurns(
   database: Kysely<Database>,
@@ -118,13 +127,16 @@ export async function searchTurns(
 
 export interface StretchSearch<Row> {
   readonly limit: number;
-  /** Milliseconds since 1970: where the search begins. */
+  /** Time in milliseconds since 1970 at which the search begins, going back. */
   readonly latest: number;
-  /** Reads the rows of a stretch, latest first. The first stretch has no end. */
+  /** Reads the rows of a period, latest first. For the first period, `to` is undefined. */
   readonly read: (from: Date, to: Date | undefined, wanted: number) => Promise<readonly Row[]>;
 }
 
-/** Reads one stretch of the turns of a workspace after another, latest first, until there are enough rows or the time is over. */
+/**
+ * Reads the turns of a workspace one period after another, latest first, until there are enough rows or the time is
+ * over.
+ */
 export async function searchStretches<Row>(
   database: Kysely<Database>,
   period: Pick<TurnFilter, "workspaceId" | "from">,
@@ -152,9 +164,9 @@ export async function searchStretches<Row>(
 }
 
 interface SearchBounds {
-  /** Time of the earliest turn; undefined when there is none. */
+  /** Time of the earliest turn; undefined when the workspace has no turn. */
   readonly first: Date | undefined;
-  /** Beginning of the first period. */
+  /** Start of the first searched period. */
   readonly middle: Date;
 }
 
@@ -184,8 +196,8 @@ async function boundsOfSearch(
 }
 
 /**
- * A page is read from `turns` and from the ledger, and its rows are merged. The ledger is searched by its own columns, since no index has the texts of the view;
- * the rows found are read from the view. The key is only looked up for the rows of the page.
+ * SQL for a page, merged from `turns` and the ledger. The ledger is searched in its own columns, because the view's
+ * texts have no index; only the found rows are read through the view, and only those of the page look up their key.
  */
 export function turnsQuery(filter: TurnFilter, limit: number, after?: TurnCursor): RawBuilder<TurnRow> {
   const meant = sql.join(conditions(filter, after), sql` and `);
@@ -224,7 +236,7 @@ function conditions(filter: TurnFilter, after: TurnCursor | undefined): RawBuild
       : [sql`outcome <> 'completed'`, sql`${filter.error}::text in (error_type, provider_error)`]),
     ...(filter.tags === undefined ? [] : [hasTags(filter.tags)]),
     ...(filter.text === undefined ? [] : [filter.text.inTurns]),
-    // Indexes without the most frequent value are used only for the other values.
+    // SQL conditions that let Postgres use partial indexes, which leave out the most frequent value.
     ...(filter.status === undefined || filter.status === 200 ? [] : [sql`http_status <> 200`]),
     ...(filter.outcome === undefined || filter.outcome === "completed" ? [] : [sql`outcome <> 'completed'`]),
     ...(filter.operation === undefined || filter.operation === "turn" ? [] : [sql`operation <> 'turn'`]),
@@ -232,7 +244,7 @@ function conditions(filter: TurnFilter, after: TurnCursor | undefined): RawBuild
   ];
 }
 
-/** Whether a row of `turns` or `ledger` has all of these tags. */
+/** SQL condition on rows of `turns` or `ledger` that have all of the tags. */
 export const hasTags = (tags: readonly Tag[]): RawBuilder<unknown> =>
   sql`tags @> ${JSON.stringify(Object.fromEntries(tags))}::jsonb`;
 
@@ -247,7 +259,7 @@ const listsFallback = (provider: string) => sql`
     where ${fallbackCall(provider)}
   )`;
 
-/** An index has only the statuses other than 200. */
+/** SQL conditions on the class of a status. The partial index has only statuses other than 200. */
 export const inClass = (first: number): RawBuilder<unknown>[] => [
   sql`http_status >= ${first * 100}`,
   sql`http_status < ${first * 100 + 100}`,
@@ -265,7 +277,7 @@ const inTime = ({ from, to }: TurnFilter, after: TurnCursor | undefined): RawBui
       ]),
 ];
 
-/** Columns of the ledger with the text itself; the others have its number. */
+/** Columns of the ledger containing texts; other columns contain numbers of names. */
 const textColumns: Readonly<Partial<Record<EqualName, string>>> = {
   status: "http_status",
   user: "user",
@@ -284,7 +296,10 @@ const numberColumns: Readonly<Partial<Record<EqualName, string>>> = {
   task: "task",
 };
 
-/** Conditions of one or two searches in the ledger: a model is that of the calls, or else the requested one. */
+/**
+ * SQL conditions of one or two searches in the ledger. A filter by model matches the model of the calls, or the
+ * requested model of a turn without calls, which is a separate search.
+ */
 function ledgerConditions(filter: TurnFilter, after: TurnCursor | undefined): RawBuilder<unknown>[][] {
   const { model, ...others } = filter;
   const given = equalsOf(others).flatMap(([name, value]) => {

@@ -1,4 +1,4 @@
-/** Counts calls by provider and model, and how they ended. */
+/** Counts calls by provider and model, and their outcomes. */
 import { create } from "@bufbuild/protobuf";
 import { healthQuery, maxHealthDays } from "@sluice/proto/contract/records/usage-health.js";
 import {
@@ -19,7 +19,7 @@ import { toPercentiles } from "./series-answer.ts";
 
 const dayMs = 86_400_000;
 
-/** The query in the words of the contract. */
+/** The query, with the field names of the HTTP interface. */
 export interface HealthQuery {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
@@ -54,7 +54,7 @@ export async function getUsageHealth(
 interface HealthRow {
   readonly provider: string;
   readonly model: string;
-  /** Kind of failure; null in the row of all calls to the model. */
+  /** Kind of failure; null in the row that sums all calls of a model. */
   readonly error: string | null;
   readonly calls: string;
   readonly answered: string;
@@ -64,7 +64,7 @@ interface HealthRow {
   readonly durations: string;
 }
 
-/** A row for each kind of failure of a model, and one for all of its calls. */
+/** Counts calls: one row for each model, and one for each kind of failure of a model. */
 async function calledModels(database: Kysely<Database>, period: Period): Promise<readonly HealthRow[]> {
   const parts = [singleCalls(period), listedCalls(period), earlierCalls(period)];
   const { rows } = await sql<HealthRow>`
@@ -80,7 +80,7 @@ async function calledModels(database: Kysely<Database>, period: Period): Promise
   return rows;
 }
 
-/** Calls to a provider, and how many of them were answered. @param model undefined for all models */
+/** Counts calls to a provider, and how many were answered. @param model the only model; undefined for all models */
 export async function callsOfProvider(
   database: Kysely<Database>,
   period: Period,
@@ -97,8 +97,8 @@ export async function callsOfProvider(
 }
 
 /**
- * The kind of a failure for the provider. A call that ended its turn has that of the turn, and none if Sluice stopped it; a call before
- * another one failed for the provider unless that refused the request.
+ * SQL for the kind of a provider's failure. The last call of a turn has the turn's error; it counts as no failure when
+ * Sluice stopped the turn. An earlier call counts as failed unless the provider refused the request itself.
  */
 const failure = sql`
   case when status = 'failed' then
@@ -108,7 +108,7 @@ const failure = sql`
 
 const group = sql`group by 1, 2, 3, 4, 5, 6, 7, 8`;
 
-/** Turns with a single call have it in their columns. The names are looked up once for each sum. */
+/** Turns with a single call, whose figures are in columns of the ledger. Names are looked up once for each sum. */
 function singleCalls({ workspaceId, from, to }: Period): RawBuilder<unknown> {
   return sql`
     select n_provider.name as provider, n_model.name as model, n_status.name as status, http_status, n_error.name as turn_error, is_followed,
@@ -130,7 +130,7 @@ function singleCalls({ workspaceId, from, to }: Period): RawBuilder<unknown> {
 
 const followed = sql`attempt < last_attempt`;
 
-/** Calls of turns that made several. */
+/** Calls of turns with several calls, from the column `calls` of the ledger. */
 function listedCalls({ workspaceId, from, to }: Period): RawBuilder<unknown> {
   return sql`
     select provider, model, status, http_status, turn_error, ${followed} as is_followed, ${buckets}, count(*) as turns
@@ -144,7 +144,7 @@ function listedCalls({ workspaceId, from, to }: Period): RawBuilder<unknown> {
     ) as listed where payer = 'key' and opened_at >= ${from} and opened_at < ${to} ${group}`;
 }
 
-/** Calls outside of the ledger: of turns that arrived in parts, or were moved. */
+/** Calls outside of the ledger: of turns that arrived in parts, or were moved out of it. */
 function earlierCalls({ workspaceId, from, to }: Period): RawBuilder<unknown> {
   return sql`
     select provider, model, status, http_status, turn_error, coalesce(${followed}, false) as is_followed, ${buckets}, count(*) as turns

@@ -1,6 +1,7 @@
 /**
- * Reservations as holds and as charges. The reservation of a call under way is held, and the cost of a finished call counts as spent. So does the
- * reservation of a process without a renewal for ten minutes: the cost of its call is unknown until its record is stored, and a budget must not be granted
+ * States of a budget reservation. While its call runs, a reservation is a hold. The cost of a finished call counts as
+ * spent, even before its record is stored. If a process has not renewed its reservations for ten minutes, they count as
+ * spent too: the cost of the calls is unknown until their records arrive, and the same amount must not be granted
  * twice.
  */
 import { type Kysely, type RawBuilder, sql } from "kysely";
@@ -9,16 +10,19 @@ import { type Database, defaultWorkspaceId } from "../database.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
 import { periodStart } from "./spending.ts";
 
-/** Time without a renewal after which a reservation is a charge. */
+/** Minutes without a renewal after which a reservation counts as spent. */
 export const holdMinutes = 10;
 
-/** Whether no process renews a reservation. */
+/** SQL condition on reservations that no process renews. */
 export const isAbandoned: RawBuilder<boolean> = sql<boolean>`
   (not is_settled and expires_at <= now() and coalesce(boot_id <> all (array(
     select process.boot_id from budget_processes as process where renewed_at > now() - make_interval(mins => ${holdMinutes})
   )), true))`;
 
-/** Column expressions `charged`, for the current budget period, and `held`: sums of reservations in USD. Reads the column `limit_reset`. */
+/**
+ * SQL columns with sums of reservations in USD: `charged` counts as spent in the current budget period, `held` belongs
+ * to running calls. Reads the column `limit_reset`.
+ */
 export const reservedSums: RawBuilder<unknown> = sql`
   coalesce(sum(amount_usd) filter (
     where (is_settled or ${isAbandoned}) and (reserved_at at time zone 'UTC')::date >= ${periodStart}
@@ -28,14 +32,14 @@ export const reservedSums: RawBuilder<unknown> = sql`
 export interface SettledCall {
   readonly turnId: string;
   readonly attempt: number;
-  /** USD as a decimal; empty for a call without cost. */
+  /** Cost in USD as a decimal; empty for a call without cost. */
   readonly costUsd: string;
 }
 
 /**
- * Lowers the reservations of calls to their costs, and releases those of calls without cost. Does not wait for a record that removes a reservation at the
- * same moment.
- * @returns how many reservations were skipped for this reason
+ * Lowers the reservations of finished calls to their costs, and releases those of calls without cost. Skips a
+ * reservation that a record is just removing, instead of waiting for it.
+ * @returns the number of skipped reservations
  */
 export async function settleHolds(database: Kysely<Database>, calls: readonly SettledCall[]): Promise<number> {
   const turns = calls.map(({ turnId }) => turnId);
@@ -63,7 +67,7 @@ export async function settleHolds(database: Kysely<Database>, calls: readonly Se
   return rows[0]?.busy ?? 0;
 }
 
-/** Renews all reservations of a start of a process. */
+/** Renews all reservations of one start of a process. */
 export async function renewHolds(database: Kysely<Database>, bootId: string, instance: string): Promise<void> {
   await sql`
     insert into budget_processes (boot_id, instance, renewed_at) values (${bootId}::uuid, ${instance}, now())
@@ -79,23 +83,29 @@ export async function renewsHolds(database: Kysely<Database>, bootId: string): P
   return rows[0]?.renews ?? false;
 }
 
-/** Releases the reservations of a start of a process whose records are all stored, except those with a known cost. */
+/**
+ * Releases the reservations of a start of a process whose records are all stored, except reservations with a known
+ * cost.
+ */
 export async function endHolds(database: Kysely<Database>, bootId: string): Promise<void> {
   await sql`
     with ended as (delete from budget_processes where boot_id = ${bootId}::uuid)
     delete from budget_reservations where boot_id = ${bootId}::uuid and not is_settled`.execute(database);
 }
 
-/** A reservation as shown to operators. */
+/** A reservation as operators see it. */
 export interface HoldRow {
   readonly turnId: string;
   readonly attempt: number;
   readonly keyHash: string;
   readonly workspaceId: string | null;
-  /** USD as a decimal. */
+  /** Amount in USD as a decimal. */
   readonly amountUsd: string;
   readonly reservedAt: Date;
-  /** `held` for a call under way, `settled` for a finished call, `provisional` when no process renews it. Settled and provisional amounts count as spent. */
+  /**
+   * `held` while the call runs, `settled` when it has finished, `provisional` when no process renews the reservation.
+   * Settled and provisional amounts count as spent.
+   */
   readonly state: "held" | "settled" | "provisional";
 }
 
@@ -104,7 +114,7 @@ const holdColumns = sql`
   reserved_at as "reservedAt",
   case when is_settled then 'settled' when ${isAbandoned} then 'provisional' else 'held' end as state`;
 
-/** Reservations, oldest first. */
+/** Lists reservations, oldest first. */
 export async function listHolds(database: Kysely<Database>, limit: number): Promise<readonly HoldRow[]> {
   const { rows } = await sql<HoldRow>`
     select ${holdColumns} from budget_reservations order by reserved_at, turn_id, attempt limit ${limit}`.execute(
@@ -113,7 +123,10 @@ export async function listHolds(database: Kysely<Database>, limit: number): Prom
   return rows;
 }
 
-/** Releases a charge not replaced by a record, and records it in the audit log. @returns undefined when there is none for the call */
+/**
+ * Releases a reservation that counts as spent and that no record has replaced; records it in the audit log. @returns
+ * undefined when the call has none
+ */
 export function releaseCharge(
   database: Kysely<Database>,
   author: Omit<Author, "workspaceId">,
@@ -136,7 +149,7 @@ export function releaseCharge(
   });
 }
 
-/** Forgets processes lost long ago. Their reservations are charges in any case. */
+/** Removes processes that were lost long ago. Their reservations count as spent anyway. */
 export async function forgetProcesses(database: Kysely<Database>): Promise<void> {
   await sql`delete from budget_processes where renewed_at < now() - interval '1 day'`.execute(database);
 }

@@ -1,4 +1,6 @@
-/** Checks the ledger: every sequence number of a process exists, turns match their calls, and the sums match the records. */
+/**
+ * Checks the ledger: no sequence number of a process is missing, turns match their calls, and sums match the records.
+ */
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { isAbandoned } from "./holds.ts";
@@ -7,43 +9,48 @@ import { isOnlyUnsummed, isUnfolded } from "./sums-progress.ts";
 import { wrongTagSums } from "./tag-sums.ts";
 import { callChanges, changeSums, joinColumns, sumColumns, sumFigures, sumKeys, turnChanges } from "./usage-rollup.ts";
 
-/** Missing records of a process start. */
+/** Missing records of one start of a process. */
 export interface Gap {
   readonly bootId: string;
   readonly instance: string;
-  /** Number of missing sequence numbers below the highest. */
+  /** Number of missing sequence numbers below the highest stored one. */
   readonly missing: number;
   readonly lastAt: Date;
 }
 
 export interface WrongSum {
   readonly column: "key_hash" | "workspace_id" | "tag" | "generation_id" | "dimension";
-  /** Hash of the key, id of the workspace, also with a tag or its name, id of the turn, a dimension of the sums by hour and day with its value, or the size of a period of the cube. */
+  /**
+   * What the sum belongs to: the hash of a key, the id of a workspace (with a tag or its name), the id of a turn, a
+   * dimension of the sums with its value, or the size of a period of the cube.
+   */
   readonly owner: string;
   /** A day such as 2026-11-21. */
   readonly day: string;
-  /** The stored sum and the sum of the records, USD as decimals. */
+  /** The stored sum, and the sum of the records, in USD as decimals. */
   readonly summedUsd: string;
   readonly recordedUsd: string;
 }
 
 export interface LedgerState {
-  /** Records of calls. */
+  /** Number of stored calls. */
   readonly records: number;
-  /** Turns, including refused turns. */
+  /** Number of stored turns, including refused turns. */
   readonly turns: number;
-  /** Records of calls whose process died. */
+  /** Number of calls whose process died. */
   readonly lost: number;
   readonly estimated: number;
-  /** Reservations of calls under way. */
+  /** Number of reservations of running calls. */
   readonly reservations: number;
-  /** Reservations that count as spent until their records come: of finished calls, and of lost processes. */
+  /**
+   * Number of reservations that count as spent until their records arrive: of finished calls, and of lost processes.
+   */
   readonly provisional: number;
   readonly gaps: readonly Gap[];
   readonly wrongSums: readonly WrongSum[];
 }
 
-/** State of the ledger at a point in time. */
+/** Checks the ledger at one point in time. */
 export function ledgerState(database: Kysely<Database>): Promise<LedgerState> {
   return database
     .transaction()
@@ -86,7 +93,7 @@ async function gapsOf(database: Kysely<Database>): Promise<readonly Gap[]> {
 
 const keptFrom = sql`(select kept_from from ledger_retention)`;
 
-/** Turns with complete calls whose sum differs from the turn's sums. A turn may have begun on the day before its first call. */
+/** Finds turns whose sums differ from those of their calls. A turn may have begun on the day before its first call. */
 async function wrongTurns(database: Kysely<Database>): Promise<readonly WrongSum[]> {
   const { rows } = await sql<Omit<WrongSum, "column">>`
     with calls as (
@@ -102,7 +109,7 @@ async function wrongTurns(database: Kysely<Database>): Promise<readonly WrongSum
   return rows.map((row) => ({ ...row, column: "generation_id" }));
 }
 
-/** Sums by hour and day that, together with the pending changes, differ from the records in any figure. */
+/** Finds sums by hour and day that, together with pending changes, differ from the records in any figure. */
 async function wrongRollups(database: Kysely<Database>): Promise<readonly WrongSum[]> {
   const keys = joinColumns(sumKeys);
   const stored = sql`select ${joinColumns([...sumKeys, ...sumFigures])} from usage_sums`;
@@ -124,7 +131,10 @@ async function wrongRollups(database: Kysely<Database>): Promise<readonly WrongS
   return rows.map((row) => ({ ...row, column: "dimension" }));
 }
 
-/** Hours and days of the cube that differ from the ledger, or in which the spending of turns differs from that of their calls. */
+/**
+ * Finds hours and days of the cube differing from the ledger, or in which the spending of turns differs from that of
+ * their calls.
+ */
 async function wrongPeriods(database: Kysely<Database>): Promise<readonly WrongSum[]> {
   const figures = ["requests", "attempts", "cost_pico"];
   const zero = (table: string, figure: string) => `coalesce(${table}.${figure}, 0)`;
@@ -153,7 +163,7 @@ async function wrongPeriods(database: Kysely<Database>): Promise<readonly WrongS
   return rows.map((row) => ({ ...row, column: "dimension" }));
 }
 
-/** Compares only days with complete records. */
+/** Finds sums differing from the records, on days whose records are complete. */
 async function wrongSumsOf(
   database: Kysely<Database>,
   days: "key_days" | "workspace_days",

@@ -3,7 +3,7 @@ import type { LedgerTable, ListedCall, TokenColumn } from "../tables/ledger.ts";
 import type { NewUsageRecord } from "./usage-batch.ts";
 import { type WholeTurn, answers } from "./whole-turn.ts";
 
-/** All but those whose values come from the statement or from a default. */
+/** Columns of the ledger, except those whose values come from the statement or from a default. */
 export type LedgerColumn = Exclude<keyof LedgerTable, "written" | "log_sequence" | "is_moved">;
 
 type Value = string | number | boolean | undefined;
@@ -11,11 +11,11 @@ type Value = string | number | boolean | undefined;
 interface Column {
   /** Type in Postgres. */
   readonly type: string;
-  /** Undefined where the column is null. */
+  /** Value of the column for a turn; undefined for null. */
   readonly valueOf: (turn: WholeTurn) => Value;
 }
 
-/** A column with numbers of `ledger_names`. */
+/** A column with numbers of names in `ledger_names`. */
 interface NameColumn {
   readonly nameOf: (turn: WholeTurn) => string | undefined;
 }
@@ -30,7 +30,9 @@ const column =
 const [bigint, integer, smallint] = [column("bigint"), column("integer"), column("smallint")];
 const [boolean, text, jsonb] = [column("boolean"), column("text"), column("jsonb")];
 
-/** Whether the calls are in the column `calls`, since there are several or the only one differs from its turn. */
+/**
+ * Whether a turn's calls are stored in the column `calls`: there are several, or the only one differs from its turn.
+ */
 const isListed = ({ only, calls }: WholeTurn): boolean => only === undefined && calls.length > 0;
 
 const tokens = (counted: TokenColumn): Column =>
@@ -39,7 +41,7 @@ const tokens = (counted: TokenColumn): Column =>
     return isListed(turn) ? turn.paid.reduce((sum, { record }) => sum + (record[counted] ?? 0), 0) : undefined;
   });
 
-/** In picodollars. */
+/** Cost of a turn in picodollars. */
 function costOf(turn: WholeTurn): bigint | undefined {
   return isListed(turn) ? turn.paid.reduce((sum, call) => sum + (call.cost ?? 0n), 0n) : turn.only?.cost;
 }
@@ -127,19 +129,19 @@ const isName = (of: Column | NameColumn): of is NameColumn => "nameOf" in of;
 const nameColumns = Object.values(ledgerColumns).filter(isName);
 const integers = Object.values(ledgerColumns).filter((of): of is Column => !isName(of) && of.type === "integer");
 
-/** Range of the columns for times, tokens and counts. */
+/** Maximum of the integer columns for times, tokens and counts. */
 const maxInteger = 2 ** 31 - 1;
 const maxCost = 2n ** 63n - 1n;
-/** Longer names do not fit into the index of names. */
+/** Maximum length of a name in characters: a longer one does not fit into the index of names. */
 const maxName = 512;
 
-/** Whether every value is in the range of its column. */
+/** Whether all values of a turn fit into their columns. */
 export const fitsColumns = (turn: WholeTurn): boolean =>
   integers.every(({ valueOf }) => Number(valueOf(turn) ?? 0) <= maxInteger) &&
   (costOf(turn) ?? 0n) <= maxCost &&
   nameColumns.every(({ nameOf }) => (nameOf(turn) ?? "").length <= maxName);
 
-/** Names of a batch, each once. */
+/** All names in a batch, without duplicates. */
 export function namesOfBatch(whole: readonly WholeTurn[]): string[] {
   const names = new Set<string>();
   for (const { nameOf } of nameColumns) {
@@ -152,8 +154,8 @@ export function namesOfBatch(whole: readonly WholeTurn[]): string[] {
 }
 
 /**
- * The values of a column as an array in the syntax of Postgres; null if no turn has a value.
- * @param ids numbers of the names
+ * The values of a column as an array in Postgres syntax; null when no turn has a value.
+ * @param ids numbers of names in `ledger_names`
  */
 export function arrayOfColumn(
   of: Column | NameColumn,
@@ -165,7 +167,7 @@ export function arrayOfColumn(
   return arrayLiteral(whole, type === "text" || type === "jsonb" ? (turn) => quoted(valueOf(turn)) : valueOf);
 }
 
-/** The type of a column in Postgres. */
+/** Postgres type of a column. */
 export const typeOfColumn = (of: Column | NameColumn): string => (isName(of) ? "integer" : of.type);
 
 const numberOf = (found: string | undefined, ids: ReadonlyMap<string, number>): number | undefined =>
@@ -174,7 +176,7 @@ const numberOf = (found: string | undefined, ids: ReadonlyMap<string, number>): 
 const quoted = (value: Value): string | undefined =>
   typeof value === "string" ? `"${/["\\]/.test(value) ? value.replace(/["\\]/g, String.raw`\$&`) : value}"` : undefined;
 
-/** @param valueOf a number, or a text without characters that need quotes, or in quotes */
+/** @param valueOf returns a number, or a text, quoted if it needs quotes */
 function arrayLiteral<Item>(items: readonly Item[], valueOf: (item: Item) => Value): string | null {
   let list = "";
   let isEmpty = true;

@@ -1,4 +1,4 @@
-/** Reads and writes of rows of the ledger, for a batch of records. */
+/** Reads and writes rows of the ledger for a batch of records. */
 import { type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { type DeliveredNumbers, parseDelivered } from "./delivered-numbers.ts";
@@ -11,19 +11,19 @@ import { withdrawRows } from "./ledger-sums.ts";
 import { arrayOfColumn, ledgerColumns, typeOfColumn } from "./ledger-columns.ts";
 import type { WholeTurn } from "./whole-turn.ts";
 
-/** The stored rows that concern a batch. */
+/** What the database already has of a batch. */
 export interface Stored {
-  /** Numbers of the records of turns, by start of a process. */
+  /** Sequence numbers of stored turn records, by the boot id of their process. */
   readonly delivered: ReadonlyMap<string, DeliveredNumbers>;
-  /** Ids of turns outside of the ledger. */
+  /** Ids of turns stored outside of the ledger. */
   readonly apart: ReadonlySet<string>;
-  /** Names of the calls of turns in the ledger, as `nameOfCall` gives them, by the id of the turn. */
+  /** Names of the calls of turns in the ledger (see `nameOfCall`), by the id of the turn. */
   readonly calls: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Days with a partition, counted from 1970. */
+  /** Days that have a partition, as numbers since 1970. */
   readonly days: ReadonlySet<number>;
-  /** Time from which retention has removed nothing, in milliseconds. */
+  /** Time in milliseconds since 1970 from which retention has removed nothing. */
   readonly keptFrom: number;
-  /** Numbers of names. */
+  /** Numbers of names in `ledger_names`. */
   readonly ids: ReadonlyMap<string, number>;
 }
 
@@ -34,21 +34,22 @@ export interface Sought {
   readonly bootIds: readonly string[];
   readonly generationIds: readonly string[];
   readonly names: readonly string[];
-  /** Times of the earliest and the latest record; parts of a turn begin within a day. */
+  /** Times of the earliest and latest record of the batch; parts of a turn begin within a day. */
   readonly from: Date;
   readonly to: Date;
 }
 
-/** The time from which retention has removed nothing; null before it has removed anything. */
+/** SQL for the time from which retention has removed nothing; null when it never removed anything. */
 export const keptFromMs = sql<number | null>`
   select (extract(epoch from nullif(kept_from, '-infinity')::timestamp at time zone 'UTC') * 1000)::float8 as from
   from ledger_retention`;
 
 /**
- * The caller holds the locks of the processes, so it sees everything that was stored of their earlier batches. The ledger takes turns of today and yesterday:
- * their partitions are open.
+ * Finds what the database already has of a batch. The caller must hold the locks of the processes, so all their
+ * earlier batches are visible. The ledger only takes turns of today and yesterday.
  *
- * Each turn is sought by its id alone, behind `offset 0`: joined at once, a plan that was made for an empty partition would read all of it with each batch.
+ * Each turn is searched by its id alone, behind `offset 0`: in a plain join, a plan made for an empty partition would
+ * scan the whole partition with each batch.
  */
 export async function findStored(
   transaction: Transaction<Database>,
@@ -98,7 +99,10 @@ export async function findStored(
   };
 }
 
-/** Adds the missing names, in their order: two batches that add the same names wait for each other instead of ending in a deadlock. */
+/**
+ * Adds missing names in alphabetical order: two batches that add the same names then wait for each other instead of
+ * deadlocking.
+ */
 async function withNewNames(
   transaction: Transaction<Database>,
   names: readonly string[],
@@ -118,12 +122,13 @@ async function withNewNames(
 const columns = Object.values(ledgerColumns);
 const columnList = sql.join(Object.keys(ledgerColumns).map((column) => sql.ref(column)));
 
-/** Accounts of tags that reservations named, by the names of their calls as `nameOfCall` gives them. */
+/** Tag accounts named by reservations, by the names of their calls (see `nameOfCall`). */
 export type HeldAccounts = ReadonlyMap<string, RecordedTags>;
 
 /**
- * Inserts the rows in their order, and releases the reservations of their calls. An array for each column takes Postgres half as long to read as JSON.
- * @returns accounts of the released reservations for tags
+ * Inserts rows in their order, and releases the reservations of their calls. Postgres reads one array per column in
+ * half the time of JSON.
+ * @returns tag accounts of the released reservations
  */
 export async function insertRows(
   transaction: Transaction<Database>,
@@ -148,7 +153,7 @@ export async function insertRows(
   return new Map(rows.map((row) => [nameOfCall(row), row.tags]));
 }
 
-/** Columns of the views by which the calls of a turn in the ledger are found. */
+/** Columns of the views that identify a turn in the ledger together with its calls. */
 interface Row {
   readonly generation_id: string;
   readonly key_hash: string;
@@ -158,14 +163,15 @@ interface Row {
 const nameOfRow = ({ generation_id: id, key_hash: key, written }: Row): string => `${key} ${written} ${id}`;
 
 /**
- * Takes turns out of the ledger because another part of them has arrived, and out of the sums that include them. Their rows stay, marked.
- * @returns their records, which the caller stores again
+ * Takes turns out of the ledger, and out of the sums, because another part of them has arrived. Their rows stay, marked
+ * as moved.
+ * @returns their records, which the caller stores outside of the ledger
  */
 export async function takeBack(
   transaction: Transaction<Database>,
   generationIds: readonly string[],
 ): Promise<UsageBatch> {
-  // The lock keeps the worker from adding the rows to the sums meanwhile.
+  // The lock prevents the worker from adding the rows to the sums meanwhile.
   await lockSums(transaction);
   await sql`select set_config('sluice.reads_ledger', 'on', true)`.execute(transaction);
   const taken = sql`written is not null and generation_id = any(${generationIds}::text[])`;
@@ -173,7 +179,7 @@ export async function takeBack(
   const { rows: turns } = await sql<
     Omit<NewTurnRecord, "boot_id" | "sequence" | "instance" | "guardrail_action"> & Row
   >`select * from all_turns where ${taken}`.execute(transaction);
-  // The ledger has the tags of a call at its turn.
+  // The ledger stores tags per turn, so calls get the tags of their turn.
   const tags = new Map(turns.map((turn) => [nameOfRow(turn), turn.tags]));
   const records = calls.map((call) => ({ ...call, tags: tags.get(nameOfRow(call)) ?? null }));
   await withdrawRows(transaction, taken);
@@ -186,5 +192,5 @@ export async function takeBack(
   };
 }
 
-/** The start of the process that recorded a turn is not stored. */
+/** Placeholder: the ledger does not store which process start recorded a turn. */
 const noProcess = "00000000-0000-0000-0000-000000000000";

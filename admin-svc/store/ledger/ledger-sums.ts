@@ -1,6 +1,6 @@
 /**
- * Rows of the ledger on their way into the sums. A worker adds rows in the order of the transactions that stored them, up to the oldest one still under
- * way; reports add the rest when they read.
+ * Selects the rows of the ledger added to the sums. A worker adds rows in the order of the transactions that
+ * stored them, up to the oldest transaction still running; reports add the remaining rows when they read.
  */
 import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
@@ -10,25 +10,29 @@ import { ledgerChanges } from "./row-sums.ts";
 import { isBesideEarlier } from "./sums-progress.ts";
 import { changeFigures, changeKeys, joinColumns } from "./usage-rollup.ts";
 
-/** Transactions whose rows are added to the sums, by the number of the first one and of the one after the last. */
+/** A range of transaction numbers whose rows are added to the sums; `until` is not included. */
 export interface FoldedSpan {
   readonly since: string;
   readonly until: string;
-  /** Whether later rows can be added at once. */
+  /** Whether further rows can be added at once. */
   readonly hasMore: boolean;
 }
 
 export const inSpan = ({ since, until }: FoldedSpan): RawBuilder<unknown> =>
   sql`written >= ${since}::bigint and written < ${until}::bigint`;
 
-/** Held by every transaction that stores rows of the ledger, from before it has a number to its commit; any two numbers would do. */
+/**
+ * Advisory lock of every transaction storing rows of the ledger, taken before it gets a transaction number and held
+ * until its commit. The two numbers are arbitrary.
+ */
 export const storingLock = sql`734015530, 6`;
 
 /**
- * The next span. Rows of a transaction still under way are invisible and may come at any time, so a span ends before the oldest one. Transactions that only write
- * elsewhere, such as those of other databases of the server, do not count: their number is locked by a session without the lock of the ledger. A transaction
- * that ends between the snapshot and the look at the locks is visible to the statements that follow.
- * @param maxRows about the maximum number of rows of the span
+ * Chooses the next range. Rows of a running transaction are invisible and may appear at any time, so the range ends
+ * before the oldest running one. Transactions that do not store rows of the ledger, such as those of other databases,
+ * do not count: their sessions do not hold the advisory lock. A transaction that ends between the snapshot and the
+ * reading of locks is visible to later statements.
+ * @param maxRows approximate maximum number of rows
  */
 export async function nextSpan(transaction: Transaction<Database>, maxRows: number): Promise<FoldedSpan> {
   const { rows } = await sql<{ since: string; until: string; has_more: boolean }>`${preparedAs("next_span")}
@@ -68,8 +72,9 @@ export async function nextSpan(transaction: Transaction<Database>, maxRows: numb
 }
 
 /**
- * Shifts the numbers of later rows behind all others when the server has had fewer transactions than the ledger knows: the database was restored from a dump.
- * Waits until no batch is being stored, since each has read the shift.
+ * Raises the numbers of later rows above all earlier ones after a restore from a dump: the new server has counted fewer
+ * transactions than the ledger has seen. Waits until no batch is being stored, because a batch in progress has read the
+ * old shift.
  */
 export async function shiftAfterRestore(transaction: Transaction<Database>): Promise<void> {
   const isRestored = sql`folded > pg_snapshot_xmax(pg_current_snapshot())::text::bigint + shift`;
@@ -83,9 +88,10 @@ export async function shiftAfterRestore(transaction: Transaction<Database>): Pro
 }
 
 /**
- * Moves the cursor behind a span, which the sums of end users lack yet. The rows of a day are complete two days later, because the ledger takes turns of today and
- * yesterday.
- * @returns whether an earlier build, whose reports expect end users in all other sums, may still serve
+ * Moves the cursor past a range; its rows are then waiting for the sums of end users. The rows of a day are complete
+ * two days later, because the ledger takes only turns of today and yesterday.
+ * @returns whether an admin-svc of an earlier build may still be running, whose reports expect sums of end users to be
+ * complete
  */
 export async function passSpan(
   transaction: Transaction<Database>,
@@ -101,9 +107,10 @@ export async function passSpan(
 }
 
 /**
- * Ids of turns of a span with a row in the partition of another day, near midnight: two processes recorded the same turn, and both batches were stored at the
- * same moment. Within a partition, the second batch fails and is repeated. Each row is sought by its id alone, as no other index finds it in one step, and a plan
- * made for an empty partition may otherwise choose another one.
+ * Finds turns of a range that also have a row in the partition of another day. This happens near midnight, when two
+ * processes recorded the same turn and both batches were stored at the same moment; within a partition, the second
+ * batch fails and is repeated. Each row is searched by its id alone, because a plan made for an empty partition might
+ * choose a slow index.
  */
 export async function doubledTurns(transaction: Transaction<Database>, span: FoldedSpan): Promise<readonly string[]> {
   const { rows } = await sql<{ id: string }>`${preparedAs("doubled_turns")}
@@ -120,7 +127,7 @@ export async function doubledTurns(transaction: Transaction<Database>, span: Fol
   return rows.map(({ id }) => id);
 }
 
-/** Whether rows wait. */
+/** Whether rows of the ledger wait to be added to the sums. */
 export async function hasUnfolded(database: Kysely<Database>): Promise<boolean> {
   const { rows } = await sql`
     select from ledger
@@ -130,8 +137,8 @@ export async function hasUnfolded(database: Kysely<Database>): Promise<boolean> 
 }
 
 /**
- * Takes rows that leave the ledger out of the sums, as far as these include them. The caller holds the lock of the sums.
- * @param where selects the rows, and excludes those without `written`
+ * Subtracts rows that leave the ledger from the sums that include them. The caller must hold the lock of the sums.
+ * @param where selects the rows, and excludes rows without `written`
  */
 export async function withdrawRows(transaction: Transaction<Database>, where: RawBuilder<unknown>): Promise<void> {
   const isFolded = sql`${where} and written < (select folded from ledger_progress)`;
@@ -144,7 +151,7 @@ export async function withdrawRows(transaction: Transaction<Database>, where: Ra
     from (${callActivity(sql`(select * from all_calls where ${isFolded})`, sql`ends_turn`)}) as changes`.execute(
     transaction,
   );
-  // The totals of keys include a row from the transaction that stores it.
+  // Unlike other sums, the totals of keys include a row as soon as it is stored.
   await sql`
     update key_totals set cost_usd = key_totals.cost_usd - spent.cost_usd
     from (select key_hash, sum(cost_usd) as cost_usd from all_calls where ${where} and payer = 'key' and cost_usd is not null group by 1) as spent

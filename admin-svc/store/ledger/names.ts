@@ -1,6 +1,6 @@
-/** Numbers of repeated texts in the ledger. */
+/** Numbers that replace repeated texts in the ledger, such as model names. */
 import { type RawBuilder, sql } from "kysely";
 
-/** The number of a name; null for a name that the ledger does not have. @param name a text or an expression */
+/** SQL for the number of a name; null for an unknown name. @param name a text or an expression */
 export const numberOf = (name: string | RawBuilder<unknown>): RawBuilder<number | null> =>
   sql`(select id from ledger_names where name = ${name}::text)`;

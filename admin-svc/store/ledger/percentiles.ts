@@ -1,17 +1,17 @@
-/** Percentiles from counts of latencies in buckets, four buckets for each doubling. */
+/** Computes percentiles from counts of latencies in buckets. Four buckets cover each doubling. */
 
-/** Decimal digits of each bucket. */
+/** Number of decimal digits that each bucket has in the stored number. */
 const digits = 12;
 
 export interface Percentiles {
-  /** Milliseconds, at most 9 % (2^(1/8)) off. */
+  /** Percentiles in milliseconds, at most 9 % (2^(1/8)) off. */
   readonly p50: number;
   readonly p95: number;
 }
 
 /**
- * Undefined without a count.
- * @param counts the number from `usage_sums` with the counts: the last twelve digits belong to the first bucket
+ * Computes percentiles; undefined when all counts are 0.
+ * @param counts the stored number; its last twelve digits are the count of the first bucket
  */
 export function findPercentiles(counts: string): Percentiles | undefined {
   if (counts === "0") return undefined;
@@ -25,7 +25,7 @@ export function findPercentiles(counts: string): Percentiles | undefined {
   return { p50: reached(buckets, 0.5 * all), p95: reached(buckets, 0.95 * all) };
 }
 
-/** Middle of the bucket with the wanted rank. */
+/** Middle of the bucket containing a rank. */
 function reached(buckets: readonly number[], wanted: number): number {
   let counted = 0;
   const bucket = buckets.findIndex((count) => (counted += count) >= wanted);

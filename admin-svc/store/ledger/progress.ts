@@ -1,10 +1,10 @@
-/** Progress of work on records stored before a migration. A row of `backfills` stands for unfinished work. */
+/** Progress of the conversion of older records. A row of `backfills` means unfinished work. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";
 
 export type BackfillName = "turns" | "activity" | "key_totals";
 
-/** The time from which the work is done; undefined when all of it is. */
+/** Time from which on records are converted; undefined when all are. */
 export async function backfilledSince(
   database: Kysely<Database>,
   name: BackfillName,

@@ -1,4 +1,7 @@
-/** Sums of usage over time: from the stored sums for one dimension without a filter, otherwise from the cube and the records. */
+/**
+ * Usage over time: stored sums answer queries for one dimension without filter; other queries read the usage cube and
+ * the records.
+ */
 import type { SeriesDimension, SeriesStep } from "@sluice/proto/contract/records/usage-series.js";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";
@@ -11,18 +14,21 @@ import { type Dimension, dimensions, joinColumns, sumColumns, sumFigures, textFi
 export interface SeriesQuery {
   readonly workspaceId: string;
   readonly step: SeriesStep;
-  /** At most two dimensions; none sums everything together. */
+  /** At most two dimensions; an empty list sums everything together. */
   readonly by: readonly SeriesDimension[];
   readonly filter: SeriesFilter;
-  /** Beginning of a step in UTC, included. */
+  /** Start of the period, included; the beginning of a step in UTC. */
   readonly from: Date;
   /** End of the series; a call at this time is not included. */
   readonly to: Date;
-  /** Number of values or pairs of values listed separately, by cost. */
+  /** Number of values, or pairs of values, that are listed separately; those with the highest cost. */
   readonly limit: number;
 }
 
-/** Sorted by time, then by cost over the whole period; the whole period comes last, and so do all values not listed separately. */
+/**
+ * Computes a series. Rows are sorted by time, then by the value's cost over the whole period; rows of the whole period
+ * come last, as do rows of all values not listed separately.
+ */
 export function usageSeries(database: Kysely<Database>, query: SeriesQuery): Promise<readonly SeriesRow[]> {
   const [by] = query.by;
   const isStored = query.by.length < 2 && !isFiltered(query.filter) && (by === undefined || isDimension(by));
@@ -37,7 +43,8 @@ async function recordSeries(database: Kysely<Database>, query: SeriesQuery): Pro
   const { step, by } = query;
   const sums: RecordSums = { ...query, step: step === "hour" ? "hour" : "day" };
   const cover = await coverOf(database, sums);
-  // Sums of every value at every time are many; the cube is read twice instead, and the ledger once.
+  // First read which values are listed, then only their sums: sums of every value at every time would be too many rows.
+  // The cube is read twice, but the ledger once.
   const picked = cover && by.length > 0 ? await pickValues(database, query, cover) : undefined;
   const records = recordSums({ ...sums, ...(picked && { picked }) }, cover);
   const { rows } = await sql<CountedRow>`
@@ -61,7 +68,7 @@ async function recordSeries(database: Kysely<Database>, query: SeriesQuery): Pro
   return rows.map(withPercentiles);
 }
 
-/** The values listed apart. @param found a table or expression with figures by value */
+/** SQL for the values to list separately. @param found a table or expression with figures by value */
 const byCost = (found: RawBuilder<unknown>, { limit }: SeriesQuery): RawBuilder<unknown> => sql`
   select value, second, row_number() over (order by value is null, sum(cost_usd) desc, sum(requests) desc, value, second) as place
   from ${found} as found group by 1, 2 having ${isUsed} order by place limit ${limit}`;

@@ -1,7 +1,7 @@
 /**
- * Sums of the records of a period, chosen by filters, for values of up to two dimensions: for reports that no stored sums answer. Hours and days of the
- * cube are read there if it has the dimensions. Other rows of the ledger with a single call are summed by the numbers in their columns, in one pass for turns
- * and calls; the few others are read through the views.
+ * Sums of records in a period, with filters, by up to two dimensions; for reports that stored sums cannot answer. Hours
+ * and days are read from the usage cube if it has the dimensions. Of the remaining rows of the ledger, those with a
+ * single call are summed in one pass for turns and calls; the few others are expanded to their calls.
  */
 import type { SeriesDimension } from "@sluice/proto/contract/records/usage-series.js";
 import { type Kysely, type RawBuilder, sql } from "kysely";
@@ -35,37 +35,40 @@ import { joinColumns, sumColumns } from "./usage-rollup.ts";
 
 export interface RecordSums extends Times {
   readonly workspaceId: string;
-  /** Size of the times by which is summed; the whole period at once for `all`. */
+  /** Length of the intervals into which the sums are divided; `all` means one sum for the period. */
   readonly step: "hour" | "day" | "all";
-  /** At most two. */
+  /** At most two dimensions. */
   readonly by: readonly SeriesDimension[];
   readonly filter: SeriesFilter;
-  /** Whether all calls of a turn count as its own, in any case. Otherwise the period begins and ends with an hour. */
+  /**
+   * Counts all calls of a turn with the turn, whatever the dimensions. The period may then begin and end within an
+   * hour.
+   */
   readonly countsByTurn?: true;
-  /** Sums all other values together, with null for each. */
+  /** Values to sum separately; all other values are summed together, with null as value. */
   readonly picked?: readonly PickedValue[];
-  /** Leaves out latencies, which take half of the time. */
+  /** Leaves out latencies, which take half of the query's time. */
   readonly withoutLatencies?: true;
 }
 
-/** A value of each dimension, with its number in the ledger; of the second, an empty text with one dimension. */
+/** A pair of values with their numbers in the ledger; `second` is empty when there is only one dimension. */
 export interface PickedValue {
   readonly value: string;
   readonly second: string;
-  /** 0 for an empty text, and -1 for a name that the ledger does not have. */
+  /** Number of the first value; 0 for an empty text, -1 for a name that the ledger does not know. */
   readonly number_0: number;
   readonly number_1: number;
 }
 
-/** The number of a picked value. */
+/** SQL for the number of a picked value. */
 export const pickedNumber = (value: RawBuilder<unknown>): RawBuilder<number> => sql`
   case when ${value} = '' then 0 else coalesce((select id from ledger_names where name = ${value}), -1) end`;
 
 const none = (figures: readonly string[]) => joinColumns(figures.map((figure) => `0 as ${figure}`));
 
 /**
- * Runs a statement with such sums. Postgres estimates the number of times by that of turns, and would sort all of these instead of keeping a sum for each group.
- * All of its statements see the same snapshot, so the cube cannot change between them.
+ * Runs statements with such sums. Postgres overestimates the number of groups and would sort all rows, so sorting is
+ * disabled. All statements see the same snapshot, so the cube cannot change between them.
  */
 export function withRecordSums<Result>(
   database: Kysely<Database>,
@@ -79,11 +82,14 @@ export function withRecordSums<Result>(
   return database.transaction().setIsolationLevel("repeatable read").setAccessMode("read only").execute(run);
 }
 
-/** The part of a query that the cube answers; the caller reads it and the sums in one snapshot. */
+/** Finds which parts of a query the cube answers; read it and the sums in one snapshot. */
 export const coverOf = async (database: Kysely<Database>, query: RecordSums): Promise<Cover | undefined> =>
   isInCube(query) ? await findCover(database, { ...query, withCalls: !isOfTurns(query) }) : undefined;
 
-/** Rows of `at`, `value`, `second` and the figures of `usage_sums`; several may have the same time and values. */
+/**
+ * SQL for rows of `at`, `value`, `second` and the figures of `usage_sums`; several rows may have the same time and
+ * values.
+ */
 export function recordSums(query: RecordSums, cover: Cover | undefined): RawBuilder<unknown> {
   const parts = [earlierTurns(query)];
   if (cover !== undefined) parts.push(cubePart(query, cover));
@@ -101,7 +107,7 @@ function isInCube({ by, filter }: RecordSums): boolean {
 
 const dayMs = 86_400_000;
 
-/** A call is within a day of its turn. */
+/** Extends a period by a day on both sides, because a call begins at most a day before or after its turn. */
 const around = ({ from, to }: Times): Times => ({
   from: new Date(from.getTime() - dayMs),
   to: new Date(to.getTime() + dayMs),
@@ -121,7 +127,7 @@ const inTimes = (times: readonly Times[]): RawBuilder<unknown> =>
     sql` or `,
   )})`;
 
-/** Conditions on rows of the ledger of a period that are not in the cube; no row meets two of them. */
+/** Conditions that select the ledger rows of a period that are not in the cube; no row matches two of them. */
 function rowsToRead(period: Times, cover: Cover | undefined): readonly RawBuilder<unknown>[] {
   if (cover === undefined) return [inTimes([period])];
   const [open, closed] = [within(cover.open, period), within(cover.closed, { ...period, from: cover.foldedUntil })];
@@ -131,7 +137,7 @@ function rowsToRead(period: Times, cover: Cover | undefined): readonly RawBuilde
   ];
 }
 
-/** Sums of a table or view by two values. */
+/** Sums the rows of a table or view by two values. */
 function grouped(
   { step, by, picked }: RecordSums,
   valueIn: (dimension: SeriesDimension) => RawBuilder<unknown>,
@@ -148,17 +154,17 @@ function grouped(
     from ${from} ${picked ? sql`left join ${pickedRows(picked)} on ${isPicked}` : sql``} group by 1, 2, 3`;
 }
 
-/** Constants, because Postgres joins no subqueries with several processes. */
+/** SQL table of the picked values. It consists of constants because Postgres does not join subqueries in parallel. */
 const pickedRows = (picked: readonly PickedValue[]): RawBuilder<unknown> => sql`
   unnest(${picked.map(({ value }) => value)}::text[], ${picked.map(({ second }) => second)}::text[],
     ${picked.map((each) => each.number_0)}::integer[], ${picked.map((each) => each.number_1)}::integer[]) as picked (value, second, number_0, number_1)`;
 
-/** The values of rows of the ledger or the cube as columns, and joined picked values. */
+/** SQL for reading the two values from rows of the ledger or the cube. */
 interface RowValues {
   readonly columns: readonly RawBuilder<unknown>[];
   readonly names: readonly RawBuilder<unknown>[];
   readonly joined: RawBuilder<unknown>;
-  /** Names of the two values, of a sum by the names of the columns. */
+  /** Texts of the two values, selected from a sum that has the columns `names`. */
   readonly shown: RawBuilder<unknown>;
 }
 
@@ -204,7 +210,10 @@ const spendingOf = (isCounted: RawBuilder<unknown>, column = (figure: string) =>
     return sql`coalesce(sum(${sql.ref(column(figure))})${isCounted}, 0)${unit} as ${sql.ref(figure)}`;
   });
 
-/** All turns of the ledger, and the calls of those with a single one; where all calls count as their turn's, those of all. */
+/**
+ * Sums all turns of the ledger, and the calls summed with their turn: those of turns with a single call, or
+ * all calls when the query counts by turn.
+ */
 function ledgerPart(query: RecordSums, condition: RawBuilder<unknown>): RawBuilder<unknown> {
   const { workspaceId, filter, step } = query;
   const conditions = [sql`workspace = ${numberOf(workspaceId)}`, sql`not is_moved`, condition, ...ledgerFilter(filter)];
@@ -227,7 +236,7 @@ function ledgerPart(query: RecordSums, condition: RawBuilder<unknown>): RawBuild
   );
 }
 
-/** Turns and calls of hours and days of the cube. */
+/** Sums of turns and calls from the hours and days of the cube. */
 function cubePart(query: RecordSums, { days, hours }: Cover): RawBuilder<unknown> {
   const { workspaceId, filter, step, from, to } = query;
   const values = rowValues(query);
@@ -253,7 +262,7 @@ function cubePart(query: RecordSums, { days, hours }: Cover): RawBuilder<unknown
   );
 }
 
-/** Turns outside of the ledger. */
+/** Sums of turns outside of the ledger. */
 function earlierTurns(query: RecordSums): RawBuilder<unknown> {
   const { workspaceId, filter } = query;
   const conditions = [sql`workspace_id = ${workspaceId}`, ...inPeriod(query), ...turnFilter(filter)];
@@ -264,7 +273,10 @@ function earlierTurns(query: RecordSums): RawBuilder<unknown> {
   return grouped(query, turnValue, sums, sql`(select ${columns} from turns where ${where(conditions)}) as earlier`);
 }
 
-/** Calls outside of the ledger, and those of its rows with several, or with one in another hour than the turn. @param rows conditions on rows of the ledger */
+/**
+ * Sums of calls outside of the ledger, and of calls not summed with their turn: of turns with several calls,
+ * or with a call in another hour. @param rows conditions on rows of the ledger
+ */
 function otherCalls(query: RecordSums, rows: readonly RawBuilder<unknown>[]): RawBuilder<unknown> {
   const { workspaceId, filter } = query;
   const conditions = [...inPeriod(query), sql`payer = 'key'`, ...callFilter(filter)];
@@ -303,7 +315,7 @@ const callColumns = [
   ...spent.slice(1),
 ];
 
-/** Calls of rows of the ledger, with the columns of `usage_records`. */
+/** Calls not summed with their turn, with the columns of `usage_records`. */
 function listedCalls(
   { workspaceId, filter: { key, user, session } }: RecordSums,
   condition: RawBuilder<unknown>,

@@ -1,4 +1,4 @@
-/** Stores records again that processes have delivered before, after a restore of the database. */
+/** Stores records again that processes have delivered before, after the database was restored from a backup. */
 import { timeOfId } from "@sluice/proto/lib/ids/id.js";
 import { type Kysely, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
@@ -9,23 +9,26 @@ import type { NewTurnRecord } from "./turn-record.ts";
 import type { NewUsageRecord, UsageBatch } from "./usage-batch.ts";
 
 export interface ReplayedCounts extends StoredCounts {
-  /** Records that the database had. */
+  /** Number of records that the database had already. */
   readonly known: number;
-  /** Records of days that retention has removed: nobody knows whether the sums have them, so they are left out. */
+  /**
+   * Number of records of days that retention has removed. They are left out, because the sums may or may not include
+   * them.
+   */
   readonly expired: number;
-  /** Records of workspaces that the database does not have: they were removed, or made after the backup. */
+  /** Number of records of workspaces that the database lacks: they were removed, or created after the backup. */
   readonly foreign: number;
 }
 
 /** Options of a replay. */
 export interface Replay {
-  /** Stores nothing, and counts what would be stored. */
+  /** Whether to store nothing and only count. */
   readonly isTrial: boolean;
-  /** The turns whose days decide: those of the batch, also while its records are stored one by one. */
+  /** Turns of the batch, whose days decide what is stored; needed also when records are stored one by one. */
   readonly turns: readonly NewTurnRecord[];
 }
 
-/** Ends a transaction without its changes. */
+/** Error that rolls back the transaction of a trial run. */
 class Undone extends Error {
   readonly counts: ReplayedCounts;
   constructor(counts: ReplayedCounts) {
@@ -34,7 +37,7 @@ class Undone extends Error {
   }
 }
 
-/** Stores the missing records of a batch, all or none. Needs the owner of the schema. */
+/** Stores the missing records of a batch, all or none. Requires the owner of the schema. */
 export async function replayBatch(
   database: Kysely<Database>,
   batch: UsageBatch,
@@ -59,7 +62,8 @@ async function storeMissing(
 ): Promise<ReplayedCounts> {
   const from = await keptFrom(transaction);
   const expiredTurns = new Set(deciding.filter((turn) => startOf(turn) < from).map(nameTurn));
-  // A call may have begun after the midnight that its turn began before; it went with the row of the turn.
+  // Whether retention keeps a record. The day of the turn decides, because a call that began after midnight was removed
+  // with the row of its turn.
   const isKept = (record: NewUsageRecord | NewTurnRecord): boolean =>
     startOf(record) >= from && !expiredTurns.has(nameTurn(record));
   const workspaces = await knownWorkspaces(transaction, [...records, ...turns]);
@@ -79,17 +83,23 @@ async function storeMissing(
 const nameTurn = ({ generation_id: id, key_hash: key }: { generation_id: string; key_hash: string }): string =>
   `${key} ${id}`;
 
-/** Parts of a turn begin within a day of each other; ids of other builds may look like those of another time. */
+/**
+ * Parts of a turn begin within a day of each other. An id of another build may look like an id with a different time,
+ * so a difference of more than two days is ignored.
+ */
 const maxApartMs = 2 * 86_400_000;
 
-/** When the turn of a record began, in milliseconds: its id shows it also where the record of the turn is missing. */
+/**
+ * Start of a record's turn in milliseconds since 1970; the turn's id contains it, even when the record of the turn is
+ * missing.
+ */
 function startOf({ generation_id: id, opened_at: openedAt }: NewUsageRecord | NewTurnRecord): number {
   const at = new Date(openedAt).getTime();
   const begun = timeOfId(id, "gen-") ?? at;
   return begun < at && begun > at - maxApartMs ? begun : at;
 }
 
-/** Deleted workspaces stay with their records; their keys are not in force. */
+/** Finds the workspaces that exist. Deleted workspaces count, because their records stay. */
 async function knownWorkspaces(
   transaction: Transaction<Database>,
   records: readonly { readonly workspace_id: string }[],
@@ -100,13 +110,16 @@ async function knownWorkspaces(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** The time from which records are complete, in milliseconds. Retention waits for the transaction before it removes more. */
+/**
+ * Time in milliseconds since 1970 from which records are complete. Retention waits for this transaction before it
+ * removes more.
+ */
 async function keptFrom(transaction: Transaction<Database>): Promise<number> {
   const { rows } = await sql<{ from: number | null }>`${keptFromMs} for share`.execute(transaction);
   return rows[0]?.from ?? Number.NEGATIVE_INFINITY;
 }
 
-/** When the last record was stored; undefined without records. */
+/** Time when the last record was stored; undefined without records. */
 export async function lastStoredAt(database: Kysely<Database>): Promise<Date | undefined> {
   const { rows } = await sql<{ at: Date | null }>`select max(recorded_at) as at from turn_deliveries`.execute(database);
   return rows[0]?.at ?? undefined;

@@ -1,4 +1,7 @@
-/** Removes old ledger records and audit entries in batches. Both logs pass their checks after each batch, so a run may be interrupted at any time. */
+/**
+ * Removes old ledger records and audit entries in batches. Ledger and audit log pass their checks after each batch, so
+ * a run may be interrupted at any time.
+ */
 import { type Kysely, sql } from "kysely";
 import { type Author, recordAudit } from "../audit.ts";
 import type { Database } from "../database.ts";
@@ -11,7 +14,7 @@ import type { UnsummedUsers } from "./user-sums.ts";
 
 const batch = 10_000;
 
-/** Days in UTC to keep, without today; an absent log is kept for ever. */
+/** Number of UTC days to keep, without today; an absent number keeps the records for ever. */
 export interface RetentionPeriods {
   readonly ledgerDays?: number;
   readonly auditDays?: number;
@@ -19,13 +22,13 @@ export interface RetentionPeriods {
 
 export interface RemovedCounts {
   readonly from: "ledger" | "turns" | "audit";
-  /** Records removed so far. */
+  /** Number of records removed so far. */
   readonly count: number;
 }
 
 /**
- * Announces the removal in the audit log of every workspace, then removes batch by batch. Yields after each batch.
- * @throws Error at the end when days of the ledger were kept, since sums lack turns of them
+ * Records the removal in the audit log of every workspace, then removes batch by batch, and yields after each batch.
+ * @throws Error at the end if days of the ledger were kept, because sums lack some of their turns
  */
 export async function* removeExpiredRecords(
   database: Kysely<Database>,
@@ -56,7 +59,7 @@ export async function* removeExpiredRecords(
   if (kept !== undefined) throw kept;
 }
 
-/** @param count records removed before */
+/** @param count number of records removed before */
 async function* counted(from: RemovedCounts["from"], remove: Removal, count = 0): AsyncGenerator<RemovedCounts> {
   for (;;) {
     const removed = await remove();
@@ -66,17 +69,20 @@ async function* counted(from: RemovedCounts["from"], remove: Removal, count = 0)
   }
 }
 
-/** Midnight in UTC, this number of days ago. */
+/** SQL for midnight UTC, a number of days ago. */
 const daysAgo = (days: number) =>
   sql<Date>`(date_trunc('day', now() at time zone 'UTC') - make_interval(days => ${days})) at time zone 'UTC'`;
 
-/** The beginning of the oldest of this number of days before today. */
+/** Start of the oldest day to keep. @param days number of kept days before today */
 export async function beginningOf(database: Kysely<Database>, days: number): Promise<Date> {
   const { rows } = await sql<{ at: Date }>`select ${daysAgo(days)} as at`.execute(database);
   return rows[0]?.at ?? new Date(0);
 }
 
-/** Runs before a removal: the check of the ledger skips sums of earlier days from then on. @returns the time before which records are removed */
+/**
+ * Records how long the ledger is kept; call it before a removal. From then on, the check of the ledger skips the sums
+ * of earlier days. @returns the time before which records are removed
+ */
 export async function keepLedgerFor(database: Kysely<Database>, days: number): Promise<Date> {
   await sql`
     update ledger_retention
@@ -85,11 +91,14 @@ export async function keepLedgerFor(database: Kysely<Database>, days: number): P
 }
 
 interface RemovedDays extends RemovedDay {
-  /** Names the days that stay; undefined when there is none. */
+  /** Error with the names of the days that were kept; undefined when all were removed. */
   readonly kept: Error | undefined;
 }
 
-/** Removes whole days of the ledger, once all of their turns are in the sums. Others stay, and later ones are removed. */
+/**
+ * Removes expired days of the ledger whose turns are all in the sums. Other days are kept, and the removal continues
+ * with later days.
+ */
 async function removeDays(database: Kysely<Database>, before: Date): Promise<RemovedDays> {
   const removed = { calls: 0, turns: 0 };
   const kept: string[] = [];
@@ -117,7 +126,9 @@ function keptDays(days: readonly string[], failed: readonly UnsummedUsers[] = []
   return new Error(`turns of ${list} are kept: ${reasons.join("; ")}`, { cause: failed[0] });
 }
 
-/** The workspace keeps the hash of the last removed entry, where the chain now begins. */
+/**
+ * Removes audit entries. The workspace keeps the hash of the last removed entry, with which the remaining chain begins.
+ */
 async function removeEntries(database: Kysely<Database>, workspaceId: string, days: number): Promise<number> {
   const { rows } = await sql<{ removed: number }>`
     with old as (

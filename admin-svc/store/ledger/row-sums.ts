@@ -1,6 +1,7 @@
 /**
- * Sums over rows of the ledger. Rows with a single call, which are nearly all, are summed by the numbers in their columns, and only the sums get names:
- * through the views, each row would look up nine names and be read twice. The few others are read through the views.
+ * SQL for sums of ledger rows. Nearly all rows have a single call and are summed by the numbers in their columns; names
+ * are looked up only for the sums. Through the views, each row would look up nine names and be read twice. The few
+ * other rows are read through the views.
  */
 import { type RawBuilder, sql } from "kysely";
 import type { Tag } from "@sluice/proto/lib/turns/tags.js";
@@ -10,19 +11,19 @@ import { numberOf } from "./names.ts";
 import { hasOtherCalls } from "./row-figures.ts";
 import { type Dimension, callChanges, hourSums, joinColumns, sumColumns, turnChanges } from "./usage-rollup.ts";
 
-/** Selects rows. */
+/** Selection of rows. */
 export interface LedgerRows {
-  /** A condition on `written`, which excludes earlier records. */
+  /** Condition on `written`, which excludes rows stored before the ledger existed. */
   readonly written: RawBuilder<unknown>;
   readonly workspaceId?: string;
   readonly keyHash?: string | undefined;
   readonly tagged?: TaggedTurns;
 }
 
-/** Turns with all of these tags. */
+/** Restricts sums to turns that have all of the tags. */
 interface TaggedTurns {
   readonly tags: readonly Tag[];
-  /** A condition on the beginning of a turn, in the given column. */
+  /** Builds a condition on the start of a turn in the given column. */
   readonly inPeriod: (openedAt: RawBuilder<unknown>) => RawBuilder<unknown>;
 }
 
@@ -34,7 +35,7 @@ const inViews = ({ written, workspaceId, keyHash, tagged }: LedgerRows): RawBuil
   const conditions = [written, sql`not is_single`];
   if (workspaceId !== undefined) conditions.push(sql`workspace_id = ${workspaceId}`);
   if (keyHash !== undefined) conditions.push(sql`key_hash = ${keyHash}`);
-  // The view of calls has no tags: they belong to their turn.
+  // The view of calls has no tags, which belong to the turn.
   if (tagged !== undefined) {
     const turns = sql`select generation_id from ledger where not is_moved and ${hasOtherCalls} and ${isTagged(tagged)}`;
     conditions.push(tagged.inPeriod(sql`near`), sql`generation_id in (${turns})`);
@@ -51,20 +52,23 @@ const inTable = ({ written, workspaceId, keyHash, tagged }: LedgerRows): RawBuil
   return sql.join(conditions, sql` and `);
 };
 
-/** Rows of `usage_changes`. @param where must exclude rows without `written` */
+/** SQL for rows of `usage_changes`. @param where must exclude rows without `written` */
 export const ledgerChanges = (where: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   ${callChanges(sql`(select * from all_calls where ${where})`)} union all ${turnChanges(sql`(select * from all_turns where ${where})`)}`;
 
-/** Sums by hour, with the columns of `hourSums`; a dimension may have several rows for an hour and a value. */
+/** SQL for sums by hour with the columns of `hourSums`; a dimension may have several rows for an hour and value. */
 export const ledgerHours = (rows: LedgerRows, wanted: readonly Dimension[]): RawBuilder<unknown> => sql`
   ${hourSums(sql`(${ledgerChanges(inViews(rows))})`, wanted)} union all ${singleHours(rows, wanted)}`;
 
-/** Columns of `ledger` with the values of dimensions; another dimension has the name of its column, whose values are numbers of names. */
+/**
+ * Columns of `ledger` with the values of dimensions. Any other dimension has a column of its own name, which contains
+ * numbers of names.
+ */
 const valueColumns: Readonly<Partial<Record<Dimension, string>>> = { user: '"user"', status: "http_status" };
 const columnOf = (dimension: Dimension): string => valueColumns[dimension] ?? dimension;
 const isNamed = (dimension: Dimension): boolean => valueColumns[dimension] === undefined;
 
-/** A row with a single call is a turn and a call with the same figures, so one pass gives the sums of both. */
+/** Sums by hour of rows with a single call. Turn and call have the same figures, so one pass gives the sums of both. */
 function singleHours(rows: LedgerRows, wanted: readonly Dimension[]): RawBuilder<unknown> {
   const groups = ["()", ...wanted.map((each) => `(${columnOf(each)})`)];
   const dimensions = wanted.map((each) => `when grouping(${columnOf(each)}) = 0 then array['${each}']`);
@@ -104,7 +108,7 @@ const singleRows = (rows: LedgerRows): RawBuilder<unknown> => sql`
 
 const activityNames = ["workspace", "key", "model", "provider", "service_tier", "operation", "door", "task"];
 
-/** Rows of `activity_changes`. */
+/** SQL for rows of `activity_changes`. */
 export const ledgerActivity = (rows: LedgerRows): RawBuilder<unknown> => sql`
   ${callActivity(sql`(select * from all_calls where ${inViews(rows)})`, sql`ends_turn`)}
   union all

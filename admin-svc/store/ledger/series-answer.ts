@@ -1,4 +1,4 @@
-/** Sums usage over time. */
+/** Answers queries for usage over time. */
 import { create } from "@bufbuild/protobuf";
 import {
   type SeriesStep,
@@ -26,7 +26,7 @@ import { type SeriesQuery, usageSeries } from "./record-series.ts";
 import type { SeriesRow } from "./series.ts";
 import type { SeriesFilter } from "./series-filter.ts";
 
-/** The query in the words of the contract. */
+/** The query, with the field names of the HTTP interface. */
 export interface UsageSeriesQuery extends SeriesFilter {
   readonly from?: string | undefined;
   readonly to?: string | undefined;

@@ -1,4 +1,4 @@
-/** Filters of sums, and the dimensions by which records are summed. */
+/** SQL for filters of sums, and for the dimensions by which records are summed. */
 import {
   type SeriesDimension,
   type SeriesUnit,
@@ -10,20 +10,25 @@ import { type RawBuilder, sql } from "kysely";
 import { hasTags, inClass } from "./generations.ts";
 import { numberOf } from "./names.ts";
 
-/** Filters in the words of the contract; undefined filters nothing. */
+/** Filters, with the names of the HTTP interface; an undefined filter matches everything. */
 export type SeriesFilter = UsageFilterWords;
 type FilterName = keyof SeriesFilter;
 
 export const isFiltered = (filter: SeriesFilter): boolean => Object.values(filter).some((value) => value !== undefined);
 
-/** Status, guardrail, error and tags belong to a turn: with one of them, all calls of a turn count as its own. */
+/**
+ * Whether a dimension or filter belongs to turns: status, guardrail, error and tags do. Then all calls of a turn count
+ * with the turn.
+ */
 export function isByTurn(by: readonly SeriesDimension[], filter: SeriesFilter): boolean {
   const isOfTurn = (name: string): boolean =>
     ["status", "guardrail", "error", "tags"].includes(name) || name.startsWith("tag:");
   return by.some(isOfTurn) || Object.entries(filter).some(([name, value]) => value !== undefined && isOfTurn(name));
 }
 
-/** Values of dimensions in rows of `turns`, `usage_records` and their views; status, guardrail and error are only those of turns. */
+/**
+ * SQL for dimensions in rows of `turns`, `usage_records` and their views; only turns have status, guardrail and error.
+ */
 const unitValues: Readonly<Record<SeriesUnit, RawBuilder<unknown>>> = {
   key: sql`key_hash`,
   model: sql`model`,
@@ -36,23 +41,23 @@ const unitValues: Readonly<Record<SeriesUnit, RawBuilder<unknown>>> = {
   task: sql`coalesce(task, '')`,
   error: sql`case when outcome <> 'completed' then coalesce(provider_error, error_type, '') else '' end`,
 };
-/** The value of a tag in rows of `turns` and `ledger`; undefined for other dimensions. */
+/** SQL for the value of a tag in rows of `turns` and `ledger`; undefined for a dimension that is no tag. */
 function tagValue(dimension: SeriesDimension): RawBuilder<unknown> | undefined {
   const name = tagOfDimension(dimension);
   return name === undefined ? undefined : sql`tags ->> ${name}::text`;
 }
 
-/** The value of a dimension in rows of `usage_records` and `all_calls`. Sums by a tag read no calls. */
+/** SQL for a dimension in rows of `usage_records` and `all_calls`. It is never a tag: sums by tag do not read calls. */
 export const callValue = (dimension: SeriesDimension): RawBuilder<unknown> => unitValues[dimension as SeriesUnit];
 
-/** The value of a dimension in rows of `turns`. The model of a turn without calls is the requested one. */
+/** SQL for a dimension in rows of `turns`. The model of a turn without calls is the requested model. */
 export function turnValue(dimension: SeriesDimension): RawBuilder<unknown> {
   if (dimension === "model") return sql`case when attempts > 0 then model else '' end`;
   const tag = tagValue(dimension);
   return tag === undefined ? callValue(dimension) : sql`coalesce(${tag}, '')`;
 }
 
-/** The column of `ledger` with the number of a name or with a text, for a dimension. */
+/** The column of `ledger` for a dimension, and whether it contains numbers of names or texts. */
 export function ledgerValue(dimension: SeriesDimension): {
   readonly column: RawBuilder<unknown>;
   readonly isNumber: boolean;
@@ -62,7 +67,7 @@ export function ledgerValue(dimension: SeriesDimension): {
   return { column: tagValue(dimension) ?? ledgerTexts[dimension as SeriesUnit] ?? sql`null`, isNumber: false };
 }
 
-/** Columns of `ledger` with numbers of names; the others have texts. */
+/** Columns of `ledger` that contain numbers of names; other columns contain texts. */
 const ledgerNumbers: Readonly<Partial<Record<SeriesUnit, RawBuilder<unknown>>>> = {
   key: sql`key`,
   model: sql`model`,
@@ -85,7 +90,7 @@ const equalsNumber = (column: string) => (value: string) => [sql`${sql.ref(colum
 
 function statusConditions(status: string): RawBuilder<unknown>[] {
   if (status.endsWith("xx")) return inClass(Number(status[0]));
-  // An index has only the statuses other than 200.
+  // The partial index has only statuses other than 200, so the condition repeats that.
   return [sql`http_status = ${Number(status)}`, ...(status === "200" ? [] : [sql`http_status <> 200`])];
 }
 

@@ -1,4 +1,4 @@
-/** Sums of usage over time: the sums by hour and day, and what they do not include yet. */
+/** Usage over time from stored sums by hour and day, and from changes that these do not include yet. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { SeriesStep } from "@sluice/proto/contract/records/usage-series.js";
 import type { Database } from "../database.ts";
@@ -20,23 +20,25 @@ import { userHours } from "./user-rows.ts";
 export interface StoredSeriesQuery {
   readonly workspaceId: string;
   readonly step: SeriesStep;
-  /** Undefined sums everything together. */
+  /** Dimension whose values are reported; undefined sums everything together. */
   readonly by: Dimension | undefined;
-  /** Beginning of a step in UTC, included. */
+  /** Start of the period, included; the beginning of a step in UTC. */
   readonly from: Date;
   /** End of the series; a call at this time is not included. */
   readonly to: Date;
-  /** Number of values listed separately, by cost. */
+  /** Number of values listed separately; those with the highest cost. */
   readonly limit: number;
 }
 
-/** Figures of one value at one time; a null time means the whole period, and a null value all values not listed separately. */
+/**
+ * Figures of one value at one time. A null time means the whole period, a null value all values not listed separately.
+ */
 export interface SeriesRow {
   readonly at: Date | null;
   readonly value: string | null;
-  /** Name of a key. */
+  /** Name of the key, when the value is a key. */
   readonly name: string | null;
-  /** Null with one dimension, and like `value`. */
+  /** Value of the second dimension; null with one dimension, and whenever `value` is null. */
   readonly second: string | null;
   readonly second_name: string | null;
   readonly requests: string;
@@ -47,18 +49,18 @@ export interface SeriesRow {
   readonly cached_tokens: string;
   readonly output_tokens: string;
   readonly reasoning_tokens: string;
-  /** Undefined when no turn was answered, and for values not listed separately. */
+  /** Latencies to the first event; undefined when no turn was answered, and for values not listed separately. */
   readonly first: Percentiles | undefined;
   readonly duration: Percentiles | undefined;
 }
 
-/** A row with its counts of latencies. */
+/** A row with its counts of latencies, before percentiles are computed. */
 export type CountedRow = Omit<SeriesRow, "first" | "duration"> & {
   readonly first_events: string;
   readonly durations: string;
 };
 
-/** Times of one step; the end is not included. */
+/** A time range that is read from sums of one step; `to` is not included. */
 interface Span {
   readonly step: "hour" | "day";
   readonly from: Date;
@@ -67,7 +69,7 @@ interface Span {
 
 const dayMs = 86_400_000;
 
-/** The fewest sums covering a period: whole days, and hours at its ends. */
+/** Divides a period into whole days, and hours at its beginning and end, so the fewest sums are read. */
 function coveringSpans({ from, to }: Pick<StoredSeriesQuery, "from" | "to">): readonly Span[] {
   const firstDay = new Date(Math.ceil(from.getTime() / dayMs) * dayMs);
   const lastDay = new Date(Math.floor(to.getTime() / dayMs) * dayMs);
@@ -80,12 +82,13 @@ function coveringSpans({ from, to }: Pick<StoredSeriesQuery, "from" | "to">): re
   return spans.filter((span) => span.from < span.to);
 }
 
-/** Condition on groups of rows with figures. */
+/** SQL condition on groups of rows that have requests or calls. */
 export const isUsed = sql.raw("sum(requests) <> 0 or sum(attempts) <> 0");
 
 /**
- * Sorted by time, then by cost over the whole period; the whole period comes last, and so do all values not listed separately. Values are chosen from whole
- * days and only their rows are read; the remainder comes from the totals of all values. So no query reads every value of every hour.
+ * Reads a series. Rows are sorted by time, then by the value's cost over the whole period; rows of the whole period
+ * come last, as do rows of all values not listed separately. Values are chosen by sums of whole days, and only their
+ * rows are read; the remainder is computed from the totals. So no query reads every value of every hour.
  */
 export async function storedSeries(
   database: Kysely<Database>,
@@ -143,11 +146,11 @@ export async function storedSeries(
   return rows.map(withPercentiles);
 }
 
-/** The beginning of the step of an hour or a day. */
+/** SQL for the beginning of the step containing an hour or a day. */
 const inSteps = (step: SeriesStep): RawBuilder<unknown> =>
   step === "hour" || step === "day" ? sql`at` : sql`date_trunc(${step}, at, 'UTC')`;
 
-/** Name of the key in a column; null for other dimensions. */
+/** SQL for the name of the key in a column; null for other dimensions. */
 export const keyName = (unit: string | undefined, column: RawBuilder<unknown>): RawBuilder<unknown> =>
   unit === "key" ? sql`(select name from api_keys where hash = ${column})` : sql`null`;
 
@@ -157,7 +160,7 @@ export const withPercentiles = ({ first_events: first, durations, ...row }: Coun
   duration: findPercentiles(durations),
 });
 
-/** Pending changes of the period, by the step of the series. */
+/** SQL for pending changes of the period, by the step of the series. */
 function freshSums({ workspaceId, step, by, from, to }: StoredSeriesQuery): RawBuilder<unknown> {
   const wanted = by === undefined ? [] : [by];
   const changed = sql`(select * from usage_changes where workspace_id = ${workspaceId})`;
@@ -172,6 +175,6 @@ function freshSums({ workspaceId, step, by, from, to }: StoredSeriesQuery): RawB
     where at >= ${from} and at < ${to} group by 1, 2, 3`;
 }
 
-/** Rows missing in the sums of end users: those missing in all sums, and waiting ones. */
+/** SQL for rows that the sums of end users lack: those that all sums lack, and those waiting for end users only. */
 const unsummedUsers = (workspaceId: string): RawBuilder<unknown> =>
   userHours(sql`workspace = ${numberOf(workspaceId)}`, unsummedRows);

@@ -1,4 +1,7 @@
-/** Lists sessions by their last turn, latest first. Turns are read back in time, one stretch after another, until a page is full. */
+/**
+ * Lists sessions by their last turn, latest first. Turns are read back in time, one period after another, until a page
+ * is full.
+ */
 import { create } from "@bufbuild/protobuf";
 import { defaultSessions, maxSessionModels, sessionsQuery } from "@sluice/proto/contract/records/sessions.js";
 import {
@@ -16,7 +19,7 @@ import type { Database } from "../database.ts";
 import { hasTags, searchStretches } from "./generations.ts";
 import { numberOf } from "./names.ts";
 
-/** The query in the words of the contract. */
+/** The query, with the field names of the HTTP interface. */
 export interface SessionsQuery {
   readonly cursor?: string | undefined;
   readonly limit?: number | undefined;
@@ -40,12 +43,12 @@ interface SessionRow extends SessionPlace {
   readonly key_name: string | null;
 }
 
-/** Turns of a period. */
+/** Filter on turns by time and tags. */
 interface Period {
   readonly workspaceId: string;
   readonly from: Date;
   readonly to: Date;
-  /** Tags that a turn has to have to count; undefined counts all. */
+  /** Tags that a turn must all have; undefined for any turn. */
   readonly tags: readonly Tag[] | undefined;
 }
 
@@ -88,12 +91,12 @@ export async function listSessions(
   });
 }
 
-/** Sorts behind the id of every session. */
+/** A text that sorts after the id of every session. */
 const afterEveryId = "\u{10ffff}";
 
 interface FoundPlaces {
   readonly places: readonly SessionPlace[];
-  /** Earlier turns are not read; undefined when all are. */
+  /** Start of the read period; undefined when all turns were read. */
   readonly readTo: Date | undefined;
 }
 
@@ -105,7 +108,7 @@ async function findSessions(
 ): Promise<FoundPlaces> {
   const [us, id = ""] = cursor === undefined ? [] : readCursor(scopeOf(period.workspaceId), order, cursor);
   const after = us === undefined ? undefined : { last_at: new Date(Number(us) / 1_000), id };
-  // Sessions of the same moment may follow the cursor.
+  // Includes the time of the cursor, because further sessions may have ended at the same moment.
   const end = Math.min(period.to.getTime(), after === undefined ? Infinity : after.last_at.getTime() + 1);
   const { rows, readTo } = await searchStretches(database, period, {
     limit,
@@ -118,7 +121,10 @@ async function findSessions(
   return { places: rows, readTo };
 }
 
-/** Sessions whose last turn of the period is in the stretch. Whether a session has a later turn is looked up for one at a time, until there are enough. */
+/**
+ * SQL for sessions whose last turn in the period is in the given range. Whether a session has a later turn is looked up
+ * one session at a time, until there are enough.
+ */
 function sessionsWithin(
   { from, to }: Pick<Period, "from" | "to">,
   period: Period,

@@ -1,4 +1,4 @@
-/** Sorts the records of a batch by where they are stored. */
+/** Sorts the records of a batch by the tables in which they are stored. */
 import type { Transaction } from "kysely";
 import type { Database } from "../database.ts";
 import { type Stored, findStored, nameOfCall } from "./ledger-rows.ts";
@@ -11,16 +11,16 @@ import type { WholeTurn } from "./whole-turn.ts";
 import type { DividedBatch } from "./whole-turns.ts";
 
 export interface SortedBatch {
-  /** New turns, which become rows of the ledger. */
+  /** New turns that become rows of the ledger. */
   readonly whole: readonly WholeTurn[];
-  /** Records for `usage_records` and `turns`. */
+  /** Records to be stored in `usage_records` and `turns`. */
   readonly parts: UsageBatch;
-  /** Ids of turns that leave the ledger, because the parts belong to them. */
+  /** Ids of turns to be moved out of the ledger, because some of the parts belong to them. */
   readonly left: readonly string[];
   readonly known: Stored;
 }
 
-/** Whether the record of a turn is not stored yet. */
+/** Whether a turn record is not stored yet. */
 export const isNew = ({ boot_id: bootId, sequence }: NewTurnRecord, delivered: Stored["delivered"]): boolean =>
   !hasNumber(delivered.get(bootId), BigInt(sequence));
 
@@ -59,7 +59,7 @@ export async function sortBatch(
   return { whole, parts: { records, turns }, left: [...touched].filter((id) => known.calls.has(id)), known };
 }
 
-/** Turns with a known number whose rows retention may have removed. */
+/** Turns whose number is known as delivered, but whose rows retention may have removed. */
 function removedTurns(turns: readonly NewTurnRecord[], { delivered, keptFrom }: Stored): ReadonlySet<string> {
   const isRemoved = (turn: NewTurnRecord): boolean => turn.opened_at.getTime() < keptFrom && !isNew(turn, delivered);
   return new Set(turns.filter(isRemoved).map(({ generation_id: id }) => id));

@@ -1,9 +1,9 @@
-/** Spending of keys and workspaces, from the daily sums. */
+/** Reads the spending of keys and workspaces from daily sums. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { ResetInterval } from "@sluice/proto/contract/records/record-shapes.js";
 import type { Database } from "../database.ts";
 
-/** First day in UTC of the current budget period; weeks begin on Monday. Reads the column `limit_reset`. */
+/** SQL for the first UTC day of the current budget period; weeks begin on Monday. Reads the column `limit_reset`. */
 export const periodStart: RawBuilder<Date> = sql<Date>`
   (case limit_reset
     when 'daily' then date_trunc('day', now() at time zone 'UTC')
@@ -18,9 +18,9 @@ export interface Spending {
   readonly daily: string;
   readonly weekly: string;
   readonly monthly: string;
-  /** Rest of the budget, never below 0; absent without a budget. */
+  /** Remaining budget, never below 0; absent without a budget. */
   readonly remaining?: string;
-  /** Start of the latest recorded call to a provider; null when there is none. */
+  /** Start of the latest recorded call to a provider; null for a key that was never used. */
   readonly last_used_at: Date | null;
 }
 
@@ -34,7 +34,7 @@ interface SpendingRow {
   readonly last_used_at: Date | null;
 }
 
-/** Spending by key hash. */
+/** Reads the spending of keys, by their hashes. */
 export async function spendingOf(
   database: Kysely<Database>,
   keyHashes: readonly string[],
@@ -61,17 +61,17 @@ export async function spendingOf(
   );
 }
 
-/** The budget of a workspace. */
+/** The budget of a workspace, with its spending. */
 export interface WorkspaceAccount {
   readonly id: string;
-  /** USD as a decimal; null: any amount. */
+  /** Limit in USD as a decimal; null for no budget. */
   readonly limit_usd: string | null;
   readonly limit_reset: ResetInterval | null;
-  /** USD as a decimal, of the current budget period; of all time when the budget never resets. */
+  /** Spending in the current budget period, in USD as a decimal; all spending if the budget never resets. */
   readonly spent_usd: string;
 }
 
-/** Budgets of the given workspaces, in any order. */
+/** Reads the budgets of workspaces, in any order. */
 export async function workspaceAccounts(
   database: Kysely<Database>,
   ids: readonly string[],

@@ -1,8 +1,8 @@
-/** The lock of the sums, and how far they include the ledger. */
+/** The lock of the sums, and SQL for how far the sums include the ledger. */
 import { type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 
-/** Lock number shared by all builds; any number would do. Only its holder writes sums. */
+/** Number of the advisory lock without which no process writes sums. It is arbitrary, but the same in all builds. */
 const sumsLock = 7_340_155_302n;
 
 export async function lockSums(transaction: Transaction<Database>): Promise<void> {
@@ -17,18 +17,22 @@ export async function tryLockSums(transaction: Transaction<Database>): Promise<b
   return rows[0]?.locked === true;
 }
 
-/** Whether an earlier build has moved the cursor this recently: its reports are served as well. */
+/**
+ * SQL condition: whether an admin-svc of an earlier build has updated the sums in the last ten minutes, so its
+ * reports may still be in use.
+ */
 export const isBesideEarlier = sql`coalesce(earlier_at > now() - interval '10 minutes', false)`;
 
-/** Whether a row of the ledger, or of a view that includes it, is not in the sums yet. */
+/** SQL condition on rows of the ledger, or of a view that includes it, that the sums lack. */
 export const isUnfolded = sql`written >= (select folded from ledger_progress)`;
 
-/** Condition on rows of the ledger whose numbers are in the range `numbers`, for the index. */
+/** SQL condition on rows of the ledger whose `written` is in the range `numbers`, in a form using the index. */
 export const inNumbers = sql`written >= lower(numbers) and written < coalesce(upper(numbers), 9223372036854775807)`;
 
 /**
- * In place of the ledger, its rows that the sums of end users lack: of before the cursor as well. Each range of numbers is read by itself, since many later rows may be
- * in the sums when a portion has failed. The offset keeps Postgres, which expects many ranges, from reading the whole ledger before it looks at them.
+ * SQL that replaces the ledger by its rows that the sums of end users lack. Each range of numbers is read separately,
+ * because after a failed portion many later rows may already be in the sums. The `offset 0` keeps Postgres from reading
+ * the whole ledger first, which it would do because it expects many ranges.
  */
 export const unsummedRows = sql`(
   select waiting.* from ledger_progress cross join unnest(unsummed_users + int8multirange(int8range(folded, null))) as numbers cross join lateral (
@@ -36,5 +40,5 @@ export const unsummedRows = sql`(
   ) as waiting
 ) as ledger`;
 
-/** Whether the other sums have a row that those of end users lack. */
+/** SQL condition on rows that all sums include except those of end users. */
 export const isOnlyUnsummed = sql`written >= (select lower(unsummed_users) from ledger_progress) and (select unsummed_users from ledger_progress) @> written`;

@@ -1,13 +1,14 @@
 /**
- * Accounts of tags, from which calls are paid by the entries of a workspace. A value with an entry of its own has an account, and so has each of the first values
- * that an entry for every value meets; further ones share the account `*`, so applications with ever new values cannot make any number of accounts.
+ * Accounts of tag values, to which the costs of calls are charged for the tag budgets of a workspace. A value with an
+ * explicit budget entry has its own account. For an entry covering every value, the first values get an account
+ * each, and all further values share the account `*`, so ever new values cannot create any number of accounts.
  */
 import { eachValue, maxTagAccounts } from "@sluice/proto/contract/records/tag-budgets.js";
 import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 import type { RecordedTags } from "../tables/usage.ts";
 
-/** A tag of a call of a key. */
+/** A tag of a call, with the key that made the call. */
 export interface KeyTag {
   readonly keyHash: string;
   readonly name: string;
@@ -15,8 +16,9 @@ export interface KeyTag {
 }
 
 /**
- * Rows of `workspace_id`, `name`, `value`, `account`, `is_fresh`, `limit_usd` and `limit_reset`, one for each entry that holds for a tag: the entries of its value, or
- * else those for every value. A value without an account has two rows for each of these: one with the account that it may get, which is fresh, and one with the shared.
+ * SQL for the budget entries that apply to tags, as rows of `workspace_id`, `name`, `value`, `account`, `is_fresh`,
+ * `limit_usd` and `limit_reset`. Entries for a value take precedence over entries for every value. A value without an
+ * account has two rows per entry: one with the account that it may get (`is_fresh`), one with the shared account.
  * @param tags a table with the first three columns
  */
 export const tagAccounts = (tags: RawBuilder<unknown>): RawBuilder<unknown> => sql`
@@ -40,35 +42,38 @@ export const tagAccounts = (tags: RawBuilder<unknown>): RawBuilder<unknown> => s
     ) as payer
   where entry.value <> ${eachValue} or not is_named`;
 
-/** Tags of keys as a table, with their places in the list from 1. */
+/** SQL table of tags of keys, with their positions in the list, from 1. */
 export const keyTags = (tags: readonly KeyTag[]): RawBuilder<unknown> => sql`
   unnest(${tags.map(({ keyHash }) => keyHash)}::text[], ${tags.map(({ name }) => name)}::text[], ${tags.map(({ value }) => value)}::text[])
     with ordinality as given (key_hash, name, value, place)`;
 
-/** Different tags with the ids of their workspaces, as a table. */
+/** SQL table of distinct tags with the ids of their workspaces. */
 export const tagsOfKeys = (tags: readonly KeyTag[]): RawBuilder<unknown> =>
   sql`(select distinct workspace_id, given.name, given.value from ${keyTags(tags)} join api_keys on hash = key_hash)`;
 
-/** An account by an entry for every value. */
+/** The account of a tag value that got it by an entry for every value. */
 export interface TagAccount {
   readonly workspaceId: string;
   readonly name: string;
   readonly value: string;
 }
 
-/** Tags with an entry for every value, of the workspace of the column `workspace_id` of a table. Only their accounts count. */
+/**
+ * SQL array of the tags that have an entry for every value in a workspace; only their accounts are limited in number.
+ * @param table has the column `workspace_id`
+ */
 const openTags = (table: string): RawBuilder<unknown> => sql`array(
   select entry.tag from workspaces cross join lateral jsonb_to_recordset(tag_budgets) as entry (tag text, value text)
   where workspaces.id = ${sql.ref(`${table}.workspace_id`)} and entry.value = ${eachValue}
 )`;
 
-/** Accounts that this workspace may still open. */
+/** SQL for the number of accounts that a workspace may still open. */
 const freePlaces = (table: string): RawBuilder<number> => sql<number>`greatest(0, ${sql.lit(maxTagAccounts)} - (
   select count(*) from tag_accounts as known
   where known.workspace_id = ${sql.ref(`${table}.workspace_id`)} and known.name = any(${openTags(table)})
 ))::int`;
 
-/** Numbers of accounts that workspaces may still open, by their ids. */
+/** The number of accounts that each workspace may still open, by workspace id. */
 export async function freePlacesOf(
   transaction: Transaction<Database>,
   workspaceIds: readonly string[],
@@ -80,7 +85,7 @@ export async function freePlacesOf(
   return new Map(rows.map(({ workspace_id: id, free }) => [id, free]));
 }
 
-/** Gives values accounts of their own. */
+/** Creates accounts for tag values. */
 export async function openTagAccounts(
   transaction: Transaction<Database>,
   accounts: readonly TagAccount[],
@@ -99,18 +104,20 @@ export async function openTagAccounts(
 /** Spending by calls with the same tags and the same accounts. */
 export interface TaggedSpending {
   readonly workspace_id: string;
-  /** In UTC. */
+  /** Day in UTC. */
   readonly day: string;
   readonly tags: RecordedTags | null;
-  /** Accounts that the reservations of the calls named; null without any. */
+  /** Accounts named by the reservations of the calls; null for none. */
   readonly accounts: RecordedTags | null;
-  /** USD as a decimal. */
+  /** Cost in USD as a decimal. */
   readonly cost_usd: string;
 }
 
 /**
- * Adds to the sums by which budgets for tags are decided. A call settles the accounts of its reservation, even if the entries of tag budgets have changed since; the present entries choose
- * accounts for its other tags. Call it after the sums of workspaces are added: batches that add to the same account already wait for each other there.
+ * Adds spending to the sums on which tag budgets are decided. A call is charged to the accounts named by its
+ * reservation, even if the budget entries have changed since; for its other tags, the current entries choose the
+ * accounts. Call it after sums of workspaces are updated: batches that would update the same account already wait for
+ * each other there.
  */
 export async function addToTagDays(
   transaction: Transaction<Database>,
@@ -163,14 +170,15 @@ export async function addToTagDays(
   );
 }
 
-/** Days without spending after which a value loses its account: longer than any period of a budget. */
+/** Days without spending after which a value loses its account; more than the longest budget period, a month. */
 const usedDays = 62;
-/** Days that sums of accounts are kept, also for budgets that are set again. */
+/** Days for which sums of accounts are kept, also when their budget was removed, since it may be set again. */
 export const keptDays = 400;
 
 /**
- * Removes old sums, except those that a budget without a reset counts, and accounts that nobody uses: those without spending or a reservation for some time and without a
- * budget without a reset, and those of tags without an entry for every value. Sums stay, so a value with a new account has what it spent.
+ * Removes old sums, except those that a budget without reset still counts, and unused accounts: those of tags without
+ * an entry for every value, and those without recent spending or a reservation, unless a budget without reset counts
+ * them. A value that gets an account again continues with its sums.
  */
 export async function dropOldTagSums(database: Kysely<Database>): Promise<void> {
   const isPrepaid = (table: string) => sql`exists (

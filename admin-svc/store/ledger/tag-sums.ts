@@ -1,13 +1,14 @@
-/** The sums by tag that budgets count: their comparison with the records of calls, and the erasure of values. */
+/** Checks the sums of tag budgets against the records of calls, and erases tag values from both. */
 import { eachValue } from "@sluice/proto/contract/records/tag-budgets.js";
 import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 import { keptDays } from "./tag-accounts.ts";
 
 /**
- * Rows of `workspace_id`, `name`, `value`, `day` and `cost_usd`: paid calls by the tags of their records. The ledger has the tags of a call at its turn.
- * @param of a condition on `turn`, which is a record of a turn in the ledger or of a single call
- * @param near a condition on `call.near`, the time of the turn in the ledger: without it a join reads every partition
+ * SQL for paid calls by their tags, as rows of `workspace_id`, `name`, `value`, `day` and `cost_usd`. In the ledger, a
+ * call has the tags of its turn.
+ * @param of a condition on `turn`, which is a turn of the ledger or a single call outside of it
+ * @param near a condition on `call.near`, the time of the turn in the ledger; without it, a join reads every partition
  */
 const taggedCalls = (of: RawBuilder<unknown>, near: RawBuilder<unknown> = sql`true`): RawBuilder<unknown> => sql`
   select workspace_id, name, value, (opened_at at time zone 'UTC')::date as day, cost_usd
@@ -20,23 +21,27 @@ const taggedCalls = (of: RawBuilder<unknown>, near: RawBuilder<unknown> = sql`tr
     where call.payer = 'key' and call.cost_usd <> 0 and turn.tags is not null and ${of} and ${near}
   ) as paid cross join lateral jsonb_each_text(tags) as tag (name, value)`;
 
-/** An edit of the entries may not be known for this time to a batch that is being stored, or to a process whose clock differs. */
+/**
+ * Time for which a batch being stored, or a process with a different clock, may still use the budget entries from
+ * before a change.
+ */
 const editMargin = sql`interval '1 hour'`;
 
-/** A sum of a tag that differs from the records. */
+/** A sum of a tag that does not match the records. */
 export interface WrongTagSum {
-  /** Id of the workspace, and the tag or its name. */
+  /** Id of the workspace, followed by the tag (`name=value`) or its name. */
   readonly owner: string;
   /** A day in UTC such as 2026-11-21. */
   readonly day: string;
-  /** USD as decimals. */
+  /** The stored sum, and the sum of the records, in USD as decimals. */
   readonly summedUsd: string;
   readonly recordedUsd: string;
 }
 
 /**
- * Sums by tag and day that differ from the records. The sum of a value is at most the cost of its calls, as the shared account may have paid for some. All sums of
- * a tag together are at most the cost of its calls. On days that began after the last change of the entries they equal the cost of the calls with an entry.
+ * Finds sums by tag and day that do not match the records. The sum of a value is at most the cost of its calls, because
+ * the shared account may have paid for some. All sums of a tag together are at most the cost of its calls. On days that
+ * began after the last change of the budget entries, they equal the cost of the calls to which an entry applies.
  */
 export async function wrongTagSums(database: Kysely<Database>): Promise<readonly WrongTagSum[]> {
   const counted = sql`turn.workspace_id in (select workspace_id from tag_days union select id from workspaces where tag_budgets is not null)`;
@@ -73,7 +78,7 @@ export async function wrongTagSums(database: Kysely<Database>): Promise<readonly
   return rows;
 }
 
-/** An erased name as the value of a tag, and its substitute. */
+/** A tag value that is the name of an erased end user, and its substitute. */
 export interface ErasedValue {
   readonly workspaceId: string;
   readonly value: string;
@@ -86,7 +91,7 @@ const hasValue = ({ value }: ErasedValue): RawBuilder<boolean> => sql<boolean>`
 const renamed = ({ value }: ErasedValue, substitute: string): RawBuilder<unknown> => sql`
   (select jsonb_object_agg(tag.name, case when tag.value = ${value} then ${substitute} else tag.value end) from jsonb_each_text(tags) as tag (name, value))`;
 
-/** Whether a record has the value. @param during a condition on `opened_at` */
+/** Whether any record has the tag value. @param during a condition on `opened_at` */
 export async function isTagValue(
   database: Kysely<Database>,
   erased: ErasedValue,
@@ -101,9 +106,9 @@ export async function isTagValue(
 }
 
 /**
- * Renames the value in records.
- * @param workspace number of the workspace in the ledger
- * @returns how many turns in the ledger, and calls outside of it, had it without this end user
+ * Replaces the tag value in records.
+ * @param workspace SQL for the number of the workspace in the ledger
+ * @returns the number of changed records belonging to other end users: turns of the ledger, and calls outside of it
  */
 export async function renameInRecords(
   transaction: Transaction<Database>,
@@ -125,9 +130,9 @@ export async function renameInRecords(
 }
 
 /**
- * Renames the value in sums. The sum of the shared account stays: it names nobody, also where an end user has its name.
+ * Replaces the tag value in sums. The sum of the shared account `*` stays, even if an end user is named `*`.
  * @param during a condition on `day`
- * @returns how many sums had the value
+ * @returns the number of changed sums
  */
 export async function renameInSums(
   transaction: Transaction<Database>,
@@ -142,14 +147,17 @@ export async function renameInSums(
   return Number(numAffectedRows);
 }
 
-/** Whether a workspace has sums by tags. */
+/** Whether a workspace has sums by tag. */
 export async function hasTagSums(database: Kysely<Database>, workspaceId: string): Promise<boolean> {
   const { rows } = await sql<{ found: boolean }>`
     select exists (select from tag_days where workspace_id = ${workspaceId}) as found`.execute(database);
   return rows[0]?.found === true;
 }
 
-/** Notes in the sums that calls are about to lose their tags. @param of and near as in `taggedCalls` */
+/**
+ * Records in the sums how much of them will no longer be found in records, because calls are about to lose their tags.
+ * @param of and near as in `taggedCalls`
+ */
 export async function noteUnrecorded(
   transaction: Transaction<Database>,
   of: RawBuilder<unknown>,
@@ -173,7 +181,7 @@ export async function noteUnrecorded(
   );
 }
 
-/** Closes the accounts of the value, and moves its open reservations to the shared accounts. */
+/** Closes the accounts of the value, and moves its reservations to the shared accounts. */
 export async function closeAccounts(transaction: Transaction<Database>, erased: ErasedValue): Promise<void> {
   const { workspaceId, value } = erased;
   await sql`delete from tag_accounts where workspace_id = ${workspaceId} and value = ${value}`.execute(transaction);

@@ -1,11 +1,11 @@
-/** Spending by kind of task and model, used by the processes calling providers to rank models. */
+/** Spending by kind of task and model. Inference processes rank models with it. */
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../database.ts";
 
 export interface TaskSpendingRow {
   readonly task: string;
   readonly model: string;
-  /** USD as a decimal. */
+  /** Cost in USD as a decimal. */
   readonly cost_usd: string;
 }
 

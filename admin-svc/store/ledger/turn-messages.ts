@@ -11,7 +11,7 @@ import type { Recorded } from "../../rules/record-reader.ts";
 import type { TurnRow } from "./generations.ts";
 import type { NewTurnRecord } from "./turn-record.ts";
 
-/** Fields with their default may be absent. */
+/** Converts the record of a turn to a row; fields with their default value may be absent. */
 export const toTurnRow = (record: Recorded<TurnRecord>): NewTurnRecord => ({
   generation_id: record.generationId ?? "",
   key_hash: record.keyHash ?? "",
@@ -26,7 +26,7 @@ export const toTurnRow = (record: Recorded<TurnRecord>): NewTurnRecord => ({
   door: record.door || "responses",
   operation: toOperationWord(record.operation ?? CallOperation.UNSPECIFIED) ?? "turn",
   requested_model: record.model || null,
-  // An unknown outcome of a newer process counts as failed.
+  // An outcome unknown to this build, from a newer process, counts as failed.
   outcome: toTurnOutcomeWord(record.outcome ?? TurnOutcome.UNSPECIFIED) ?? "failed",
   http_status: record.httpStatus ?? 0,
   error_type: record.errorType || null,

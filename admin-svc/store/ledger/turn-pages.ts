@@ -22,7 +22,7 @@ import {
 import { isLikeId, readSearch } from "./turn-search.ts";
 import { toGeneration } from "./turn-messages.ts";
 
-/** Filters in the words of the contract; undefined filters nothing. */
+/** Filters, with the names of the HTTP interface; an undefined filter matches everything. */
 export type GenerationsQuery = Partial<
   Record<
     | "cursor"
@@ -50,7 +50,10 @@ export type GenerationsQuery = Partial<
 
 export interface TurnsPage {
   readonly rows: readonly TurnRow[];
-  /** Undefined after the last page. A slow search ends a page early, with fewer rows than allowed or none. */
+  /**
+   * Cursor of the next page; undefined after the last page. When a search is slow, a page has fewer rows than its
+   * limit, or none.
+   */
   readonly nextCursor: string | undefined;
 }
 
@@ -63,7 +66,7 @@ export async function pageOfTurns(
   throwProblems((problems) => generationsQuery.check(query, "", problems));
   const after = query.cursor === undefined ? undefined : readTurnCursor(workspaceId, query.cursor);
   const limit = query.limit ?? defaultGenerations;
-  // Reads one row more than the page has, to detect another page.
+  // Reads one row more than the page has, to know whether there is another page.
   const { rows, readTo } = await findTurns(database, toFilter(workspaceId, query), query.q, limit + 1, after);
   const page = rows.slice(0, limit);
   const last = page.at(-1);
@@ -91,7 +94,7 @@ async function findTurns(
   return { rows: await listTurns(database, searched, limit, after), readTo: undefined };
 }
 
-/** Sorts before the id of every turn. */
+/** A text that sorts before the id of every turn. */
 const beforeEveryId = "!";
 
 const unindexed = new Set<string>(["provider", "door", "statusClass", "error", "fallbackFrom", "task", "tags", "text"]);
@@ -112,7 +115,7 @@ export async function listGenerations(
   return create(ListGenerationsResponseSchema, { generations: rows.map(toGeneration), nextCursor });
 }
 
-/** In a message, 0 and an empty text mean no filter. */
+/** Converts a request message, in which 0 and the empty text mean no filter. */
 const toQuery = (request: ListGenerationsRequest): GenerationsQuery => ({
   cursor: request.cursor || undefined,
   limit: request.limit || undefined,
@@ -166,7 +169,10 @@ const order = [
   ["generation_id", "text"],
 ] as const;
 
-/** A cursor holds for other filters as well: turns are in the order of their times, whatever is listed. */
+/**
+ * Identifies the list in a cursor, without its filters: turns are always in the order of their times, so a cursor stays
+ * valid with other filters.
+ */
 const scopeOf = (workspaceId: string) => ["generations", workspaceId];
 
 const cursorAfter = (workspaceId: string, { opened_at: at, generation_id: id }: PlacedTurn): string =>
@@ -174,7 +180,7 @@ const cursorAfter = (workspaceId: string, { opened_at: at, generation_id: id }: 
 
 type PlacedTurn = Pick<TurnRow, "opened_at" | "generation_id">;
 
-/** @throws Fault INVALID_REQUEST */
+/** Decodes the position of a cursor. @throws Fault INVALID_REQUEST for a cursor of another list */
 function readTurnCursor(workspaceId: string, cursor: string): TurnCursor {
   const [us, generationId = ""] = readCursor(scopeOf(workspaceId), order, cursor);
   return { openedAt: new Date(Number(us) / 1_000), generationId };

@@ -1,6 +1,6 @@
 /**
- * The part of the storing statement for the rows of turns. Calls add to the row of their turn, whenever they arrive; the outcome comes from the record of
- * the turn, and until then from its last call.
+ * SQL that stores rows of turns. Calls are added to the row of their turn in any order of arrival. The outcome comes
+ * from the record of the turn; until that arrives, from the turn's last call.
  */
 import type { FilterActionWord } from "@sluice/proto/lib/policy/guardrail-words.js";
 import { type RawBuilder, sql } from "kysely";
@@ -13,7 +13,7 @@ export interface NewTurnRecord {
   readonly key_hash: string;
   readonly workspace_id: string;
   readonly boot_id: string;
-  /** Text, because JSON has no whole numbers of 64 bits. */
+  /** Sequence number as text, because JSON numbers cannot hold all 64-bit integers. */
   readonly sequence: string;
   readonly instance: string;
   readonly request_id: string;
@@ -36,11 +36,11 @@ export interface NewTurnRecord {
   readonly trace_id: string | null;
   readonly requests: number;
   readonly tags: RecordedTags | null;
-  /** Action of the guardrail; null without one, and when missing in the record. Not a column of `turns`. */
+  /** Action of the guardrail; null without a guardrail, or when the record lacks it. Not a column of `turns`. */
   readonly guardrail_action: FilterActionWord | null;
 }
 
-/** Columns from the record of a turn; until there is a record, from its last call. */
+/** Columns set by the record of a turn; until it arrives, by the turn's last call. */
 const stated = [
   "request_id",
   "door",
@@ -60,14 +60,14 @@ const stated = [
   "requests",
   "tags",
 ];
-/** Columns from the last call. */
+/** Columns set by the last call. */
 const called = ["model", "provider", "service_tier", "task", "finish_reason"];
-/** Columns summed over the calls. */
+/** Columns that are sums over the calls. */
 const summed = ["attempts", "cost_usd", "input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens"];
 
 const keys = ["generation_id", "key_hash", "workspace_id"];
 const times = ["opened_at", "duration_ms", "first_ms"];
-/** Columns of `turns`, and of the view `all_turns`. */
+/** Columns of `turns` and of the view `all_turns`. */
 export const turnColumns: readonly string[] = [
   ...keys,
   ...times,
@@ -81,17 +81,21 @@ export const turnColumns: readonly string[] = [
 ];
 
 const isLater = "excluded.attempts > 0 and excluded.last_attempt >= turns.last_attempt";
-/** Milliseconds from the first stored call to the start of a later one. */
+/** SQL for the milliseconds from the first stored call to a later one. */
 const delay = "greatest(0, extract(epoch from excluded.opened_at - turns.opened_at) * 1000)::bigint";
 
 const isAnswered = (row: string): string => `${row}.is_recorded and ${row}.outcome in ('completed', 'incomplete')`;
 /**
- * A gateway that loses a process before the turn is acknowledged sends the turn to another process. When both record it, the record of the answering
- * process counts, because its answer reached the client.
+ * SQL condition: whether a new record of a turn replaces the stored one. When a gateway loses the connection to a
+ * process before the turn is acknowledged, it sends the turn to another process. If both record the turn, the record of
+ * the process that answered counts, because its answer reached the client.
  */
 const decides = `excluded.is_recorded and (${isAnswered("excluded")} or not (${isAnswered("turns")}))`;
 
-/** The value of the record, in any order of arrival; without a record, that of `calls`. */
+/**
+ * SQL for a column that the turn's record sets, in any order of arrival; without a record, the value comes from the
+ * calls.
+ */
 const fromRecord = (column: string, calls: string): string =>
   `${column} = case when ${decides} then excluded.${column} when turns.is_recorded then turns.${column} else ${calls} end`;
 
@@ -111,8 +115,9 @@ const assignments = [
 ];
 
 /**
- * Common table expressions after `stored`, the new calls. The caller holds the lock of the processes with these records, and leaves out records that were stored before.
- * @param recordsJson NewTurnRecords
+ * Common table expressions storing turns, for use after `stored`, the new calls. The caller must hold the locks of
+ * the processes, and leave out records that were stored before.
+ * @param recordsJson list of NewTurnRecord in JSON
  */
 export const turnExpressions = (recordsJson: string): RawBuilder<unknown> => sql`
   arrived as (

@@ -2,17 +2,17 @@
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";
 
-/** Conditions of one search. */
+/** SQL conditions of one search. */
 export interface TurnSearch {
   readonly inTurns: RawBuilder<unknown>;
   readonly inLedger: RawBuilder<unknown>;
 }
 
-/** Whether a text may be a whole id, which an index finds at once. */
+/** Whether a text may be a whole id, which is found by an index. */
 export const isLikeId = (text: string): boolean => /^[\w-]{12,}$/.test(text);
 
 /**
- * Looks up which keys and which names of the ledger contain a text, in any case: rows have their numbers.
+ * Finds the keys and names containing the text, ignoring case; rows of the ledger refer to them by number.
  * @param text at most 200 characters
  */
 export async function readSearch(database: Kysely<Database>, workspaceId: string, text: string): Promise<TurnSearch> {

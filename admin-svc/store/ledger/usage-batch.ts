@@ -1,4 +1,4 @@
-/** Records that arrive together. */
+/** A batch of records that arrive in one delivery. */
 import type { Insertable } from "kysely";
 import type { TokenColumn } from "../tables/ledger.ts";
 import type { UsageRecordsTable } from "../tables/usage.ts";
@@ -9,7 +9,7 @@ export type NewUsageRecord = Omit<
   Insertable<UsageRecordsTable>,
   "sequence" | "duration_ms" | "first_ms" | "in_turn" | TokenColumn
 > & {
-  /** Text, because JSON has no whole numbers of 64 bits. */
+  /** Sequence number as text, because JSON numbers cannot hold all 64-bit integers. */
   readonly sequence: string;
   readonly duration_ms: number;
   readonly first_ms: number | null;

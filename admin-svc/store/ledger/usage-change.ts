@@ -1,4 +1,4 @@
-/** Compares the usage of a period with that of the period before, and takes the difference in cost apart. */
+/** Compares the usage of a period with the preceding period, and splits the difference in cost into its causes. */
 import { create } from "@bufbuild/protobuf";
 import { changeQuery, maxChangeParts } from "@sluice/proto/contract/records/usage-change.js";
 import { fromUsageFilter } from "@sluice/proto/contract/records/usage-series.js";
@@ -25,7 +25,7 @@ import type { Database } from "../database.ts";
 import { type RecordSums, coverOf, recordSums, withRecordSums } from "./record-sums.ts";
 import type { SeriesFilter } from "./series-filter.ts";
 
-/** The query in the words of the contract. */
+/** The query, with the field names of the HTTP interface. */
 export interface ChangeQuery extends SeriesFilter {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
@@ -34,11 +34,14 @@ export interface ChangeQuery extends SeriesFilter {
 const dayMs = 86_400_000;
 const maxDays = 400;
 
-/** Times in milliseconds since 1970. */
+/** The two compared periods; times are milliseconds since 1970. */
 interface ComparedPeriods {
   readonly from: number;
   readonly to: number;
-  /** How much earlier the period before is: its running day, too, lasts as long as that of the period. */
+  /**
+   * Distance between the two periods. If the later one ends today, the last day of the earlier one ends at the same
+   * time of day.
+   */
   readonly shift: number;
 }
 

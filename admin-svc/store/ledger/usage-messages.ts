@@ -24,7 +24,7 @@ const words: ReadonlyMap<AttemptStatus, keyof typeof statuses> = new Map(
   Object.entries(statuses).map(([word, status]) => [status, word as keyof typeof statuses]),
 );
 
-/** Fields with their default may be absent. */
+/** Converts the record of a call to a row; fields with their default value may be absent. */
 export function toRow(record: Recorded<UsageRecord>): NewUsageRecord {
   const { tokens } = record;
   return {
@@ -43,7 +43,7 @@ export function toRow(record: Recorded<UsageRecord>): NewUsageRecord {
     provider: record.provider ?? "",
     upstream_model: record.upstreamModel ?? "",
     service_tier: record.serviceTier ?? "",
-    // An unknown status of a newer process counts as lost.
+    // A status unknown to this build, from a newer process, counts as lost.
     status: words.get(record.status ?? AttemptStatus.UNSPECIFIED) ?? "lost",
     http_status: record.httpStatus ?? 0,
     input_tokens: tokens ? (tokens.input ?? 0) : null,

@@ -1,11 +1,12 @@
 /**
- * Changes caused by records in the sums by hour and day. A dimension of a call gets the cost in the hour of the call; status and guardrail belong to a
- * turn, and get all of its cost in the hour of its start. A trigger of the turn table records the changes of turns.
+ * SQL for the changes that records cause in the sums by hour and day. For a dimension of calls, the cost counts in the
+ * hour of the call; status and guardrail belong to a turn, so all of its cost counts in the hour when it began. A
+ * trigger of the table `turns` records the changes of turns.
  */
 import { type RawBuilder, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 
-/** Units of a series. */
+/** Dimensions by which usage is summed. */
 export const dimensions = [
   "key",
   "model",
@@ -33,16 +34,19 @@ const columns: Readonly<Record<Dimension, string>> = {
 
 const isOfTurn = (dimension: Dimension): boolean => dimension === "status" || dimension === "guardrail";
 
-/** The dimension with a single value: the sum over all values of the given dimension. */
+/** The dimension that sums all values of the given dimension: `turns` for dimensions of turns, `all` for others. */
 export const totalDimension = (dimension: Dimension | undefined): "all" | "turns" =>
   dimension !== undefined && isOfTurn(dimension) ? "turns" : "all";
 
 export const sumKeys = ["workspace_id", "dimension", "step", "at", "value"];
-/** Figures of calls. */
+/** Columns with figures of calls. */
 const spent = ["attempts", "cost_usd", "input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens"];
-/** Counts of latencies in buckets: twelve decimal digits of one number for each bucket, the first bucket last. */
+/**
+ * Columns that count latencies in buckets: each bucket has twelve decimal digits of one number, the first bucket the
+ * last digits.
+ */
 const latencyFigures = ["first_events", "durations"];
-/** Figures to show on one line of text. */
+/** Columns with plain numbers, without counts of latencies. */
 export const textFigures = ["requests", "failures", ...spent];
 export const sumFigures = [...textFigures, ...latencyFigures];
 
@@ -67,7 +71,10 @@ export const joinColumns = (expressions: readonly string[]): RawBuilder<unknown>
 export const sumColumns = (figures: readonly string[]): RawBuilder<unknown> =>
   joinColumns(figures.map((figure) => `sum(${figure}) as ${figure}`));
 
-/** Rows of `usage_changes` for calls. @param calls a table or expression with the columns of `usage_records` */
+/**
+ * SQL for rows of `usage_changes` caused by calls. @param calls a table or expression with the columns of
+ * `usage_records`
+ */
 export const callChanges = (calls: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   select workspace_id, date_trunc('hour', opened_at, 'UTC') as at, false as is_turn, key_hash, model, provider, coalesce("user", '') as "user",
     door, operation, coalesce(task, '') as task, '' as status, '' as guardrail, 0 as requests, 0 as failures, count(*) as attempts,
@@ -75,7 +82,9 @@ export const callChanges = (calls: RawBuilder<unknown>): RawBuilder<unknown> => 
   from ${calls} as calls where payer = 'key'
   group by 1, 2, 4, 5, 6, 7, 8, 9, 10`;
 
-/** Rows of `usage_changes` if the turns were new. @param turns a table or expression with the columns of `turns` */
+/**
+ * SQL for rows of `usage_changes` caused by new turns. @param turns a table or expression with the columns of `turns`
+ */
 export const turnChanges = (turns: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   select workspace_id, date_trunc('hour', opened_at, 'UTC') as at, true as is_turn, key_hash, case when attempts > 0 then model else '' end as model,
     provider, coalesce("user", '') as "user", door, operation, coalesce(task, '') as task, http_status::text as status,
@@ -85,7 +94,7 @@ export const turnChanges = (turns: RawBuilder<unknown>): RawBuilder<unknown> => 
   from (select *, outcome in ('completed', 'incomplete') as is_answered from ${turns} as turns) as turns`;
 
 /**
- * Sums of changes by hour, with the columns of `usage_sums` except the step.
+ * SQL for sums of changes by hour, with the columns of `usage_sums` except the step.
  * @param changes a table or expression with the columns of `usage_changes`
  */
 export const hourSums = (changes: RawBuilder<unknown>, wanted: readonly Dimension[]): RawBuilder<unknown> => sql`
@@ -103,7 +112,7 @@ export const hourSums = (changes: RawBuilder<unknown>, wanted: readonly Dimensio
   union all
   ${grouped(sql`${changes} as changes where is_turn`, "turns", wanted.filter(isOfTurn), sumColumns(sumFigures))}`;
 
-/** Reads the changes once for all dimensions. */
+/** Sums changes for all dimensions in one pass. */
 function grouped(
   from: RawBuilder<unknown>,
   whole: "all" | "turns",
@@ -119,7 +128,10 @@ function grouped(
     from ${from} group by workspace_id, at, grouping sets (${joinColumns(["()", ...sets])})`;
 }
 
-/** Sums by hour and by day, with the columns of `usage_sums`. @param parts rows of `hourSums`, several for an hour and a value at most */
+/**
+ * SQL for sums by hour and by day, with the columns of `usage_sums`. @param parts rows of `hourSums`; an hour and value
+ * may have several
+ */
 export const sumHours = (parts: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   with hours as materialized (
     select workspace_id, dimension, at, value, ${sumColumns(sumFigures)} from (${parts}) as parts group by 1, 2, 3, 4
@@ -128,11 +140,11 @@ export const sumHours = (parts: RawBuilder<unknown>): RawBuilder<unknown> => sql
   union all
   select workspace_id, dimension, 'day', date_trunc('day', at, 'UTC'), value, ${sumColumns(sumFigures)} from hours group by 1, 2, 4, 5`;
 
-/** The same for rows of `usage_changes`. */
+/** SQL for sums by hour and by day of rows of `usage_changes`. */
 export const changeSums = (changes: RawBuilder<unknown>): RawBuilder<unknown> =>
   sumHours(hourSums(changes, dimensions));
 
-/** Writes rows in the order of their key, and adds to existing rows. @param rows with the columns of `usage_sums` */
+/** SQL that adds rows to stored sums in the order of their key. @param rows with the columns of `usage_sums` */
 export const addSums = (rows: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   insert into usage_sums (${joinColumns([...sumKeys, ...sumFigures])})
   select ${joinColumns([...sumKeys, ...sumFigures])} from (${rows}) as rows order by ${joinColumns(sumKeys)}
@@ -144,11 +156,11 @@ export interface SumsMove {
   readonly dimension: Dimension;
   readonly value: string;
   readonly to: string;
-  /** Restricts the moved rows. */
+  /** Condition on the moved rows. */
   readonly where: RawBuilder<unknown>;
 }
 
-/** Adds the sums of one value to those of another. */
+/** Adds the sums of one value to those of another, and removes them. */
 export async function moveSums(
   transaction: Transaction<Database>,
   { workspaceId, dimension, value, to, where }: SumsMove,

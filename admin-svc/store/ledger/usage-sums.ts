@@ -1,4 +1,4 @@
-/** Sums of calls to providers. */
+/** Sums calls to providers over a period. */
 import { type PayerWord, answeringOperations } from "@sluice/proto/lib/ledger/call-operation.js";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";
@@ -8,16 +8,18 @@ export type UsageUnit = (typeof usageUnits)[number];
 
 export interface UsageFilter {
   readonly workspaceId: string;
-  /** First day in UTC, such as 2026-11-21; `from` and `to` are both included. */
+  /** First and last UTC day, both included, such as 2026-11-21. */
   readonly from: string;
   readonly to: string;
   readonly keyHash?: string | undefined;
-  /** Sums the calls paid by this payer. */
+  /** Only calls paid by this payer are summed. */
   readonly payer: PayerWord;
 }
 
 export interface UsageSums {
-  /** Null unless the sums are by day; the same for the other units. */
+  /**
+   * Day of the sum; null unless sums are by day. The same applies to `model`, `key`, `operation`, `door` and `task`.
+   */
   readonly day: string | null;
   readonly model: string | null;
   readonly key: string | null;
@@ -25,24 +27,30 @@ export interface UsageSums {
   readonly door: string | null;
   readonly task: string | null;
   readonly key_name: string | null;
-  /** USD as a decimal. */
+  /** Cost in USD as a decimal. */
   readonly cost_usd: string;
-  /** Number of turns; each turn counts in the row of its answer. */
+  /** Number of turns; each turn counts in the row of the call that answered it. */
   readonly requests: string;
   readonly attempts: string;
   readonly input_tokens: string;
   readonly output_tokens: string;
 }
 
-/** Whether a call answers a request instead of only supporting an answer. @param table the name of a table of calls */
+/**
+ * SQL condition: whether a call answers a request instead of only supporting an answer. @param table name of a table of
+ * calls
+ */
 export const answersRequest = (table: string): RawBuilder<boolean> => sql<boolean>`
   ${sql.ref(`${table}.operation`)} in (${sql.join(answeringOperations.map((operation) => sql.lit(operation)))})`;
 
-/** True in one record of each turn: its last call. A turn with calls to several models or on two days therefore counts once. */
+/**
+ * SQL condition that is true for the last call of each turn, so a turn with calls to several models or on two days
+ * counts once.
+ */
 export const countsRequest: RawBuilder<boolean> = sql<boolean>`
   (${answersRequest("all_calls")} and row_number() over (partition by turn_id, ${answersRequest("all_calls")} order by attempt desc) = 1)`;
 
-/** Rows in the order of their units. */
+/** Reads the sums, sorted by the fields by which they are divided. */
 export async function usageSums(
   database: Kysely<Database>,
   { workspaceId, from, to, keyHash, payer }: UsageFilter,

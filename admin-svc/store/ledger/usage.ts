@@ -1,4 +1,4 @@
-/** The ledger: records of calls to providers. A repeated record is stored once. */
+/** Stores the records of calls and turns. A record delivered again is stored once. */
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 import type { AllCallsView } from "../tables/ledger.ts";
@@ -18,9 +18,9 @@ import { answersRequest } from "./usage-sums.ts";
 import { type DividedBatch, divideBatch } from "./whole-turns.ts";
 
 /**
- * Work before and after a batch is stored, in its transaction. After that, batches of the same keys and workspaces wait for the end of the transaction, so
- * later reads include all earlier batches.
- * @param store resolves to the number of new records of calls
+ * Code that runs before and after a batch is stored, in the same transaction. Once stored, other batches of the same
+ * keys and workspaces wait for the end of the transaction, so reads after `store` include all earlier batches.
+ * @param store stores the batch; resolves to the number of new calls
  */
 export type WrapStoring = (
   transaction: Transaction<Database>,
@@ -28,16 +28,17 @@ export type WrapStoring = (
   store: () => Promise<number>,
 ) => Promise<number>;
 
-/** Numbers of records that were not stored before. */
+/** Numbers of records that were new. */
 export interface StoredCounts {
   readonly calls: number;
   readonly turns: number;
 }
 
 /**
- * Stores all records of calls and turns or none. Releases the reservations of the calls, and updates the sums of key and workspace. A turn that arrives with
- * all of its calls becomes a row of the ledger, which a worker adds to the sums by hour and day; other records go to `usage_records` and `turns`.
- * @returns the number of new records of calls
+ * Stores a batch of calls and turns, all or none. Releases the reservations of the calls, and updates the sums of keys
+ * and workspaces. A turn that arrives together with all of its calls becomes a row of the ledger, which a worker later
+ * adds to the sums by hour and day; other records go to `usage_records` and `turns`.
+ * @returns the number of new calls
  */
 export function insertUsage(
   database: Kysely<Database>,
@@ -53,14 +54,17 @@ export function insertUsage(
   });
 }
 
-/** Stores all records or none, in a transaction of the caller. */
+/** Stores a batch, all records or none, in the caller's transaction. */
 export async function storeBatch(transaction: Transaction<Database>, batch: UsageBatch): Promise<StoredCounts> {
   const divided = divideBatch(batch);
   const byTags = await lockForStoring(transaction, batch, divided.parts);
   return storeDivided(transaction, batch, divided, byTags);
 }
 
-/** The transaction holds the locks for storing the batch. @param byTags whether a workspace of the batch has budgets of tags */
+/**
+ * Stores the parts of a batch; the transaction must hold the locks for it. @param byTags whether a workspace of the
+ * batch has tag budgets
+ */
 async function storeDivided(
   transaction: Transaction<Database>,
   batch: UsageBatch,
@@ -79,23 +83,26 @@ async function storeDivided(
   return { calls: allSpent.reduce((sum, { calls }) => sum + calls, 0), turns };
 }
 
-/** Moves turns out of the ledger, into `usage_records` and `turns`. Their cost counts already. */
+/** Moves turns out of the ledger, into `usage_records` and `turns`. Their cost is already counted. */
 export async function storeApart(transaction: Transaction<Database>, generationIds: readonly string[]): Promise<void> {
   const { records, turns } = await takeBack(transaction, generationIds);
   await insertAll(transaction, { records, turns: [] });
-  // Two processes may have recorded the same turn. Each record is weighed against the stored one.
+  // Turns are stored one by one: if two processes recorded the same turn, the second record is compared with the stored
+  // first one.
   for (const turn of turns) await insertAll(transaction, { records: [], turns: [turn] });
 }
 
 /**
- * Takes locks until the end of the transaction: (1) one that shows the worker of the sums which transactions store rows; (2) those of the processes, whose records
- * are stored one batch after the other, since a batch repeated while it is being stored would count twice; (3) those that tell `lockLedgerExclusively` that turns
- * of these workspaces get numbers; (4) those of the workspaces, exclusive for parts of turns: they wait until other batches are stored, because a row of the ledger
- * for the same turn would be invisible. A separate statement, so the next one sees what was committed meanwhile.
+ * Takes the locks for storing a batch, until the end of the transaction: (1) a lock by which the worker of the sums
+ * sees which transactions store rows; (2) locks of the processes, so their batches are stored one after the other:
+ * a batch delivered again meanwhile would count twice; (3) locks by which `lockLedgerExclusively` sees that turns of
+ * these workspaces get export numbers; (4) locks of the workspaces, exclusive if turns arrive in parts: such a batch
+ * waits for others, because a row of the ledger for the same turn would be invisible. This is a separate statement, so
+ * that the next one sees what was committed meanwhile.
  *
- * `sluice.reads_ledger` tells the trigger for earlier builds that this transaction looks into the ledger itself. Without `enable_seqscan` no prepared statement has
- * a plan that reads a partition from end to end, because it was small when the plan was made.
- * @returns whether one of the workspaces has budgets for tags
+ * The setting `sluice.reads_ledger` tells the trigger for earlier builds that this transaction looks into the ledger.
+ * With `enable_seqscan` off, no prepared plan scans a whole partition only because it was small when the plan was made.
+ * @returns whether one of the workspaces has tag budgets
  */
 async function lockForStoring(
   transaction: Transaction<Database>,
@@ -124,7 +131,10 @@ async function lockForStoring(
   return rows[0]?.by_tags === true;
 }
 
-/** Announces to `lockLedgerExclusively` that turns of these workspaces get numbers. Any number of batches may do so at the same time. */
+/**
+ * Takes the shared lock that shows `lockLedgerExclusively` that turns of these workspaces get export numbers. Any
+ * number of batches may hold it at the same time.
+ */
 export async function lockLedgerShared(
   transaction: Transaction<Database>,
   workspaceIds: readonly string[],
@@ -136,9 +146,9 @@ export async function lockLedgerShared(
 }
 
 /**
- * Waits until no batch of the workspace is being stored, and blocks others until the end of the transaction: no later turn gets a number below the last
- * one. Waits only briefly, because new batches wait too.
- * @returns false when a slow batch is being stored
+ * Waits until no batch of the workspace is being stored, and blocks others until the end of the transaction, so no
+ * later turn gets an export number below the last one. It waits only briefly, because new batches wait too.
+ * @returns false when a slow batch is still being stored
  */
 export async function lockLedgerExclusively(transaction: Transaction<Database>, workspaceId: string): Promise<boolean> {
   await sql`savepoint closing`.execute(transaction);
@@ -154,10 +164,10 @@ export async function lockLedgerExclusively(transaction: Transaction<Database>, 
 }
 
 /**
- * Stores records of calls and turns in tables of their own.
+ * Stores calls and turns in the tables `usage_records` and `turns`.
  *
- * Records go to Postgres as json, whose values are read from its text. jsonb is first built from the text and then read once: a batch took 1.15 times the
- * processor time of Postgres (PostgreSQL 15, 2026-11-27).
+ * Records are passed to Postgres as json, whose values are read from the text. With jsonb, which is first built from
+ * the text, a batch took 1.15 times the processor time of Postgres (PostgreSQL 15, 2026-11-27).
  * @param byTags sums spending by calls with different tags separately
  */
 async function insertAll(
@@ -198,7 +208,10 @@ async function insertAll(
 
 const noteCalls = sql`noted as (insert into usage_changes ${callChanges(sql`stored`)})`;
 
-/** Notes the numbers of the new records of turns, by start of a process, and returns how many there are. The transaction holds the locks of the processes since it has read the known numbers. */
+/**
+ * Records the sequence numbers of new turn records by process start, and returns how many there are. The transaction
+ * must have taken the locks of the processes before it read the known numbers.
+ */
 async function noteDeliveries(
   transaction: Transaction<Database>,
   turns: readonly NewTurnRecord[],
@@ -233,14 +246,14 @@ async function noteDeliveries(
 /** Maximum number of turns in a portion. */
 const turnsOfPortion = 1_000;
 
-/** Kinds of calls with the prefix `charged_` when the key pays, as in migration 0024. */
+/** SQL condition on kinds of calls that have the prefix `charged_` when the key pays, as in migration 0024. */
 const chargeable = sql`kind in ('judge', 'moderation', 'classifier', 'ocr')`;
-/** Whether a call was stored before migration 0024 and is no answer: only its kind shows its purpose. */
+/** SQL condition on calls stored before migration 0024 that are no answers: their purpose is known only by `kind`. */
 const hasOnlyKind = sql`kind <> 'primary' and operation = 'turn' and payer = 'key'`;
 
 /**
- * Adds calls stored by an admin-svc without turns to their turns and to the sums by hour and day, the latest first; all calls of a turn together. Needs the
- * owner of the schema.
+ * Adds calls stored by an admin-svc without turns to their turns and to the sums by hour and day, latest first, all
+ * calls of a turn together. Requires the owner of the schema.
  * @returns the number of calls in this portion; 0 when nothing is left
  */
 export function addCallsWithoutTurns(database: Kysely<Database>): Promise<number> {
@@ -267,7 +280,7 @@ export function addCallsWithoutTurns(database: Kysely<Database>): Promise<number
 
 export type UsageRow = Selectable<AllCallsView>;
 
-/** The calls for one request, in order. @param keyHash restricts them to calls of one key; undefined means any */
+/** The calls of one request, in their order. @param keyHash of the key whose calls are read; undefined for any key */
 export function generationRecords(
   database: Kysely<Database>,
   generationId: string,
@@ -281,7 +294,7 @@ export function generationRecords(
       .where("workspace_id", "=", workspaceId)
       .where("payer", "=", "key")
       .$if(keyHash !== undefined, (own) => own.where("key_hash", "=", keyHash as string))
-      // Answering calls come last, because they gave the final answer.
+      // Answering calls come last, because the last of them gave the final answer.
       .orderBy(answersRequest("all_calls"))
       .orderBy("attempt")
       .orderBy("opened_at")

@@ -1,6 +1,6 @@
 /**
- * Sums of end users over rows of the ledger. Turns with their single calls are read in one pass, by numbers and buckets of latencies; other calls are read from their
- * column, and not through the views.
+ * SQL for sums of end users over ledger rows. Turns with a single call are read in one pass, by numbers of names and
+ * buckets of latencies; other calls are read from the column `calls` instead of through the views.
  */
 import { type RawBuilder, sql } from "kysely";
 import {
@@ -28,9 +28,9 @@ const ofSingle = joinColumns(
 );
 
 /**
- * Sums by hour, with the columns of `hourSums`; an end user may have several rows for an hour.
+ * SQL for sums by hour, with the columns of `hourSums`; an end user may have several rows for an hour.
  * @param where a condition on rows of the ledger
- * @param rows where they are read, named `ledger`
+ * @param rows table or expression named `ledger`
  */
 export const userHours = (
   where: RawBuilder<unknown>,

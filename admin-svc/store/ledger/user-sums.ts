@@ -1,6 +1,7 @@
 /**
- * Adds rows of the ledger to the sums of end users, by hour and by day, some time after all other sums: most end users have few turns, so that adding each batch would
- * write nearly as many rows as there are turns. `ledger_progress` knows the numbers of the rows that wait. Only the holder of the lock of the sums writes.
+ * Adds ledger rows to the sums of end users, by hour and by day, some time after all other sums: most end users have
+ * few turns, so updates with each batch would write nearly as many rows as there are turns. `ledger_progress` knows the
+ * numbers of the waiting rows. Only the holder of the lock of the sums writes.
  */
 import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
@@ -11,37 +12,43 @@ import { inNumbers, isBesideEarlier, lockSums, tryLockSums } from "./sums-progre
 import { addSums, sumHours } from "./usage-rollup.ts";
 import { userHours } from "./user-rows.ts";
 
-/** Rows of a portion: half a second of a busy server, well below the limit of a statement. */
+/** Maximum rows of a portion: half a second of a busy server, well below the statement timeout. */
 export const rowsOfPortion = 20_000;
-/** After a failure, portions have half as many rows, down to this number. */
+/** Minimum rows of a portion. After a failure, portions are halved down to it. */
 export const leastRows = 1_000;
-/** When so many of the smallest portions have failed, it is hardly for the turns in them. */
+/** Number of failed portions at which to give up: the cause is then hardly in the turns themselves. */
 const maxFailed = 10;
-/** So many turns of a day are left to reports. */
+/** Number of waiting rows up to which nothing is added during the day; reports read these rows themselves. */
 const waitingRows = 20_000;
 
-/** Numbers of rows. */
+/** A range of row numbers (`written`). */
 export interface UserPortion {
   readonly since: string;
-  /** Not included. */
+  /** End of the range, not included. */
   readonly until: string;
 }
 
 export interface UsersQuery {
-  /** Portions to leave out. */
+  /** Portions to skip. */
   readonly without?: readonly UserPortion[];
-  /** Maximum number of rows of a portion, unless one transaction has stored more. */
+  /** Maximum number of rows of a portion; exceeded only if one transaction has stored more. */
   readonly maxRows?: number;
-  /** No more turns than these wait, none for longer than to the end of the day, and none beside an earlier build. */
+  /**
+   * Number of waiting turns up to which nothing is added. Rows of an ended day are added anyway, and so are all rows
+   * while an admin-svc of an earlier build may be running.
+   */
   readonly maxWaiting?: number;
-  /** Waits for another process at it. */
+  /** Whether to wait for the lock that another process holds. */
   readonly waits?: boolean;
 }
 
-/** Whether a portion was added, and whether it was the last one at that moment. */
+/**
+ * Outcome of a step: `some` or `last` when a portion was added, `none` when there was none to add, `locked` when
+ * another process holds the lock.
+ */
 export type UsersStep = "some" | "last" | "none" | "locked";
 
-/** A portion that could not be added. */
+/** Error of a portion that could not be added. */
 export class UnsummedUsers extends Error {
   readonly portion: UserPortion;
 
@@ -52,8 +59,8 @@ export class UnsummedUsers extends Error {
 }
 
 /**
- * Adds a portion, unless another process is at it and the query does not wait for it.
- * @throws UnsummedUsers when the portion that was next has failed, while others may not
+ * Adds a portion, unless another process holds the lock and the query does not wait for it.
+ * @throws UnsummedUsers when the portion could not be added; other portions may still succeed
  */
 export async function sumUsers(database: Kysely<Database>, query: UsersQuery = {}): Promise<UsersStep> {
   let chosen: UserPortion | undefined;
@@ -70,8 +77,9 @@ export async function sumUsers(database: Kysely<Database>, query: UsersQuery = {
 }
 
 /**
- * Adds all portions, once no other process is at it. A portion that fails is halved first.
- * @returns portions that have failed, of about 1,000 turns; after ten of them, later turns wait
+ * Adds all portions, waiting for other processes. After a failure, portions are halved.
+ * @returns errors of portions that failed at the minimum size of 1,000 turns; after ten of them, later turns are left
+ * waiting
  */
 export async function sumAllUsers(database: Kysely<Database>): Promise<readonly UnsummedUsers[]> {
   const failed: UnsummedUsers[] = [];
@@ -91,13 +99,16 @@ export async function sumAllUsers(database: Kysely<Database>): Promise<readonly 
   return failed;
 }
 
-/** Adds the next portion. The caller holds the lock of the sums. @param onChosen called before its rows are read, and once more before it is added */
+/**
+ * Adds the next portion. The caller must hold the lock of the sums. @param onChosen called before the portion's rows
+ * are read, and again before it is added
+ */
 async function addUsers(
   transaction: Transaction<Database>,
   query: UsersQuery,
   onChosen: (portion: UserPortion) => void,
 ): Promise<UsersStep> {
-  // Statistics of a new partition may be those of an empty one.
+  // A new partition may still have the statistics of an empty one, with which Postgres would choose a sequential scan.
   await sql`set local enable_seqscan = off`.execute(transaction);
   await beginCube(transaction);
   const portion = await nextPortion(transaction, query, onChosen);
@@ -107,7 +118,7 @@ async function addUsers(
 }
 
 interface WaitingPortion extends UserPortion {
-  /** Condition on its rows. */
+  /** SQL condition on the rows of the portion. */
   readonly where: RawBuilder<unknown>;
   readonly isLast: boolean;
 }
@@ -115,9 +126,9 @@ interface WaitingPortion extends UserPortion {
 /** The first range of numbers of waiting rows. */
 interface WaitingRange extends UserPortion {
   readonly is_last: boolean;
-  /** A time: no waiting row began before it. */
+  /** A time before which no waiting row began. */
   readonly from: string;
-  /** Whether a day has ended since rows began to wait, or reports of an earlier build lack them. */
+  /** Whether a day has ended since rows began to wait, or an admin-svc of an earlier build needs them in the sums. */
   readonly is_due: boolean;
 }
 
@@ -137,7 +148,7 @@ async function nextPortion(
   if (range === undefined) return undefined;
   const { since, until, from } = range;
   onChosen({ since, until });
-  // A constant lets Postgres leave out the partitions of earlier days.
+  // The time is a constant, so Postgres can skip the partitions of earlier days.
   const isLater = sql`opened_at >= ${from}::timestamptz`;
   if (!range.is_due && maxWaiting > 0) {
     const { rows: more } = await sql`
@@ -152,7 +163,7 @@ async function nextPortion(
   return { since, until: end, where: before(end), isLast: range.is_last && end === until };
 }
 
-/** The end of a portion with whole transactions; undefined when it has all rows. */
+/** The end of a portion containing only whole transactions; undefined when it contains all waiting rows. */
 async function endOfPortion(
   transaction: Transaction<Database>,
   waiting: RawBuilder<unknown>,

@@ -7,27 +7,29 @@ import type { NewUsageRecord } from "./usage-batch.ts";
 /** The record of a turn, and the records of its calls. */
 export interface WholeTurn {
   readonly turn: NewTurnRecord;
-  /** Start of the turn, milliseconds. */
+  /** Start of the turn in milliseconds since 1970. */
   readonly at: number;
   readonly calls: readonly TurnCall[];
-  /** Calls paid by the key. */
+  /** Calls paid by the key, as opposed to the operator. */
   readonly paid: readonly TurnCall[];
-  /** The paid call with the final answer, or else the last paid call: its model and provider are those of the turn. */
+  /**
+   * The call whose model and provider the turn gets: the paid call with the final answer, or else the last paid call.
+   */
   readonly deciding: TurnCall | undefined;
-  /** The only call of the turn, if it equals the turn in every column that both share. */
+  /** The only call of the turn, if it equals the turn in every column that both have. */
   readonly only: TurnCall | undefined;
 }
 
 export interface TurnCall {
   readonly record: NewUsageRecord;
-  /** Start of the call, milliseconds. */
+  /** Start of the call in milliseconds since 1970. */
   readonly at: number;
   /** Cost paid by the key in picodollars; undefined when it is unknown, and for calls paid by the operator. */
   readonly cost: bigint | undefined;
 }
 
 const isPaid = ({ record }: TurnCall): boolean => record.payer === "key";
-/** Whether a call answers the request. */
+/** Whether a call answers the request instead of only supporting an answer. */
 export const answers = ({ record }: TurnCall): boolean =>
   (answeringOperations as readonly string[]).includes(record.operation ?? "");
 

@@ -1,4 +1,4 @@
-/** Turns of a batch that arrive with all of their calls. */
+/** Finds the turns in a batch that arrive with all of their calls. */
 import { fitsColumns } from "./ledger-columns.ts";
 import type { NewTurnRecord } from "./turn-record.ts";
 import type { NewUsageRecord, UsageBatch } from "./usage-batch.ts";
@@ -6,7 +6,9 @@ import { type WholeTurn, describeTurn } from "./whole-turn.ts";
 
 export interface DividedBatch {
   readonly whole: readonly WholeTurn[];
-  /** Calls without the record of their turn, and turns that do not fit into a row of the ledger. */
+  /**
+   * The remaining records: calls without the record of their turn, and turns that do not fit into a row of the ledger.
+   */
   readonly parts: UsageBatch;
 }
 
@@ -30,10 +32,10 @@ export function divideBatch({ records, turns }: UsageBatch): DividedBatch {
   return { whole, parts };
 }
 
-/** Records of each turn, in the order of the records of turns. */
+/** Groups the records of each turn, in the order of the turn records. */
 function groupsOf(records: readonly NewUsageRecord[], turns: readonly NewTurnRecord[]): readonly Parts[] {
   const groups: Parts[] = [];
-  /** Groups by the id of the turn, one for each key: ids of turns are unique unless a process is at fault. */
+  /** Groups by the id of the turn, one group for each key: two keys have the same id only if a process is at fault. */
   const groupsById = new Map<string, (Parts & { readonly hash: string })[]>();
   const groupOf = ({ generation_id: id, key_hash: hash }: NewTurnRecord | NewUsageRecord): Parts => {
     const alike = groupsById.get(id);
@@ -50,7 +52,7 @@ function groupsOf(records: readonly NewUsageRecord[], turns: readonly NewTurnRec
   return groups;
 }
 
-/** The rows of a turn and of its calls are sought within a day of each other. */
+/** Maximum distance between a turn and its calls: queries search for their rows within a day of each other. */
 const dayMs = 86_400_000;
 const maxCalls = 1_000;
 
@@ -65,7 +67,7 @@ function fits(whole: WholeTurn): boolean {
   );
 }
 
-/** The list of calls has end user and session of the turn, or none. */
+/** Whether a call has the end user and session of its turn, or none: the list of calls in a row cannot store others. */
 const isOfTurn = (turn: NewTurnRecord, call: NewUsageRecord): boolean =>
   call.workspace_id === turn.workspace_id &&
   (call.user === null || call.user === turn.user) &&

@@ -1,17 +1,20 @@
-/** The clock of the database: processes of admin-svc coordinate deliveries by it, because their own clocks may differ. */
+/**
+ * The clock of the database, by which processes of admin-svc coordinate deliveries, because their own clocks may
+ * differ.
+ */
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../database.ts";
 
 export class DatabaseClock {
   readonly #database: Kysely<Database>;
-  /** Milliseconds from the monotonic clock of this process to the clock of the database. */
+  /** Difference in milliseconds between the database's clock and the monotonic clock of this process. */
   #offsetMs = 0;
 
   constructor(database: Kysely<Database>) {
     this.#database = database;
   }
 
-  /** Reads the clock. Called before `now`, and again from time to time. */
+  /** Reads the database's clock. Call it before `now`, and again from time to time. */
   async read(): Promise<void> {
     const { rows } = await sql<{
       ms: number;

@@ -1,7 +1,10 @@
-/** Classifies database errors: retry the transaction, come back later, or a bug of Sluice. */
+/** Classifies database errors: whether to retry the transaction, to try again later, or to report a bug of Sluice. */
 import { DatabaseError } from "pg";
 
-/** Serialization failure and deadlock: nothing was written, and a retry runs in another order. */
+/**
+ * SQLSTATE of a serialization failure and of a deadlock: nothing was written, and a retry succeeds with another order
+ * of locks.
+ */
 const conflicts = new Set(["40001", "40P01"]);
 
 const uniqueViolation = "23505";
@@ -9,42 +12,48 @@ const uniqueViolation = "23505";
 /** SQLSTATE of a lock not obtained in time. */
 export const lockNotAvailable = "55P03";
 
-/** SQLSTATE of a statement over its time limit. */
+/** SQLSTATE of a statement that exceeded its time limit. */
 const queryCanceled = "57014";
 
 /** SQLSTATE classes and codes of temporary errors. */
 const passing = [
   "08", // connection
-  "40", // conflict that outlived its retries
+  "40", // conflict that persisted through retries
   "53", // disk, memory, connections
   "57", // shutdown, start-up, statement_timeout
   "58", // system error
-  "25006", // read-only: a failover is under way
+  "25006", // read-only server: a failover is in progress
   "25P03", // idle_in_transaction_session_timeout
   lockNotAvailable,
 ];
 
-/** Error texts of pg and its pool for errors without a code. */
+/** Error texts of the driver pg and its pool that have no error code. */
 const lostConnection =
   /^(Connection terminated|Connection ended|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed)/;
 
-/** True when a lock was not obtained in time, or another statement was waiting for this statement. */
+/** Whether a lock was not obtained in time, or the statement was ended because another statement waited for it. */
 export const isLockRefused = (error: unknown): boolean =>
   error instanceof DatabaseError && (error.code === lockNotAvailable || error.code === "40P01");
 
-/** True when a statement exceeded its time limit, on the server or, for a dead connection, on this side. */
+/** Whether a statement exceeded its time limit, measured by the server or, for a dead connection, by this process. */
 export const isStatementTimeout = (error: unknown): boolean =>
   error instanceof DatabaseError
     ? error.code === queryCanceled
     : error instanceof Error && error.message.startsWith("Query read timeout");
 
-/** True when the database user lacks the right. */
+/** Whether the database user lacks the privilege for a statement. */
 export const isPermissionDenied = (error: unknown): boolean => error instanceof DatabaseError && error.code === "42501";
 
-/** Unique indexes that only a concurrent transaction can violate: each batch looks for stored rows of its turns first. */
+/**
+ * Unique indexes that only concurrent transactions can violate, because each batch first searches for stored rows of
+ * its turns.
+ */
 const concurrentIndex = /^ledger_\d{8}_turn$/;
 
-/** True when the transaction met another one, and nothing was written. A retry sees the other one's rows. */
+/**
+ * Whether the transaction conflicted with another one, and nothing was written. A retry sees the rows of the other
+ * transaction.
+ */
 export function isConflict(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return false;
   return (
@@ -52,7 +61,7 @@ export function isConflict(error: unknown): boolean {
   );
 }
 
-/** True when the database is away, busy or too slow, and the same call may succeed later. */
+/** Whether the database is unavailable, overloaded or too slow, so the same call may succeed later. */
 export function isOutage(error: unknown): boolean {
   if (error instanceof DatabaseError) return passing.some((prefix) => error.code?.startsWith(prefix));
   if (typeof error !== "object" || error === null) return false;
@@ -62,11 +71,17 @@ export function isOutage(error: unknown): boolean {
   return "message" in error && lostConnection.test(String(error.message));
 }
 
-/** True when the server refused the statement for what it does, or it took too long. Without it, the next one may succeed. */
+/**
+ * Whether the error concerns only this statement: the server refused it, or it took too long. The next statement may
+ * succeed.
+ */
 export const isOfStatement = (error: unknown): boolean =>
   error instanceof DatabaseError && (error.code === queryCanceled || !isOutage(error));
 
-/** Text of an error. An error that collects one cause for each address has no text itself. */
+/**
+ * Text of an error, or of its causes: a failed connection to a host with several addresses has one cause for each
+ * address, and no text of its own.
+ */
 export function errorReason(error: unknown): string {
   if (typeof error !== "object" || error === null) return String(error);
   if ("errors" in error && Array.isArray(error.errors)) return error.errors.map(errorReason).join(", ");

@@ -10,7 +10,7 @@ import { migrations } from "../../migrations/index.ts";
 import { isLockRefused } from "./failure.ts";
 import { grantNewTables } from "./roles.ts";
 
-/** A later build has migrated the database. */
+/** Error for a database that a later build has migrated. */
 export class NewerSchemaError extends Error {
   override readonly name = "NewerSchemaError";
   constructor(migration: string) {
@@ -32,26 +32,27 @@ export interface MigrationLog {
 
 const silent: MigrationLog = { info: () => {}, warn: () => {} };
 
-/** The lock number of builds that migrate with Kysely's migrator. */
+/** Number of the advisory lock, shared with builds that migrated by Kysely's migrator. */
 export const migrationLock = 3_853_314_791_062_309_107n;
 
 /**
- * A statement waiting for a lock blocks later statements on the same table, which give up after 2 s (`readConnectionLimits`). Below a second, the server's
- * `deadlock_timeout`: after that it would end another statement when both wait for each other.
+ * Wait of a migration for a lock on a table. Meanwhile, later statements on the table wait behind it, and these give up
+ * after 2 s (`readConnectionLimits`). The time is also below the server's `deadlock_timeout` of a second, after which
+ * the server would end one of two statements waiting for each other.
  */
 const lockTimeoutMs = 800;
 
-/** Gives statements blocked by a migration time to run. */
+/** Pause between attempts, in which the statements that waited behind a migration can run. */
 const pauseMs = 700;
 
 /** Interval of checks for the end of another process's migration. */
 const pollMs = 100;
 
-/** Wait for a lock, shorter than that of the first attempt. */
+/** Time in milliseconds after which a wait is logged; shorter than the first attempt's wait for a lock. */
 const reportAfterMs = 700;
 const reportEveryMs = 10_000;
 
-/** @throws NewerSchemaError */
+/** Applies all missing migrations. @throws NewerSchemaError when a later build has migrated the database */
 export async function migrate(database: Kysely<Database>, log: MigrationLog = silent): Promise<void> {
   const pending = await pendingMigrations(database);
   if (pending.length === 0) return;
@@ -69,7 +70,7 @@ export async function migrate(database: Kysely<Database>, log: MigrationLog = si
 
 type Step = "applied" | "done" | Wait["for"];
 
-/** Applies the first missing migration. */
+/** Applies the first missing migration within a transaction. */
 async function applyNext(transaction: Transaction<Database>): Promise<Step> {
   const { rows } = await sql<{ mine: boolean }>`
     select pg_try_advisory_xact_lock(${sql.lit(migrationLock)}) as mine`.execute(transaction);
@@ -77,7 +78,8 @@ async function applyNext(transaction: Transaction<Database>): Promise<Step> {
   const [name] = await pendingMigrations(transaction);
   const migration = name === undefined ? undefined : migrations[name];
   if (migration === undefined) return "done";
-  // Another process has applied the preceding migration.
+  // An online migration runs elsewhere. It is next here only if another process has just applied the preceding
+  // migration.
   if (migration.isOnline === true) return "applied";
   await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(transaction);
   await migration.up(transaction);
@@ -90,7 +92,7 @@ async function applyNext(transaction: Transaction<Database>): Promise<Step> {
   return "applied";
 }
 
-/** Applies the first missing migration outside of a transaction, under the same lock, held by the session. */
+/** Applies the first missing migration outside of a transaction, while the session holds the migration lock. */
 function applyOnline(database: Kysely<Database>): Promise<Step> {
   return database.connection().execute(async (session) => {
     const { rows } = await sql<{ mine: boolean }>`
@@ -140,9 +142,10 @@ function waiting(log: MigrationLog): (step: Step) => Promise<void> {
 export const isMigrated = async (database: Kysely<Database>): Promise<boolean> =>
   (await pendingMigrations(database)).length === 0;
 
-/** Migrations of this build missing in the database, in their order. @throws NewerSchemaError */
+/** Names of the migrations that the database lacks, in their order. @throws NewerSchemaError */
 async function pendingMigrations(database: Kysely<Database>): Promise<readonly string[]> {
-  // Reads `pg_class`, as `to_regclass` may answer from a cache of the session that lacks another process's last commit.
+  // Reads `pg_class` because `to_regclass` may answer from a cache of the session, which lacks another process's latest
+  // commit.
   const table = await sql<{ found: boolean }>`
     select exists (
       select from pg_class where relname = 'kysely_migration' and pg_table_is_visible(oid)

@@ -1,6 +1,6 @@
 /**
- * Reads the policy log on its own connection: when NOTIFY wakes it, every second, and after each lost connection. Endpoint news from other admin-svc arrive
- * on the same connection.
+ * Reads the policy log on its own connection: when a notification arrives, every second, and after a reconnect.
+ * Endpoint news from other admin-svc processes arrive on the same connection.
  */
 import { Client } from "pg";
 import { setTimeout as delay } from "node:timers/promises";
@@ -10,14 +10,17 @@ import { policyChannel } from "../policy.ts";
 import { type Role, beginSession, connection } from "./postgres.ts";
 
 const pollMs = 1_000;
-/** Maximum number of log rows to read; with more, every cache is cleared, which is cheaper than naming the keys. */
+/**
+ * Maximum number of log rows in a reading; if there are more, all caches are cleared, which is cheaper than naming the
+ * keys.
+ */
 const maxRows = 1_000;
 const limits = { connectTimeoutMs: 1_000, statementTimeoutMs: 1_000, lockTimeoutMs: 1_000 };
 
-/** Log entries after generation `since`. */
+/** Entries of the policy log after generation `since`. */
 export interface PolicyLogEntries {
   readonly since: bigint;
-  /** The generation in the same snapshot. */
+  /** The latest generation, from the same snapshot as the entries. */
   readonly current: bigint;
   readonly changes: readonly { readonly generation: bigint; readonly keyHashes: readonly string[] | null }[];
 }
@@ -25,7 +28,7 @@ export interface PolicyLogEntries {
 export interface PolicyListenerOptions {
   readonly databaseUrl: string;
   readonly role: Role;
-  /** Generation after which to read. */
+  /** Returns the generation after which to read. */
   readonly since: () => bigint;
   readonly onReading: (reading: PolicyLogEntries) => void;
   /** Called with the payload of a notification. */
@@ -47,7 +50,7 @@ export class PolicyListener {
     this.#running = this.#run();
   }
 
-  /** Reads now instead of at the next second. */
+  /** Reads the log at once instead of at the next second. */
   poke(): void {
     this.#pause.poke();
   }
@@ -93,7 +96,7 @@ export class PolicyListener {
         await Promise.race([this.#pause.wait(), lost]);
       }
     } finally {
-      // The goodbye message may wait for ever when the server is dead.
+      // Closing the connection is limited in time, because a dead server never answers the closing message.
       await Promise.race([client.end().catch(() => {}), delay(500, undefined, { ref: false })]);
     }
   }

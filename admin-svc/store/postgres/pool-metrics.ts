@@ -1,8 +1,8 @@
-/** Metrics of the connections of each pool. */
+/** Metrics of the database connections in each pool. */
 import { type Registry, labelledGauge } from "@sluice/proto/lib/metrics/metrics.js";
 import type { Pool } from "pg";
 
-/** Returns a function for adding a pool under its name. */
+/** Returns a function that registers a pool under a name. */
 export function poolMetrics(registry: Registry): (name: string, pool: Pool) => void {
   const pools = new Map<string, Pool>();
   const connections = {

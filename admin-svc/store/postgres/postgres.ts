@@ -1,4 +1,7 @@
-/** Connections to Postgres. Every wait has a limit, and a lost connection is an error of its query, never of the process. */
+/**
+ * Opens connections to Postgres. Every wait has a time limit, and a lost connection fails its query but never ends the
+ * process.
+ */
 import { Kysely, type LogEvent, PostgresDialect } from "kysely";
 import { type ClientBase, type ClientConfig, Pool } from "pg";
 import type { Database } from "../database.ts";
@@ -6,15 +9,18 @@ import { prepareMarked } from "./prepared.ts";
 
 export interface ConnectionLimits {
   readonly max: number;
-  /** Limit for connecting, and for the wait for a free connection of the pool. */
+  /** Time limit for connecting, and for waiting for a free connection of the pool. */
   readonly connectTimeoutMs: number;
-  /** No limit when 0. */
+  /** Time limit of a statement; 0 for none. */
   readonly statementTimeoutMs: number;
-  /** No limit when 0. */
+  /** Time limit for waiting for a lock; 0 for none. */
   readonly lockTimeoutMs: number;
 }
 
-/** For the reads behind every request with an unknown key. The separate pool keeps administration from blocking them. */
+/**
+ * Limits of the pool that resolves unknown keys of requests. A separate pool keeps administrative operations from
+ * delaying these reads.
+ */
 export const resolutionConnectionLimits: ConnectionLimits = {
   max: 4,
   connectTimeoutMs: 2_000,
@@ -22,10 +28,13 @@ export const resolutionConnectionLimits: ConnectionLimits = {
   lockTimeoutMs: 2_000,
 };
 
-/** For the point reads of administration, including the key of each call. */
+/** Limits of the pool for administrative reads of single records, including the key of each call. */
 export const readConnectionLimits: ConnectionLimits = { ...resolutionConnectionLimits, max: 2 };
 
-/** For lists, searches and sums, which may read much. A connection is free when a report begins, so nothing waits for one. */
+/**
+ * Limits of the pool for lists, searches and sums, which may read many rows. There are as many connections as
+ * concurrent reports, so no report waits for a connection.
+ */
 export const reportConnectionLimits: ConnectionLimits = {
   max: 4,
   connectTimeoutMs: 2_000,
@@ -33,7 +42,10 @@ export const reportConnectionLimits: ConnectionLimits = {
   lockTimeoutMs: 0,
 };
 
-/** Connecting and one full wait for a lock fit into the gateway's limit of 10 s for a change. */
+/**
+ * Limits of the pool for writes. Connecting and one full wait for a lock together take less than the gateway's limit of
+ * 10 s for a change.
+ */
 export const writeConnectionLimits: ConnectionLimits = {
   max: 8,
   connectTimeoutMs: 3_000,
@@ -41,10 +53,13 @@ export const writeConnectionLimits: ConnectionLimits = {
   lockTimeoutMs: 4_000,
 };
 
-/** A workspace runs at most one bulk at a time. The separate pool keeps bulks waiting for keys from blocking reservations of running turns. */
+/**
+ * Limits of the pool for bulk changes, of which a workspace runs one at a time. A separate pool keeps bulks waiting
+ * for keys from delaying budget reservations of running turns.
+ */
 export const bulkConnectionLimits: ConnectionLimits = { ...writeConnectionLimits, max: 2 };
 
-/** Generous, because a command has no competition and a person waits for it. */
+/** Limits of the command line: generous, because a command runs alone and a person waits for it. */
 export const commandConnectionLimits: ConnectionLimits = {
   max: 2,
   connectTimeoutMs: 10_000,
@@ -52,7 +67,7 @@ export const commandConnectionLimits: ConnectionLimits = {
   lockTimeoutMs: 10_000,
 };
 
-/** Limits of the connections for portions of a backfill. */
+/** Limits of the connection for portions of a backfill. */
 export const backfillConnectionLimits: ConnectionLimits = {
   max: 1,
   connectTimeoutMs: 10_000,
@@ -60,7 +75,10 @@ export const backfillConnectionLimits: ConnectionLimits = {
   lockTimeoutMs: 4_000,
 };
 
-/** A starting process waits for the migration lock as long as another process migrates. */
+/**
+ * Limits of the connection for migrations: a starting process waits for the migration lock as long as another process
+ * migrates.
+ */
 export const migrationConnectionLimits: ConnectionLimits = {
   max: 2,
   connectTimeoutMs: 10_000,
@@ -68,7 +86,10 @@ export const migrationConnectionLimits: ConnectionLimits = {
   lockTimeoutMs: 0,
 };
 
-/** Limits of the server are not included: a pooler refuses unknown start-up parameters, so each session sets them. */
+/**
+ * Connection settings, without time limits enforced by the server: poolers refuse unknown start-up parameters, so each
+ * session sets these limits itself.
+ */
 export function connection(databaseUrl: string, limits: Omit<ConnectionLimits, "max">): ClientConfig {
   return {
     connectionString: databaseUrl,
@@ -76,17 +97,18 @@ export function connection(databaseUrl: string, limits: Omit<ConnectionLimits, "
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     connectionTimeoutMillis: limits.connectTimeoutMs,
-    // The server's own limit ends a statement first, unless the connection is dead.
+    // The server's own limit ends a statement first, except on a dead connection, which this limit ends.
     ...(limits.statementTimeoutMs > 0 && { query_timeout: limits.statementTimeoutMs + 1_000 }),
   };
 }
 
-/** Role of a session; undefined keeps the rights of its user. */
+/** Database role that a session takes; undefined keeps the privileges of its user. */
 export type Role = string | undefined;
 
 /**
- * Sets limits and role of a session and turns JIT compilation off: Postgres overestimates statements that write several tables, and spent 130 of 150 ms of
- * a bulk of 500 keys on compiling them (PostgreSQL 15, two busy cores, 2026-11-21).
+ * Sets limits and role of a session, and turns JIT compilation off: Postgres overestimates the cost of statements that
+ * write several tables, and spent 130 of 150 ms of a bulk of 500 keys on compiling them (PostgreSQL 15, two busy cores,
+ * 2026-11-21).
  */
 export async function beginSession(
   client: ClientBase,
@@ -110,27 +132,28 @@ export interface SessionOptions {
   readonly onStatement?: ((event: LogEvent) => void) | undefined;
 }
 
-/** Opens lazily: the first query connects. `lost` is called for broken connections. */
+/** Creates a pool; the first query connects. @param lost called for broken connections */
 export function openDatabase(
   databaseUrl: string,
   limits: ConnectionLimits,
   lost: (error: Error) => void,
   { role, opened, onStatement }: SessionOptions = {},
 ): Kysely<Database> {
-  // The pool awaits this hook and closes a connection when it fails, although its types do not show it.
+  // The pool awaits this hook and closes a connection when it fails, though the type declarations of pg do not mention
+  // it.
   const session = { onConnect: (client: ClientBase) => beginSession(client, limits, role) };
   const pool = new Pool({
     ...connection(databaseUrl, limits),
     ...session,
     max: limits.max,
     idleTimeoutMillis: 30_000,
-    // Replaces silently dead connections, which would otherwise be handed out for ever.
+    // Connections are replaced after a while, because a silently dead one would otherwise be handed out for ever.
     maxLifetimeSeconds: 300,
   });
   opened?.(pool);
   pool.on("error", lost);
-  // The pool does not listen to a client in use, and an error event without a listener would end the process. The client's query reports the lost
-  // connection.
+  // The pool does not listen for errors of a client in use, and an error event without a listener would end the
+  // process. The client's query reports the lost connection anyway.
   pool.on("connect", (client) => {
     client.on("error", () => {});
     prepareMarked(client);

@@ -1,18 +1,22 @@
 /**
- * Statements that each connection prepares once. Planning a statement for a batch takes longer than executing it: Postgres estimates each value of its arrays in
- * each partition of the ledger, while a prepared statement soon gets a plan for any values.
+ * SQL statements that each connection prepares once. Planning a statement for a batch takes longer than running it:
+ * Postgres estimates each value of its arrays in each partition of the ledger. A prepared statement soon gets a generic
+ * plan instead.
  */
 import { type RawBuilder, sql } from "kysely";
 import type { ClientBase } from "pg";
 
 const mark = /^-- prepared as ([a-z_]{1,40})\n/;
 
-/** Starts a statement whose text is always the same. @param name unique among the prepared statements */
+/** Marks a statement with a constant text to be prepared. @param name unique among the prepared statements */
 export const preparedAs = (name: string): RawBuilder<unknown> => sql.raw(`-- prepared as ${name}\n`);
 
 type Query = (this: unknown, ...args: readonly unknown[]) => unknown;
 
-/** Lets a client prepare marked statements. The library overloads the method six times, so its arguments are passed on as they are. */
+/**
+ * Makes a client prepare marked statements. The driver overloads the method six times, so the arguments are passed on
+ * unchanged.
+ */
 export function prepareMarked(client: ClientBase): void {
   const query = client.query.bind(client) as Query;
   const preparing: Query = (...args) => {

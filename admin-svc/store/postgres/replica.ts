@@ -1,6 +1,6 @@
 /**
- * A standby of the database, for reports of records. Until it has all migrations of this build, and for a while after an error, the primary is read
- * instead: a report had rather be slow than missing.
+ * A standby server of the database, for reports of usage records. Until it has all migrations of this build, and for a
+ * while after an error, reports read the primary instead: a slow report is better than none.
  */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
@@ -11,7 +11,7 @@ import { isMigrated } from "./migrate.ts";
 import { type SessionOptions, openDatabase, reportConnectionLimits } from "./postgres.ts";
 import { requireSessions } from "./sessions.ts";
 
-/** Time without a further attempt after an error: each one may wait for a connection. */
+/** Time in milliseconds without another attempt after an error, because each attempt may wait for a connection. */
 const restMs = 10_000;
 
 export interface ReplicaOptions {
@@ -37,7 +37,7 @@ export class Replica {
     );
   }
 
-  /** Reads from the standby, or else from the primary, on one connection. */
+  /** Runs reads on one connection of the standby, or else of the primary. */
   async read<Result>(
     primary: Kysely<Database>,
     work: (database: Kysely<Database>) => Promise<Result>,

@@ -1,15 +1,21 @@
-/** Database role of the running admin-svc: it can neither create nor drop tables, nor change history. */
+/**
+ * The database role of a running admin-svc. It can neither create nor drop tables, nor change history such as the audit
+ * log.
+ */
 import { type Kysely, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
 
-/** A role exists once in the whole server; its rights are granted in each database. */
+/**
+ * Name of the role. A role exists once in the whole database server, but its privileges are granted in each database.
+ */
 export const runtimeRole = "sluice_runtime";
 
-/** Lock number shared by all builds; any number would do. */
+/** Number of the advisory lock for granting privileges. It is arbitrary, but the same in all builds. */
 const grantLock = 7_340_155_301n;
 
 const grants: Readonly<Record<keyof Database | "kysely_migration", string>> = {
-  // The command line records how much of the audit log retention has removed.
+  // The role cannot update the columns `audit_trimmed_…`: only the command line, as the owner of the schema, records
+  // how much of the audit log retention has removed.
   workspaces:
     "select, insert (name, limit_usd, limit_reset, model_limits, tag_budgets, permissions, required_tags), update (name, limit_usd, limit_reset, model_limits, tag_budgets, permissions, required_tags, tags_counted_from, deleted_at, audit_sequence, audit_hash)",
   audit_log: "select, insert",
@@ -57,12 +63,12 @@ const grants: Readonly<Record<keyof Database | "kysely_migration", string>> = {
 };
 
 /**
- * Creates the role if the user may, and grants the rights needed for this build's schema.
+ * Creates the role if the user may, and grants the privileges that this build's schema needs.
  * @returns whether the user can take the role
  */
 export function grantRuntime(database: Kysely<Database>): Promise<boolean> {
   return database.transaction().execute(async (transaction) => {
-    // A concurrent grant by another process would fail.
+    // The lock prevents concurrent grants by several processes, of which one would fail.
     await sql`select pg_advisory_xact_lock(${grantLock})`.execute(transaction);
     await makeRole.execute(transaction);
     const { rows } = await sql<{ exists: boolean; owns: boolean }>`
@@ -77,7 +83,7 @@ export function grantRuntime(database: Kysely<Database>): Promise<boolean> {
 
 const role = sql.id(runtimeRole);
 
-/** Ignores a concurrent creation of the role by another database of the server. */
+/** SQL that creates the role. A concurrent creation through another database of the server is ignored. */
 const makeRole = sql`
   do $$
   begin
@@ -91,7 +97,9 @@ const makeRole = sql`
     when insufficient_privilege or duplicate_object or unique_violation then null;
   end $$`;
 
-/** Grants the role its rights on tables created by a migration, needed by other processes serving in this role. */
+/**
+ * Grants the role its privileges on tables created by a migration, because other processes already run in this role.
+ */
 export async function grantNewTables(transaction: Transaction<Database>): Promise<void> {
   const { rows } = await sql<{ name: string }>`
     select relname as name from pg_class, pg_roles
@@ -124,7 +132,7 @@ async function grantAll(transaction: Transaction<Database>): Promise<void> {
     end $$`.execute(transaction);
 }
 
-/** Before version 16, every member may take a role. */
+/** Before PostgreSQL 16, every member of a role may take it. */
 async function canTakeOn(transaction: Transaction<Database>): Promise<boolean> {
   const { rows } = await sql<{ can: boolean }>`
     select pg_has_role(current_user, ${runtimeRole},

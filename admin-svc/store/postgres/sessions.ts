@@ -1,11 +1,12 @@
 /**
- * Finds out whether a connection keeps its session. Behind a pooler in transaction or statement mode, connections share settings, role, locks and LISTEN:
- * admin-svc would run without limits, and other programs of the same pooler in its role.
+ * Checks that a connection keeps its session. Behind a pooler in transaction or statement mode, connections share
+ * settings, role, locks and LISTEN: admin-svc would run without time limits, and other programs behind the pooler would
+ * run in its role.
  */
 import { Client } from "pg";
 import { connection, migrationConnectionLimits } from "./postgres.ts";
 
-/** Sluice cannot serve over this connection; retrying does not help. */
+/** Error of a connection that does not keep its session; retrying does not help. */
 export class NoSessionError extends Error {
   override readonly name = "NoSessionError";
   constructor(variable: string) {
@@ -15,12 +16,12 @@ export class NoSessionError extends Error {
   }
 }
 
-/** A pooler may hand out the same session by chance. */
+/** Number of repetitions of the check, because a pooler may give out the same session by chance. */
 const rounds = 3;
 
 /**
- * @param variable with the address, for the error
- * @throws NoSessionError
+ * @param variable name of the environment variable with the address, for the error text
+ * @throws NoSessionError when connections share sessions
  */
 export async function requireSessions(databaseUrl: string, variable = "DATABASE_URL"): Promise<void> {
   const [one, other] = [0, 1].map(() => new Client(connection(databaseUrl, migrationConnectionLimits))) as [
@@ -39,8 +40,8 @@ export async function requireSessions(databaseUrl: string, variable = "DATABASE_
 }
 
 /**
- * Between statements, a pooler gives the session of one connection to the other connection when it begins a transaction, or uses another session for the
- * next statement.
+ * Whether two connections share a session. Between statements, a pooler gives the session of one connection to the
+ * other when it begins a transaction, or uses another session for the next statement.
  */
 async function sharesSessions(one: Client, other: Client): Promise<boolean> {
   const first = await sessionOf(one);

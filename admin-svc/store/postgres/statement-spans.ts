@@ -1,4 +1,4 @@
-/** Traces each statement of a call: the operation and its table, but neither text nor values. */
+/** Traces each SQL statement of a call: its operation and table, but neither its text nor its values. */
 import { currentSpan } from "@sluice/proto/lib/tracing/rpc.js";
 import type { Tracing } from "@sluice/proto/lib/tracing/span.js";
 import {
@@ -11,7 +11,10 @@ import {
 } from "kysely";
 import { DatabaseError } from "pg";
 
-/** Background statements, such as trimming the log, belong to no call and have no span. */
+/**
+ * Returns a callback that records a span for a statement. Background statements, such as trimming the policy log,
+ * belong to no call and have no span.
+ */
 export const statementSpans =
   (tracing: Tracing) =>
   ({ level, query, queryDurationMillis, ...event }: LogEvent): void => {
@@ -41,7 +44,7 @@ const summaryOf = ({ sql, query }: CompiledQuery): { operation: string; table: s
   table: nameOf(targetOf(query)),
 });
 
-/** Undefined for a statement written as text. */
+/** The table of a statement; undefined for a statement written as text. */
 function targetOf(query: RootOperationNode): OperationNode | undefined {
   switch (query.kind) {
     case "SelectQueryNode":
@@ -61,6 +64,6 @@ function nameOf(node: OperationNode | undefined): string | undefined {
   return node && TableNode.is(node) ? node.table.identifier.name : undefined;
 }
 
-/** SQLSTATE, when the database has answered. */
+/** SQLSTATE of a database error; `connection_lost` for any other error. */
 const errorTypeOf = (error: unknown): string =>
   (error instanceof DatabaseError ? error.code : undefined) ?? "connection_lost";

@@ -1,4 +1,4 @@
-/** Runs a transaction, and repeats it after a conflict with another transaction. */
+/** Runs a transaction, and repeats it after a conflict with another one. */
 import type { Kysely, Transaction } from "kysely";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "../database.ts";
@@ -6,7 +6,10 @@ import { isConflict } from "./failure.ts";
 
 const retries = 3;
 
-/** Runs within an open transaction. Read committed, whatever the server's default: statements lock the rows they decide on, and read again after waiting. */
+/**
+ * Runs work in a transaction, or in the current transaction if there is one. The isolation level is always read
+ * committed: statements lock the rows that decide, and read them again after waiting.
+ */
 export async function runInTransaction<Result>(
   database: Kysely<Database>,
   work: (transaction: Transaction<Database>) => Promise<Result>,

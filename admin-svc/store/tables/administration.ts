@@ -12,66 +12,69 @@ import type { BigInteger, GeneratedTimestamp } from "./columns.ts";
 
 export interface WorkspacesTable {
   id: Generated<string>;
-  /** Unique among workspaces. */
+  /** Unique among all workspaces. */
   name: string;
   created_at: GeneratedTimestamp;
-  /** Number and hash of the last entry of its audit log. */
+  /** Sequence number and hash of the last entry in the workspace's audit log. */
   audit_sequence: Generated<string>;
   audit_hash: Generated<Buffer>;
-  /** Number and hash of the last audit entry removed by retention. */
+  /** Sequence number and hash of the last audit entry that retention has removed. */
   audit_trimmed_sequence: Generated<string>;
   audit_trimmed_hash: Generated<Buffer>;
-  /** Budget shared by the keys of the workspace, USD as a decimal; null: any amount. */
+  /** Budget shared by the workspace's keys, in USD as a decimal; null for no budget. */
   limit_usd: string | null;
   limit_reset: ResetInterval | null;
-  /** Limits of models that its keys share; null without any. */
+  /** Rate limits by model that the workspace's keys share; null for none. */
   model_limits: ModelLimitsColumn;
-  /** Budgets for tags of requests; null without any. */
+  /** Budgets by tag of requests; null for none. */
   tag_budgets: ColumnType<TagBudgetJson[] | null, string | null | undefined, string | null>;
-  /** Time of the last change of the tags and values in these. */
+  /** Time of the last change of the tags and values in `tag_budgets`. */
   tags_counted_from: Generated<Date>;
-  /** Upper bound of the permissions of its keys; null without lists. */
+  /** Maximum permissions of the workspace's keys; null for no restriction. */
   permissions: PermissionsJson | null;
   deleted_at: Date | null;
-  /** Names of required tags as text; null: none. */
+  /** Names of required tags as text; null for none. */
   required_tags: string | null;
 }
 
-/** A change by an administrator. An entry is written once, by SQL that computes its hash. */
+/** An audit entry: a change by an administrator. It is written once, by SQL that computes its hash. */
 export interface AuditLogTable {
   workspace_id: string;
-  /** Starts at 1 and has no gap within a workspace. */
+  /** Number of the entry, from 1 and without gaps within a workspace. */
   sequence: BigInteger;
   at: GeneratedTimestamp;
-  /** Hash of the management key, or the name of the program with direct access to the database. */
+  /** Hash of the management key, or the name of the program that accessed the database directly. */
   actor: string;
-  /** Noun and verb, such as `keys.revoke`. */
+  /** Noun and verb of the change, such as `keys.revoke`. */
   action: string;
-  /** Null after erasure, like `before`, `after` and `salt`. */
+  /**
+   * Hash, id or name of the changed record. Erasure of an end user sets it to null, as it does `before`, `after` and
+   * `salt`.
+   */
   target: string | null;
   before: JSONColumnType<object> | null;
   after: JSONColumnType<object> | null;
   request_id: string | null;
-  /** Plain address of the client; null where there was none, and in entries of earlier builds. */
+  /** Network address of the client; null when there was none, and in entries of earlier builds. */
   address: string | null;
-  /** Policy generation of the change; null when it did not affect the policy. */
+  /** Policy generation of the change; null when it did not affect policies. */
   generation: BigInteger | null;
   salt: string | null;
-  /** Hash of the erasable fields. */
+  /** Hash of the fields that an erasure may remove. */
   digest: Buffer;
-  /** Hash over the hash of the previous entry and every other field of this entry. */
+  /** Hash of the previous entry's hash together with every other field of this entry. */
   hash: Buffer;
   erased_at: Date | null;
 }
 
-/** A list is stored as JSON; a setting that is never null may be left out of an insert. */
+/** Type of a setting's column: a list is stored as JSON; a setting that is never null may be left out of an insert. */
 type SettingColumn<Value> = [Value] extends [readonly (infer Entry)[]]
   ? JSONColumnType<Entry[], string | undefined>
   : null extends Value
     ? Value
     : Generated<Value>;
 
-/** A nullable list, written as JSON. */
+/** A nullable list, stored as JSON. */
 type ModelLimitsColumn = ColumnType<ModelLimitJson[] | null, string | null | undefined, string | null>;
 
 /** Each setting has a column with its own name. */
@@ -81,7 +84,7 @@ type KeySettingColumns = {
   >;
 } & { model_limits: ModelLimitsColumn };
 
-/** Settings with their limits of models as JSON, because the driver writes a list as an array of Postgres. */
+/** Encodes the model limits of settings as JSON, because the driver would write a list as a Postgres array. */
 export const withLimitsJson = <Settings extends { readonly model_limits?: ModelLimitsJson | null }>({
   model_limits: entries,
   ...settings
@@ -91,19 +94,19 @@ export const withLimitsJson = <Settings extends { readonly model_limits?: ModelL
 });
 
 export interface ApiKeysTable extends KeySettingColumns {
-  /** SHA-256 of the whole key, lower-case hexadecimal. */
+  /** SHA-256 of the key's text in lower-case hexadecimal. */
   hash: string;
   workspace_id: string;
   kind: "inference" | "management";
-  /** The key without its middle, for display. */
+  /** The key's text without its middle, for display. */
   label: string;
   revoked_at: ColumnType<Date | null, never, Date>;
   created_at: GeneratedTimestamp;
   /** Null until the first change. */
   updated_at: ColumnType<Date | null, never, Date>;
-  /** True for a management key of the default workspace with permission to change account-wide records. */
+  /** Whether this is a management key of the default workspace that may change account-wide records. */
   account: Generated<boolean>;
-  /** True for a management key used by people in the console: its text does not exist. */
+  /** Whether this is the management key with which people act in the console. Its text is not stored anywhere. */
   console: Generated<boolean>;
 }
 
@@ -117,26 +120,26 @@ type GuardrailSettingColumns = {
 export interface GuardrailsTable extends GuardrailSettingColumns {
   id: Generated<string>;
   workspace_id: string;
-  /** The configured fields of the routing policy. */
+  /** The fields of the routing policy that are set. */
   routing_policy: JSONColumnType<RoutingPolicyJson, string | undefined>;
   created_at: GeneratedTimestamp;
   updated_at: ColumnType<Date, never, Date>;
 }
 
 export interface GuardrailKeyAssignmentsTable {
-  /** Primary key of the table: a key holds at most one guardrail. */
+  /** Hash of the key, the primary key of this table: a key has at most one assigned guardrail. */
   key_hash: string;
   guardrail_id: string;
   created_at: ColumnType<Date, never, Date>;
-  /** A new id whenever the key gets another guardrail. */
+  /** Id of the assignment; a new one whenever the key gets another guardrail. */
   assignment_id: Generated<string>;
-  /** Hash of the management key; null for the command line. */
+  /** Hash of the management key that made the assignment; null for the command line. */
   assigned_by: string | null;
 }
 
-/** A record's external id, given by another program. */
+/** The external id of a record, given by another program. */
 export interface ExternalIdsTable {
-  /** Workspace of the record; the default workspace for ids of workspaces. */
+  /** Workspace of the record; for the external id of a workspace, the default workspace. */
   workspace_id: string;
   kind: "key" | "guardrail" | "workspace";
   external_id: string;
@@ -154,19 +157,19 @@ export interface EndUsersTable {
 }
 
 export interface PolicyGenerationTable {
-  /** Always true: the table has a single row. */
+  /** Always true, because the table has a single row. */
   id: Generated<boolean>;
   generation: BigInteger;
 }
 
 export interface PolicyLogTable {
   generation: BigInteger;
-  /** Null means every key. */
+  /** Hashes of the changed keys; null for all keys. */
   key_hashes: string[] | null;
   created_at: GeneratedTimestamp;
 }
 
-/** A provider of models, in addition to those of the configuration file. */
+/** A model provider stored in the database, in addition to those of the configuration file. */
 export interface StoredProvidersTable {
   id: string;
   /** Settings in the form of the configuration file, without API keys. */
@@ -175,7 +178,10 @@ export interface StoredProvidersTable {
   sealed_keys: string;
   /** The last characters of each API key. */
   key_ends: string[];
-  /** Number of the change, from a sequence: unlike any number of a deleted provider with the same id. */
+  /**
+   * Number of the last change, from a sequence; so a provider created anew with the same id never has an earlier
+   * number.
+   */
   revision: Generated<string>;
   created_at: GeneratedTimestamp;
   updated_at: ColumnType<Date, never, Date>;

@@ -1,8 +1,8 @@
-/** Types of columns shared by several tables. */
+/** Column types shared by several tables. */
 import type { ColumnType } from "kysely";
 
-/** Written by the database only. */
+/** A time that only the database writes. */
 export type GeneratedTimestamp = ColumnType<Date, never, never>;
 
-/** A bigint arrives as text, because a JavaScript number would round it. */
+/** A bigint, which the driver returns as text, because a JavaScript number would round it. */
 export type BigInteger = ColumnType<string, bigint, bigint>;

@@ -6,15 +6,15 @@ import type { BigInteger, GeneratedTimestamp } from "./columns.ts";
 
 /** A console session of a person. */
 export interface ConsoleSessionsTable {
-  /** SHA-256 of the session's secret, lower-case hexadecimal. */
+  /** SHA-256 of the session's secret in lower-case hexadecimal. */
   hash: string;
-  /** Management key used to sign in, or the console key used by people. */
+  /** Hash of the management key used to sign in, or of the console's key for people. */
   key_hash: string;
   workspace_id: string;
   role: Generated<string>;
-  /** E-mail address; null for a session of a management key. */
+  /** E-mail address of the person; null for a session of a management key. */
   person: string | null;
-  /** The rule by which the person has the role; null for a session of a management key. */
+  /** The configured rule that gave the person the role; null for a session of a management key. */
   rule: string | null;
   opened_at: GeneratedTimestamp;
   /** Time of the last use, to the minute. */
@@ -25,46 +25,46 @@ export interface ConsoleSessionsTable {
 /** An alert to be delivered to a sink. */
 export interface AlertsTable {
   sink: string;
-  /** Names the fact: each sink is notified of it once. */
+  /** Name of the reported event; each sink is notified once of an event. */
   event: string;
-  /** The same in every attempt to deliver it. */
+  /** Id of the message, the same in every delivery attempt. */
   id: Generated<string>;
   workspace_id: string;
   type: AlertType;
   facts: JSONColumnType<JsonObject>;
   /** Time of the reported event. */
   at: Date;
-  /** `dead`: delivery was given up. */
+  /** `dead` means that delivery was given up. */
   state: Generated<"waiting" | "delivered" | "dead">;
   attempts: Generated<number>;
-  /** The next attempt, or the time at which the running attempt counts as lost. */
+  /** Time of the next attempt, or when the running attempt counts as lost. */
   due_at: Date;
-  /** A failed attempt after this time is the last one. */
+  /** Time after which a failed attempt is the last one. */
   give_up_at: Date;
   settled_at: Date | null;
-  /** Status or kind of failure of the last attempt. */
+  /** HTTP status or kind of failure of the last attempt. */
   last_error: string | null;
 }
 
-/** How far an export has delivered the turns of a workspace. */
+/** The progress of an export in a workspace. */
 export interface ExportCursorsTable {
   export: string;
   workspace_id: string;
-  /** Beginning of the export. */
+  /** Start of the export: earlier turns are not exported. */
   started_at: Date;
   started: BigInteger;
-  /** Everything up to this number is delivered. */
+  /** Turns up to this export number are delivered. */
   delivered: BigInteger;
-  /** Last number of the batch under way, the same in every attempt; null between batches. */
+  /** Last export number of the batch being delivered, the same in every attempt; null between batches. */
   batch_last: BigInteger | null;
   batch_at: Date | null;
   attempts: Generated<number>;
-  /** The next attempt, or the time at which the running attempt counts as lost. */
+  /** Time of the next attempt, or when the running attempt counts as lost. */
   due_at: Date;
   last_error: string | null;
 }
 
-/** Prompt and answer of a turn. A row is written once. */
+/** Captured prompt and answer of a turn. A row is written once. */
 export interface CapturedContentsTable {
   generation_id: string;
   key_hash: string;
@@ -80,14 +80,14 @@ export interface CapturedContentsTable {
   sealed: Buffer;
 }
 
-/** A saved view of the explorer. */
+/** A saved view of the console's explorer. */
 export interface ViewsTable {
   workspace_id: string;
   /** Unique in the workspace. */
   name: string;
-  /** Query of the explorer's address, percent-encoded. */
+  /** Query string of the explorer's address, percent-encoded. */
   query: string;
-  /** Actor of the audit log. */
+  /** Creator of the view, as the audit log names an actor. */
   created_by: string;
   created_at: GeneratedTimestamp;
   updated_at: ColumnType<Date, never, Date>;
@@ -98,29 +98,29 @@ export interface AlertRulesTable {
   workspace_id: string;
   /** Unique in the workspace. */
   name: string;
-  /** Names the rule in alerts: another one with the same name is another rule. */
+  /** Id of the rule in alerts: a rule created later with the same name has another id. */
   id: Generated<string>;
   settings: JSONColumnType<JsonObject>;
-  /** Actor of the audit log. */
+  /** Creator of the rule, as the audit log names an actor. */
   created_by: string;
   created_at: GeneratedTimestamp;
   updated_at: ColumnType<Date, never, Date>;
   is_firing: Generated<boolean>;
   firing_since: Date | null;
-  /** Beginning of the time without the condition while the rule fires. */
+  /** Time since which the condition has been false while the rule is still firing; null otherwise. */
   calm_since: Date | null;
-  /** Times that it fired. */
+  /** Number of times that the rule has fired. */
   episode: Generated<number>;
-  /** Figure of the last check. */
+  /** Figure at the last check; null when there was no usage to compute it from. */
   value: number | null;
   checked_at: Date | null;
-  /** Why the last check failed, or a channel is not reached. */
+  /** Why the last check failed or a channel cannot be reached; null without a problem. */
   last_error: string | null;
-  /** The next check, or the time at which the running one counts as lost. */
+  /** Time of the next check, or when the running check counts as lost. */
   due_at: Generated<Date>;
 }
 
-/** The history of an alert on a view. */
+/** An event in the history of an alert rule. */
 export interface AlertRuleEventsTable {
   id: Generated<string>;
   rule_id: string;

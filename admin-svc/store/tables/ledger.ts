@@ -1,17 +1,20 @@
-/** The ledger: turns with their calls, one row each, in a partition for each day; and the views of all records. */
+/**
+ * Tables of the ledger, with one row for a turn and its calls and one partition for each day; and the views of all
+ * records.
+ */
 import type { Generated } from "kysely";
 import type { BigInteger } from "./columns.ts";
 import type { RecordedTags, TurnsTable, UsageRecordsTable } from "./usage.ts";
 
 /**
- * A turn that arrived whole. Texts that repeat are numbers of `ledger_names`. A turn with a single call, paid by the key, has its figures in the columns; any
- * other calls are listed in `calls`.
+ * A turn that arrived together with all of its calls. Repeated texts are replaced by numbers of `ledger_names`. The
+ * figures of a single call, paid by the key, are in the columns of the row; any other calls are listed in `calls`.
  */
 export interface LedgerTable {
   opened_at: Date;
-  /** Number of the transaction that stored the row, plus the shift of `ledger_progress`. */
+  /** Number of the transaction that stored the row, increased by `shift` of `ledger_progress`. */
   written: Generated<BigInteger>;
-  /** Number by which exports read turns. */
+  /** Number by which exports read turns in order. */
   log_sequence: Generated<BigInteger>;
   /** Cost paid by the key in picodollars; null when the cost of the only call is unknown. */
   cost_pico: BigInteger | null;
@@ -48,7 +51,7 @@ export interface LedgerTable {
   reasoning_tokens: number | null;
   requests: number;
   attempts: number;
-  /** Number of the only call. */
+  /** Attempt number of the only call. */
   attempt: number | null;
   last_attempt: number;
   http_status: number;
@@ -57,7 +60,7 @@ export interface LedgerTable {
   is_estimated: boolean;
   /** Whether `model` is also the requested model. */
   is_requested_model: boolean;
-  /** Whether the turn is in `turns` and `usage_records` now, because another part of it arrived. */
+  /** Whether the turn was moved to `turns` and `usage_records`, because another part of it arrived later. */
   is_moved: Generated<boolean>;
   generation_id: string;
   request_id: string;
@@ -67,11 +70,14 @@ export interface LedgerTable {
   session_id: string | null;
   trace_id: string | null;
   calls: readonly ListedCall[] | null;
-  /** Tags of the request and of its key by their names; null when there are none. */
+  /** Tags of the request and of its key, by name; null for none. */
   tags: RecordedTags | null;
 }
 
-/** A call in the list of its turn. The end user and the session are those of the turn, or none: erasure then has one place. */
+/**
+ * A call in the list `calls` of its turn. It has the end user and session of the turn, or none, so an erasure has
+ * to change them only in the turn.
+ */
 export type ListedCall = Omit<
   UsageRecordsTable,
   | "workspace_id"
@@ -93,7 +99,7 @@ export type ListedCall = Omit<
   readonly first_ms: number | null;
   readonly has_user: boolean;
   readonly has_session: boolean;
-  /** Whether it is the last answering call of the turn. */
+  /** Whether this is the last call of the turn that gave an answer. */
   readonly ends_turn: boolean;
 } & { readonly [column in TokenColumn]: number | null };
 
@@ -107,46 +113,54 @@ export type TokenColumn =
 export interface LedgerNamesTable {
   id: Generated<number>;
   name: string;
-  /** The name, if it is a UUID. */
+  /** The name as a UUID, if it is one. */
   identifier: Generated<string | null>;
 }
 
-/** Days with a partition. */
+/** Days that have a partition of the ledger. */
 export interface LedgerDaysTable {
   day: Date;
 }
 
-/** How far the sums include the ledger. */
+/** How far the sums include the rows of the ledger. */
 export interface LedgerProgressTable {
   id: Generated<boolean>;
-  /** Rows with a smaller number are included. */
+  /** Rows whose `written` is below this number are included in the sums. */
   folded: BigInteger;
-  /** All rows of earlier days are included. */
+  /** Rows of days before this one are all included in the sums. */
   from_day: Date;
-  /** Difference of the numbers of new rows and those of their transactions. */
+  /** Amount added to the transaction numbers of new rows. */
   shift: BigInteger;
-  /** Whether the periods of the cube include all of these rows; false when an earlier build has moved the cursor. */
+  /** Whether the cube includes all rows that the sums include; false when an earlier build has updated the sums. */
   is_cubed: Generated<boolean>;
-  /** Numbers of included rows that the sums of end users lack, as a multirange. */
+  /** Numbers of rows that all sums include except those of end users, as a multirange. */
   unsummed_users: Generated<string>;
-  /** None of these rows began on an earlier day. */
+  /** No row in `unsummed_users` began before this day. */
   users_from_day: Generated<Date>;
-  /** When an earlier build last moved the cursor; it adds end users with all other sums. */
+  /**
+   * Time when an earlier build last updated the sums; such a build updates sums of end users together with all others.
+   */
   earlier_at: Date | null;
 }
 
-/** Sums of the ledger for every combination of dimensions, by hour and by day. Numbers of names as in the ledger. */
+/**
+ * Sums of the ledger for every combination of dimensions, by hour and by day. As in the ledger, texts are replaced by
+ * numbers of names.
+ */
 export interface UsageCubeTable {
   is_day: boolean;
-  /** Beginning of the hour or day in which the turns began. */
+  /** Start of the hour or day in which the turns began. */
   period: Date;
-  /** Beginning of the hour or day in which the figures count; an hour for calls that began after the period of their turn. */
+  /**
+   * Start of the hour or day in which the figures count; for calls that began after the period of their turn, their
+   * hour.
+   */
   at: Date;
   workspace: number;
   key: number;
   door: number;
   operation: number;
-  /** Null in a row of calls, like the other words of turns. */
+  /** Number of the turns' outcome. It and the other dimensions of turns are null in a row of calls. */
   outcome: number | null;
   model: number | null;
   provider: number | null;
@@ -155,13 +169,13 @@ export interface UsageCubeTable {
   error_type: number | null;
   provider_error: number | null;
   http_status: number | null;
-  /** Whether the spending counts where calls count as their turn's. */
+  /** Whether the spending counts in reports that count all calls of a turn with the turn. */
   by_turn: boolean;
-  /** Whether the spending counts where calls count by themselves. */
+  /** Whether the spending counts in reports that count each call by itself. */
   by_call: boolean;
   requests: number;
   attempts: number;
-  /** An integer. */
+  /** Cost in picodollars, an integer. */
   cost_pico: string;
   input_tokens: BigInteger;
   cached_tokens: BigInteger;
@@ -172,37 +186,40 @@ export interface UsageCubeTable {
   durations: string;
 }
 
-/** Hours and days that are in the cube, or on their way into it. */
+/** Hours and days in the cube, complete or being filled. */
 export interface UsageCubePeriodsTable {
   is_day: boolean;
   period: Date;
-  /** Whether the cube has the rows; false for hours that are read from the ledger. */
+  /** Whether the cube is complete for the period; false for hours that are still read from the ledger. */
   is_stored: boolean;
-  /** While an hour is filled, the cube has its turns up to this beginning, exclusive. */
+  /** While an hour is being filled, the cube has its turns that began before this time. */
   filled_to: Date | null;
-  /** While a day is filled, the cube has its keys below this number. In a stored period, rows from this key on are still to be merged or removed. */
+  /**
+   * While a day is being filled, the cube has its keys below this number. In a complete period, rows of keys from this
+   * number on still have to be merged or removed.
+   */
   next_key: number | null;
-  /** In a day, this is the number of rows of its hours, as far as it is filled. */
+  /** For a day: the number of hourly rows from which it was filled so far. */
   hour_rows: Generated<BigInteger>;
   requests: Generated<BigInteger>;
 }
 
 /** Calls of the ledger and of `usage_records`. */
 export type AllCallsView = Omit<UsageRecordsTable, "tags"> & {
-  /** Whether it is the last answering call of its turn; null outside of the ledger. */
+  /** Whether this is the last call of its turn that gave an answer; null outside of the ledger. */
   ends_turn: boolean | null;
-  /** Number of the row; null outside of the ledger. */
+  /** Number of the ledger row; null outside of the ledger. */
   written: BigInteger | null;
-  /** A time within a day of the start of the call, by which Postgres leaves out partitions. */
+  /** A time at most a day from the start of the call, by which Postgres can skip partitions. */
   near: Date;
-  /** Whether the turn has no other call, and the call began in the hour of the turn; null outside of the ledger. */
+  /** Whether this is the only call of the turn and began in the same hour; null outside of the ledger. */
   is_single: boolean | null;
 };
 
 /** Turns of the ledger and of `turns`. */
 export type AllTurnsView = TurnsTable & {
-  /** Number of the row; null outside of the ledger. */
+  /** Number of the ledger row; null outside of the ledger. */
   written: BigInteger | null;
-  /** Whether the turn has at most one call, begun in the hour of the turn; null outside of the ledger. */
+  /** Whether the turn has at most one call, begun in the same hour as the turn; null outside of the ledger. */
   is_single: boolean | null;
 };

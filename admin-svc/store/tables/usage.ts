@@ -1,17 +1,17 @@
-/** Tables of the ledger: calls, turns, their sums, and the reservations of budgets. */
+/** Tables of usage: calls, turns, their sums, and budget reservations. */
 import type { OperationWord, PayerWord } from "@sluice/proto/lib/ledger/call-operation.js";
 import type { Generated } from "kysely";
 import type { BigInteger, GeneratedTimestamp } from "./columns.ts";
 
 export type RecordedTags = Readonly<Record<string, string>>;
 
-/** A call to a provider. A record is written once. */
+/** A call to a provider. A row is written once. */
 export interface UsageRecordsTable {
   turn_id: string;
   attempt: number;
   boot_id: string;
   sequence: BigInteger;
-  /** Name of the calling process. */
+  /** Name of the process that made the call. */
   instance: string;
   workspace_id: string;
   key_hash: string;
@@ -25,21 +25,21 @@ export interface UsageRecordsTable {
   service_tier: string;
   status: "completed" | "incomplete" | "failed" | "cancelled" | "lost";
   http_status: number;
-  /** Either all five token counts are set, or none. */
+  /** Number of input tokens. Either all five token counts are set, or none. */
   input_tokens: BigInteger | null;
   cached_tokens: BigInteger | null;
   cache_write_tokens: BigInteger | null;
   output_tokens: BigInteger | null;
   reasoning_tokens: BigInteger | null;
   is_estimated: boolean;
-  /** A decimal with 12 places, that is, picodollars. */
+  /** Cost in USD as a decimal with 12 places; its unit is a picodollar. */
   cost_usd: string | null;
   streamed: boolean;
   user: string | null;
   session_id: string | null;
   /** The client's API format: responses, chat or messages. */
   door: string;
-  /** Kind of task; null for calls not used by learning routers. */
+  /** Kind of task; null for calls that no learning router uses. */
   task: string | null;
   /** Purpose of the call. */
   operation: OperationWord;
@@ -49,15 +49,18 @@ export interface UsageRecordsTable {
   /** Why the answer ended: stop, tool_calls, length or content_filter. */
   finish_reason: string | null;
   recorded_at: GeneratedTimestamp;
-  /** Tags of the request and of its key by their names; null when there are none. */
+  /** Tags of the request and of its key, by name; null for none. */
   tags: RecordedTags | null;
-  /** Whether the row of its turn and the sums by hour and day include the call; false in records stored by an admin-svc without turns. */
+  /**
+   * Whether the call is included in the row of its turn and in the sums by hour and day; false in records from builds
+   * without turns.
+   */
   in_turn: Generated<boolean>;
-  /** Whether a trigger has recorded the call for the sums of activity; false in earlier records. */
+  /** Whether a trigger has added the call to the sums of activity; false in earlier records. */
   is_noted: Generated<boolean>;
 }
 
-/** A request to a model: its outcome, and the sums of its calls. */
+/** A turn, that is, a request to a model: its outcome, and the sums of its calls. */
 export interface TurnsTable {
   generation_id: string;
   key_hash: string;
@@ -65,16 +68,16 @@ export interface TurnsTable {
   request_id: string;
   opened_at: Date;
   duration_ms: BigInteger;
-  /** Milliseconds until the first delivered event. */
+  /** Milliseconds until the first event was delivered to the client. */
   first_ms: BigInteger | null;
   door: string;
   operation: OperationWord;
   task: string | null;
   /** The model named in the request; null when unknown. */
   requested_model: string | null;
-  /** The model called last, or else the requested model. */
+  /** The last called model; without a call, the requested model. */
   model: string;
-  /** Id of the provider called last; empty without a call, like the tier. */
+  /** Id of the last called provider. Empty without a call, as is the tier. */
   provider: string;
   service_tier: string;
   outcome: "completed" | "incomplete" | "failed" | "cancelled" | "lost" | "refused";
@@ -89,7 +92,7 @@ export interface TurnsTable {
   user: string | null;
   session_id: string | null;
   trace_id: string | null;
-  /** 1, or the number of refused turns counted by the row. */
+  /** Number of requests in the row: 1, or the number of refused turns that it counts together. */
   requests: number;
   attempts: number;
   cost_usd: string;
@@ -98,25 +101,27 @@ export interface TurnsTable {
   output_tokens: BigInteger;
   reasoning_tokens: BigInteger;
   is_estimated: boolean;
-  /** Number of the last answering call; 0 without one. */
+  /** Attempt number of the last call that gave an answer; 0 for none. */
   last_attempt: number;
-  /** Whether the record of the turn has arrived. */
+  /** Whether the record of the turn has arrived, and not only its calls. */
   is_recorded: boolean;
-  /** Tags of the request and of its key by their names; null when there are none. */
+  /** Tags of the request and of its key, by name; null for none. */
   tags: RecordedTags | null;
-  /** Number among the complete turns, by which exports read them; null until the turn is complete. A changed turn gets a new number. */
+  /** Number by which exports read complete turns; null until the turn is complete. A changed turn gets a new number. */
   log_sequence: BigInteger | null;
 }
 
-/** Records of turns delivered by a start of a process. */
+/** Turn records delivered by one start of a process. */
 export interface TurnDeliveriesTable {
   boot_id: string;
   instance: string;
   last_sequence: BigInteger;
-  /** Less than the last number when records are missing. */
+  /** Number of delivered records; less than `last_sequence` when records are missing. */
   records: BigInteger;
   recorded_at: GeneratedTimestamp;
-  /** Numbers below the last one without a record, as int8multirange; an earlier build does not note them. */
+  /**
+   * Sequence numbers below the last one without a record, as int8multirange; builds before this column leave it empty.
+   */
   missing: Generated<string>;
 }
 
@@ -135,18 +140,24 @@ export interface UsageSumsTable {
   cached_tokens: BigInteger;
   output_tokens: BigInteger;
   reasoning_tokens: BigInteger;
-  /** Answered turns by the time of their first event: twelve decimal digits for each bucket, the last twelve for the first bucket. */
+  /**
+   * Histogram of the time to the first event of answered turns, as one number: twelve decimal digits for each bucket,
+   * the last twelve for the first bucket.
+   */
   first_events: string;
-  /** Answered turns by their duration, in the same form. */
+  /** Histogram of the duration of answered turns, in the same form. */
   durations: string;
 }
 
-/** Changes of the sums by hour, recorded by batches and not added yet. Figures are negative where the old values of a turn are subtracted. */
+/**
+ * Changes of the sums by hour, recorded by batches and still to be added. Figures are negative where they subtract the
+ * old values of a turn.
+ */
 export interface UsageChangesTable {
   workspace_id: string;
-  /** Beginning of an hour. */
+  /** Start of the hour. */
   at: Date;
-  /** A change by turns, including the figures of their calls; otherwise a change by calls. */
+  /** Whether the change is by turns, whose figures include their calls; otherwise it is by calls. */
   is_turn: boolean;
   key_hash: string;
   model: string;
@@ -169,10 +180,10 @@ export interface UsageChangesTable {
   durations: string;
 }
 
-/** Usage per day in UTC of calls paid by keys, and its pending changes. */
+/** Activity: usage per UTC day of calls paid by keys; also its pending changes. */
 export interface ActivityTable {
   workspace_id: string;
-  /** Empty in the sums of all keys. */
+  /** Hash of the key; empty in the sums of all keys. */
   key_hash: string;
   day: Date;
   model: string;
@@ -180,12 +191,12 @@ export interface ActivityTable {
   service_tier: string;
   operation: OperationWord;
   door: string;
-  /** Empty without a task. */
+  /** Kind of task; empty for none. */
   task: string;
-  /** Null where no call has a cost. */
+  /** Sum of costs in USD; null when no call has a known cost. */
   cost_usd: string | null;
   calls: BigInteger;
-  /** Turns for which it is the last answering call. */
+  /** Number of turns whose last answering call is counted in this row. */
   requests: BigInteger;
   input_tokens: BigInteger;
   output_tokens: BigInteger;
@@ -200,14 +211,14 @@ export interface KeyTotalsTable {
   last_used_at: Date | null;
 }
 
-/** Unfinished work on the past. */
+/** An unfinished conversion of older records. */
 export interface BackfillsTable {
   name: string;
-  /** Records from this time on are included. */
+  /** Records from this time on are converted. */
   reached: Date;
 }
 
-/** Usage of a key on one day in UTC: the sum of its records. */
+/** Usage of a key on one UTC day: the sum of its records. */
 export interface KeyDaysTable {
   key_hash: string;
   day: Date;
@@ -215,7 +226,7 @@ export interface KeyDaysTable {
   attempts: BigInteger;
 }
 
-/** Usage of all keys of a workspace on one day in UTC. */
+/** Usage of all keys of a workspace on one UTC day. */
 export interface WorkspaceDaysTable {
   workspace_id: string;
   day: Date;
@@ -224,13 +235,13 @@ export interface WorkspaceDaysTable {
 }
 
 export interface LedgerRetentionTable {
-  /** Always true: the table has a single row. */
+  /** Always true, because the table has a single row. */
   id: Generated<boolean>;
-  /** Records of earlier days may have been removed. */
+  /** First day from which records are complete; records of earlier days may have been removed. */
   kept_from: Date;
 }
 
-/** Number of records removed by retention, by start of a process. */
+/** Number of records removed by retention, by the start of a process that made them. */
 export interface RemovedRecordsTable {
   boot_id: string;
   records: BigInteger;
@@ -241,32 +252,35 @@ export interface BudgetReservationsTable {
   turn_id: string;
   attempt: number;
   key_hash: string;
-  /** Null in reservations of an earlier build. */
+  /** Id of the key's workspace; null in reservations of an earlier build. */
   workspace_id: string | null;
   amount_usd: string;
   expires_at: Date;
-  /** Start of the process that renews it. Null in reservations of an earlier build, which are renewed one by one. */
+  /**
+   * Boot id of the process renewing the reservation; null in reservations of an earlier build, which are renewed one
+   * by one.
+   */
   boot_id: string | null;
   /** Whether the amount is the cost of a finished call. */
   is_settled: Generated<boolean>;
   reserved_at: Generated<Date>;
-  /** Accounts of tags by the names of the tags, `*` for the shared one; null when no budget for a tag applies. */
+  /** Tag accounts charged with the call, by tag name, `*` for the shared account; null when no tag budget applies. */
   tags: RecordedTags | null;
 }
 
-/** Spending of an account of a tag on a day in UTC. */
+/** Spending of a tag account on one UTC day. */
 export interface TagDaysTable {
   workspace_id: string;
   name: string;
-  /** `*` for values without an account of their own. */
+  /** Tag value; `*` for all values without an individual account. */
   value: string;
   day: Date;
   cost_usd: string;
-  /** The part of it by calls whose records have lost the tag by an erasure. */
+  /** Part of the spending by calls whose records have lost the tag by an erasure. */
   unrecorded_usd: Generated<string>;
 }
 
-/** Values of tags with an account of their own by an entry for every value. */
+/** Tag values that have an individual account because of a budget entry for every value. */
 export interface TagAccountsTable {
   workspace_id: string;
   name: string;
@@ -274,7 +288,7 @@ export interface TagAccountsTable {
   created_at: GeneratedTimestamp;
 }
 
-/** Starts of processes that renew their reservations. */
+/** Starts of processes renewing their budget reservations. */
 export interface BudgetProcessesTable {
   boot_id: string;
   instance: string;

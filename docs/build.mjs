@@ -1,6 +1,6 @@
 /**
- * Builds the documentation into `docs/dist/site.json`: every file of the site compressed, the Markdown of each page, and lists of the pages for language
- * models. Does nothing when the file is up to date with its sources.
+ * Builds the documentation into `docs/dist/site.json`: every file of the site, compressed, the Markdown of each page, and lists of the pages for
+ * language models. Does nothing if the file is up to date with its sources.
  */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -23,8 +23,8 @@ export function isSiteBuilt() {
 }
 
 /**
- * Takes 8 s of a processor and 300 to 700 MB, so programs run this file in a process of its own.
- * @param say receives progress lines when there is something to build
+ * Builds the documentation, which takes 8 s of a processor and 300 to 700 MB, so programs run this file in a process of its own.  @param say receives
+ * lines about progress if there is something to build
  */
 export async function buildSite(say = () => {}) {
   if (isSiteBuilt()) return;
@@ -90,7 +90,9 @@ const filesIn = (folder) =>
     .map(({ parentPath, name }) => join(parentPath, name).slice(folder.length + 1))
     .toSorted();
 
-/** Styles in attributes, which the content security policy refuses, are set by scripts once they run. */
+/**
+ * Reads a file of the site, without styles in HTML attributes: the content security policy refuses them, and scripts set these styles once they run.
+ */
 function readBuilt(path) {
   const bytes = readFileSync(path);
   return path.endsWith(".html")
@@ -98,7 +100,7 @@ function readBuilt(path) {
     : bytes;
 }
 
-/** Packages whose code is in the scripts of the site. */
+/** Packages whose code is part of the site's scripts. */
 const packages = [
   "vitepress",
   "vue",
@@ -119,7 +121,7 @@ function readLicenses() {
   return licenses.join("\n\n");
 }
 
-/** Hashes of the scripts within a page, as its content security policy names them. */
+/** Hashes of the scripts within a page, in the form of a content security policy. */
 const inlineScripts = ([path, bytes]) =>
   path.endsWith(".html")
     ? [...bytes.toString().matchAll(/<script(?![^>]* src=)[^>]*>(.*?)<\/script>/gs)].map(

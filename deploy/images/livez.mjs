@@ -1,4 +1,4 @@
-/** Health check of an image: exits 0 when /livez answers 200. Arguments: the variable of the port, and its default. */
+/** Health check of an image: exits with 0 if /livez answers 200. Arguments: the variable with the port, and the default port. */
 import { get } from "node:http";
 
 const [variable, fallback] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-/** `npm run admin -- NOUN VERB ...`: prepares the checkout, then runs the command line of the package. */
+/** `npm run admin -- NOUN VERB ...`: prepares the checkout, then runs the command line. */
 import { prepareOrExit } from "./prepare.mjs";
 
 await prepareOrExit();

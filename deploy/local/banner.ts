@@ -1,4 +1,4 @@
-/** Text for the person starting Sluice: its address, the keys, and a working request. */
+/** Text for the person who starts Sluice: its address, the keys, and a working request. */
 import type { LeftOut } from "@sluice/proto/config/config-file.js";
 import { type Hosts, type Ports, baseUrlOf, acceptsOtherMachines, toReachableHost } from "./ports.ts";
 import { program } from "./places.ts";
@@ -10,10 +10,10 @@ export interface BannerFacts {
   readonly hosts: Hosts;
   /** Whether the gateway shows the console. */
   readonly showsConsole: boolean;
-  /** Signs in to the console once; undefined where the gateway accepts other machines. */
+  /** Link that signs in to the console once; undefined if the gateway accepts other machines. */
   readonly startLink?: StartLink | undefined;
   readonly keys: Credentials;
-  /** Model of the curl line; undefined when no model is served. */
+  /** Model in the example request; undefined when no model is served. */
   readonly model: string | undefined;
   /** Path of the configuration file. */
   readonly config: string;
@@ -69,7 +69,7 @@ const listening = (host: string): string =>
     ? host
     : `${host}, for programs on this machine; SLUICE_HOST=0.0.0.0 opens the gateway to others`;
 
-/** Lists what is missing, because every request would fail. */
+/** Lines for a Sluice without a model, in which every request would fail: they name the missing variables. */
 function withoutModel({ config, leftOut }: BannerFacts): string[] {
   const variables = leftOut.flatMap(({ unset }) => unset);
   return [
@@ -97,7 +97,7 @@ function curl(keys: Credentials, baseUrl: string, model: string): string[] {
   ];
 }
 
-/** A new key is shown once; later the curl line reads it from its file. */
+/** The key as text for a shell. A new key is shown once; later, the example request reads it from its file. */
 function inShell({ apiKey, keysFile }: Credentials): string {
   if (apiKey.origin === "new") return apiKey.value;
   if (apiKey.origin === "environment") return "$SLUICE_BOOTSTRAP_API_KEY";

@@ -1,6 +1,6 @@
 /**
- * Bundles the modules of each process into one file, which shortens its start by a third: loading a thousand modules one by one was most of the time. Does
- * nothing when the bundles are up to date. Needs the build of the rooms.
+ * Bundles the modules of each process into one file. This shortens its start by a third, most of which was for loading a thousand modules one by one.
+ * Does nothing if the bundles are up to date. Needs the build of the rooms.
  */
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -11,9 +11,9 @@ import { runTool } from "./tool.mjs";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
 /**
- * The programs and threads of each room, as modules of its build. Modules in one list share files. All others are bundled separately, so a service has the
- * whole path of a request in one file, and a thread loads nothing else. The second module next to each service loads the same modules but starts nothing;
- * the images use it to compile them.
+ * The programs and threads of each room, as modules of its build. Modules in one list share files; all others are bundled separately, so a
+ * service has the whole path of a request in one file, and a thread loads nothing else. The second module next to each service loads the same modules
+ * but starts nothing; the images use it to compile them.
  */
 const programs = {
   gateway: [["main.js", "service.js"]],
@@ -29,7 +29,7 @@ const programs = {
 const rooms = Object.keys(programs);
 
 const folderOf = (room) => join(root, room, "bundle");
-/** The digest of the bundled modules. */
+/** Name of the file with the digest of the bundled modules. */
 const stamp = "modules.sha256";
 
 /** @returns whether all bundles are up to date */
@@ -43,7 +43,7 @@ function isBundled(room, digest) {
   return existsSync(path) && readFileSync(path, "utf8") === digest;
 }
 
-/** @param say receives a line about progress when there is something to build */
+/** @param say receives a line about progress if there is something to build */
 export async function buildBundles(say = () => {}) {
   const digest = digestModules();
   const stale = rooms.filter((room) => !isBundled(room, digest));
@@ -52,7 +52,7 @@ export async function buildBundles(say = () => {}) {
   for (const room of stale) await bundle(room, digest);
 }
 
-/** @returns a digest of the project's own modules, and of the lock file for those of packages */
+/** @returns a digest of the project's own modules, and of the lock file, which determines the modules of packages */
 function digestModules() {
   const hash = createHash("sha256").update(readFileSync(join(root, "package-lock.json")));
   hash.update(readFileSync(fileURLToPath(import.meta.url)));
@@ -64,7 +64,7 @@ function digestModules() {
   return hash.digest("hex");
 }
 
-/** Written under another name and then renamed, so an interrupted bundle is never taken for a complete one. */
+/** Bundles a room. The result gets its final name only at the end, so an interrupted bundle is never taken for a complete one. */
 async function bundle(room, digest) {
   const folder = folderOf(room);
   const aside = `${folder}.new`;
@@ -85,7 +85,7 @@ async function bundle(room, digest) {
 async function bundleInChild(room, files, folder) {
   const self = fileURLToPath(import.meta.url);
   const printed = await runTool(process.execPath, [self, room, folder, ...files], `the bundle of ${room}`);
-  // The bundler may print other lines first, such as a warning about slow plugins on a busy machine.
+  // The result is the last line: the bundler may print others before it, such as a warning about slow plugins on a busy machine.
   return JSON.parse(printed.trimEnd().split("\n").at(-1));
 }
 
@@ -97,7 +97,7 @@ async function bundlePrograms(room, folder, files) {
     input: Object.fromEntries(files.map((file) => [basename(file, ".js"), join(built, file)])),
     platform: "node",
     plugins: [sourceMaps, onDemand(folderOf(room)), ownPlaces(folderOf(room))],
-    checks: { eval: false }, // protobufjs looks with it for modules that it does without
+    checks: { eval: false }, // protobufjs uses eval to look for modules that it can do without
   });
   const { output } = await build.write({
     dir: folder,
@@ -112,7 +112,7 @@ async function bundlePrograms(room, folder, files) {
   return output.flatMap(({ moduleIds = [] }) => moduleIds);
 }
 
-/** Reads our modules with the source maps of the compiler, so stack traces name the source. */
+/** Reads the project's modules with the source maps of the compiler, so stack traces name the source files. */
 const sourceMaps = {
   name: "source-maps",
   load(id) {
@@ -122,8 +122,8 @@ const sourceMaps = {
 };
 
 /**
- * Reduces a source map to one place for each line of a source. Node decodes the whole map for the first stack trace, perhaps already at the start: with a
- * place for each name a gateway then took 60 MiB more, and inference-svc 80; with lines they take 30 (Node 24, 2026-11-27).
+ * Reduces a source map to one place for each line of a source. Node decodes the whole map for the first stack trace, perhaps already at the start.
+ * With a place for each name, this took 60 MiB in a gateway and 80 in inference-svc; with one place a line it takes 30 MiB (Node 24, 2026-11-27).
  */
 function thinMap(path, { decode, encode }) {
   const map = JSON.parse(readFileSync(path, "utf8"));
@@ -135,7 +135,7 @@ function thinMap(path, { decode, encode }) {
   writeFileSync(path, JSON.stringify({ ...map, names: [], mappings: encode(thinned) }));
 }
 
-/** A program that another one loads on demand stays in its own bundle. */
+/** Keeps a program loaded on demand by another program in a bundle of its own. */
 const onDemand = (folder) => ({
   name: "on-demand",
   async resolveId(source, importer, { kind }) {
@@ -146,7 +146,7 @@ const onDemand = (folder) => ({
   },
 });
 
-/** Keeps paths relative to a module valid: programs and threads are in the bundle of their room, other files where they are without a bundle. */
+/** Keeps paths relative to a module valid in the bundle: programs and threads are in the bundle of their room, other files where they were. */
 const ownPlaces = (folder) => ({
   name: "own-places",
   transform(code, id) {

@@ -4,10 +4,10 @@ import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { endWithThisProcess } from "./processes.ts";
 
-/** A running process. */
+/** A running child process. */
 export interface ChildService {
   readonly pid: number;
-  /** Settles when the process has ended, with a text about the cause. */
+  /** Resolves when the process has ended, with a text about the cause. */
   readonly exited: Promise<string>;
   /** Lets the process finish its open work. */
   stop(): Promise<void>;
@@ -20,14 +20,14 @@ interface SpawnedChild {
   readonly child: ChildProcess;
 }
 
-/** @throws when the program cannot be started at all */
+/** Starts a child process. @throws if the program cannot be started at all */
 export function spawnChild(
   command: string,
   args: readonly string[],
   options: {
     log: string;
     environment?: NodeJS.ProcessEnv;
-    /** Signal for the child when this process ends first. */
+    /** Signal sent to the child if this process ends first. */
     whenOrphaned: "INT" | "KILL";
   },
 ): Promise<SpawnedChild> {
@@ -39,7 +39,7 @@ export function spawnChild(
     ...(options.environment && { env: options.environment }),
   });
   closeSync(output);
-  // Nothing may run in between, or the child could outlive this process.
+  // The guard must start right after the child: if this process ended in between, the child would outlive it.
   const untie = child.pid === undefined ? async () => undefined : endWithThisProcess(child.pid, options.whenOrphaned);
   const ended = new Promise<string>((resolve) => {
     child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));
@@ -93,7 +93,7 @@ function wordsOf(line: string): string {
     const { msg, err } = JSON.parse(line) as { msg?: string; err?: { message?: string } };
     if (msg !== undefined) return err?.message === undefined ? msg : `${msg}: ${err.message}`;
   } catch {
-    // A line in another format than JSON stays as it is.
+    // A line that is not JSON stays as it is.
   }
   return line;
 }

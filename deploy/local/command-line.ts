@@ -1,7 +1,7 @@
 /**
- * The command line: `sluice` of the package, `npm run admin` of a checkout. It starts and examines the Sluice of this machine, and passes everything else
- * to admin-svc, on the database of the Sluice running here or the one in DATABASE_URL, and to the checks of inference-svc, which need no database. Each
- * command loads only its own program.
+ * The command line: `sluice` of the package, `npm run admin` of a checkout. It starts and examines the Sluice of this machine itself. Other commands
+ * go to admin-svc, which works on the database of the running Sluice or on the one in DATABASE_URL, or to the checks of inference-svc, which need no
+ * database. Each command loads only its own program.
  */
 import {
   type Command,
@@ -17,7 +17,7 @@ import { readJson } from "./files.ts";
 import { spoolsIn } from "./spools.ts";
 import { configPath, dataPath, packagesPath, program } from "./places.ts";
 
-/** The commands for the Sluice of this machine. */
+/** Commands about the Sluice of this machine. */
 const own: Readonly<Record<string, Command>> = {
   start: {
     usage: "",
@@ -74,7 +74,7 @@ const own: Readonly<Record<string, Command>> = {
   },
 };
 
-/** @returns the data folder of the database that Sluice runs @throws CommandError when DATABASE_URL names a database that others run */
+/** @returns the data folder of the database that Sluice itself runs @throws CommandError if DATABASE_URL names another database */
 function ownDatabase(): string {
   if (process.env["DATABASE_URL"]) {
     throw new CommandError("DATABASE_URL names a database that Sluice does not run: use pg_dump and pg_restore");
@@ -85,7 +85,7 @@ function ownDatabase(): string {
 /** Names of the commands for the Sluice of this machine. */
 export const ownCommands: readonly string[] = Object.keys(own);
 
-/** npx passes on no signal: it ends together with its shell, and would leave Sluice behind. */
+/** Stops Sluice when npx ends: npx does not pass signals on, but ends together with its shell. */
 function stopWithNpx(): void {
   if (process.env["npm_command"] !== "exec") return;
   const shell = process.ppid;
@@ -97,7 +97,7 @@ function stopWithNpx(): void {
   watch.unref();
 }
 
-/** Commands of inference-svc. */
+/** Commands run by inference-svc. */
 const checks = ["check-config", "test-provider"];
 
 const { stdout, stderr } = process;
@@ -107,7 +107,7 @@ const print = (line: string) => void stdout.write(`${line}\n`);
 export async function runCommandLine(given: readonly string[]): Promise<void> {
   // A reader such as `head` may close the pipe before everything is written.
   stdout.on("error", () => process.exit());
-  // `help keys create` is `keys create --help`.
+  // `help keys create` means `keys create --help`.
   const argv = given[0] === "help" ? [...given.slice(1), "--help"] : given;
   try {
     const code = await dispatch(argv);

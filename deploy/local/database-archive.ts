@@ -1,6 +1,6 @@
 /**
- * Backup and restore of the Postgres that Sluice runs itself. An archive has the files of its cluster and its password, and is of use to the same version on the same
- * kind of machine. Postgres may run during a backup, and not during a restore.
+ * Backup and restore of Sluice's own Postgres. An archive contains the files of the cluster and its password, and can be restored by
+ * the same version on the same kind of machine. Postgres may run during a backup, but not during a restore.
  */
 import { execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -35,17 +35,19 @@ import { isAlive, readCommandLine } from "./processes.ts";
 
 const run = promisify(execFile);
 
-/** Files of a running server, which another one must not find, and folders whose files a start makes again. */
+/**
+ * Files left out of an archive: `leftOut` belong to a running server and would mislead another; `emptied` are folders whose files Postgres creates at
+ * its start.
+ */
 const leftOut = ["postmaster.pid", "postmaster.opts", "pg_internal.init", "backup_label", "tablespace_map"];
 const emptied = ["pg_replslot", "pg_dynshmem", "pg_notify", "pg_serial", "pg_snapshots", "pg_stat_tmp", "pg_subtrans"];
 
-/** Parts of every cluster. Postgres does not start without them. */
+/** Parts of every cluster: without one of them Postgres does not start. */
 const clusterParts = ["PG_VERSION", "global/pg_control", "base", "pg_wal", "pg_xact", "postgresql.conf", "pg_hba.conf"];
 
 /**
- * Writes the archive; the file appears once it is complete, readable by its owner only.
- * @returns its size in bytes
- * @throws when there is no database, or a file of this name, or a Postgres that runs without Sluice
+ * Writes the archive. Its file appears only once it is complete, and is readable by its owner only.  @returns the size of the archive in bytes
+ * @throws if there is no database, if the file exists, or if a Postgres runs without Sluice
  */
 export async function backUpDatabase(dataDir: string, target: string): Promise<number> {
   const file = resolve(target);
@@ -71,7 +73,7 @@ export async function backUpDatabase(dataDir: string, target: string): Promise<n
 
 const existing = (file: string, cause?: unknown) => new Error(`${file} exists already`, { cause });
 
-/** Writes a new file of a random name in the folder of the target, and then names it. @returns the size in bytes */
+/** Writes a new file under a random name in the folder of the target, and then renames it. @returns the size in bytes */
 async function pack(folder: string, parts: readonly string[], file: string): Promise<number> {
   const draft = `${file}.${randomBytes(8).toString("hex")}.new`;
   const output = openSync(draft, "wx", 0o600);
@@ -88,7 +90,7 @@ async function pack(folder: string, parts: readonly string[], file: string): Pro
   }
 }
 
-/** A link overwrites no file, unlike a rename; some file systems have no links. */
+/** Gives a finished file its name by a link: unlike a rename, a link overwrites no file. Some file systems have no links. */
 function giveName(draft: string, file: string): void {
   try {
     linkSync(draft, file);
@@ -100,18 +102,18 @@ function giveName(draft: string, file: string): void {
   }
 }
 
-/** Copies the files of a cluster that no server uses. @throws when a server runs, or has run meanwhile */
+/** Copies the files of a cluster without a running server. @throws if a server runs, or has run during the copy */
 function copyStopped(dataDir: string, cluster: string, copy: string): void {
   const state = () => readFileSync(join(cluster, "global/pg_control"));
   refuseLoneServer(cluster);
   const before = state();
   copyFiles(cluster, copy, () => true);
-  // A start changes the state, also when the server has ended since.
+  // The compared state changes with every start of a server, even if the server has ended meanwhile.
   if (findRunning(dataDir) || findServer(cluster) !== undefined || !before.equals(state()))
     throw new Error("the database was started during the backup: make the backup again");
 }
 
-/** The process id of the server of a cluster. After a crash, the noted id may be of another program. */
+/** The process id of the cluster's server; undefined if none runs. After a crash, the noted id may belong to another program. */
 function findServer(cluster: string): number | undefined {
   const pid = readPostmaster(cluster)?.pid;
   return pid !== undefined && readCommandLine(pid)?.includes(realpathSync(cluster)) ? pid : undefined;
@@ -125,10 +127,13 @@ function refuseLoneServer(cluster: string): void {
   );
 }
 
-/** A backup begins with a checkpoint, which may take minutes on a slow disk. */
+/** Time limit of a backup in milliseconds. A backup begins with a checkpoint, which may take minutes on a slow disk. */
 const backupLimitMs = 600_000;
 
-/** The slot keeps the log of the time of the copy, from which a start makes the copy consistent. */
+/**
+ * Copies the files of a running server. A replication slot keeps the log written during the copy, from which Postgres makes the copy consistent at
+ * its start.
+ */
 async function copyRunning(client: Client, cluster: string, copy: string): Promise<void> {
   await client.query("SELECT pg_create_physical_replication_slot('sluice_backup_' || pg_backend_pid(), true, true)");
   await client.query("SELECT pg_backup_start('sluice', true)");
@@ -141,7 +146,7 @@ async function copyRunning(client: Client, cluster: string, copy: string): Promi
   if (rows[0]?.spaces) writeFileSync(join(copy, "tablespace_map"), rows[0].spaces, { mode: 0o600 });
 }
 
-/** Copies a folder. Files that disappear meanwhile are in the log. @param isTaken of a path in the folder */
+/** Copies a folder. Files removed meanwhile are restored from the log. @param isTaken whether to copy a path in the folder */
 function copyFiles(from: string, to: string, isTaken: (path: string) => boolean): void {
   mkdirSync(to, { recursive: true, mode: 0o700 });
   for (const path of readdirSync(from, { recursive: true, encoding: "utf8" })) {
@@ -162,9 +167,8 @@ function copyUnlessGone(from: string, to: string): void {
 }
 
 /**
- * Puts the database of an archive in the place of the present one, which stays beside it.
- * @returns the folder of the present one; undefined when there was none
- * @throws while Sluice or its Postgres runs, and for an archive that is of another version or not complete
+ * Restores an archive. The present database stays beside it in another folder.  @returns that folder; undefined if there was no database  @throws
+ * while Sluice or its Postgres runs, and for an archive of another version or an incomplete one
  */
 export async function restoreDatabase(dataDir: string, source: string): Promise<string | undefined> {
   const file = resolve(source);
@@ -197,7 +201,7 @@ function refuseRunning(dataDir: string, cluster: string): void {
   refuseLoneServer(cluster);
 }
 
-/** The first part that a folder of an archive's content lacks. */
+/** The first required part missing in the extracted archive. */
 const findMissing = (folder: string, cluster: string): string | undefined =>
   ["password", ...clusterParts.map((part) => join(cluster, part))].find((part) => !existsSync(join(folder, part)));
 
@@ -212,7 +216,7 @@ function checkVersion(restored: string, present: string): void {
   if (version !== own) throw new Error(`the backup is of PostgreSQL ${version}, and this is PostgreSQL ${own}`);
 }
 
-/** Creates a folder for this process only, and removes those of processes that were killed. */
+/** Creates a folder for this process only, and removes those of killed processes. */
 function createStaging(postgres: string, purpose: "backup" | "restore"): string {
   mkdirSync(postgres, { recursive: true, mode: 0o700 });
   for (const name of readdirSync(postgres)) {

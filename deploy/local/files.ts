@@ -1,7 +1,7 @@
 /** Small JSON files in the data folder: readable by their owner only, and written atomically. */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 
-/** Undefined when there is no such file. */
+/** Undefined if the file does not exist. */
 export function readJson(path: string): unknown {
   let text: string;
   try {

@@ -3,8 +3,8 @@ import type { ModelSettings } from "@sluice/proto/config/config-file.js";
 import { echoModel } from "@sluice/proto/config/seeded.js";
 
 /**
- * Cheapest model with text answers, so trying Sluice costs next to nothing; models without a price come last. The built-in model is chosen when there is no
- * other.
+ * The cheapest model with text answers, so trying Sluice costs next to nothing. Models without a price come last, and the built-in model only if
+ * there is no other.
  */
 export function findCheapestModel(models: readonly ModelSettings[]): string | undefined {
   const answering = models.filter(({ output_modalities: modalities }) => modalities.includes("text"));
@@ -12,7 +12,7 @@ export function findCheapestModel(models: readonly ModelSettings[]): string | un
   return (configured.toSorted((a, b) => priceOf(a) - priceOf(b))[0] ?? answering[0])?.id;
 }
 
-/** USD per million tokens, input plus output, at the cheapest endpoint. */
+/** USD per million tokens, input plus output, at the model's cheapest endpoint. */
 function priceOf({ endpoints }: ModelSettings): number {
   const prices = endpoints.map(({ pricing }) =>
     pricing === undefined ? Number.MAX_VALUE : Number(pricing.prompt) + Number(pricing.completion),

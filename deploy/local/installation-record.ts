@@ -9,22 +9,22 @@ import { readJson, writePrivateJson } from "./files.ts";
 import { type Hosts, type Ports, baseUrlOf } from "./ports.ts";
 import { readCommandLine, isAlive, sendSignal, waitUntilGone } from "./processes.ts";
 
-/** The name that earlier versions gave the file: what one of them left behind is found, and the tests of upgrades start their programs. */
+/** The record's file name, unchanged from earlier versions: a file that they left behind is found, and tests of upgrades start their programs. */
 const recordName = "house.json";
 
 export interface InstallationRecord {
-  /** False during the start. */
+  /** False while Sluice starts. */
   readonly ready: boolean;
   readonly base_url: string;
   readonly ports: Ports;
   /**
-   * Process ids by name: supervisor, gateway, inference-svc, inference-svc-1 ..., admin-svc, postgres. Without inference-svc when it runs in the process of
-   * the gateway.
+   * Process ids by name: supervisor, gateway, inference-svc, inference-svc-1 ..., admin-svc, postgres. There is no inference-svc if it runs in the
+   * process of the gateway.
    */
   readonly pids: Readonly<Record<string, number>>;
 }
 
-/** Claims the data folder for one supervisor and keeps its record. */
+/** Claims the data folder for one supervisor, and keeps the supervisor's record current. */
 export class RecordKeeper {
   readonly #file: string;
   readonly #databaseFile: string;
@@ -36,14 +36,14 @@ export class RecordKeeper {
     this.#record = record;
   }
 
-  /** @throws when another supervisor holds the folder */
+  /** @throws if another supervisor has claimed the folder */
   static async claim(dataDir: string, ports: Ports, hosts: Hosts): Promise<RecordKeeper> {
     const file = join(dataDir, recordName);
     const record = { ready: false, base_url: baseUrlOf(ports, hosts), ports, pids: { supervisor: process.pid } };
     try {
       makePrivateFolder(dataDir);
       await clearLeftover(file, dataDir);
-      // Exclusive, so the second of two concurrent starts fails here.
+      // The flag makes the second of two starts at the same time fail, since the file then exists.
       writeFileSync(file, JSON.stringify(record), { mode: 0o600, flag: "wx" });
     } catch (error) {
       throw (error as NodeJS.ErrnoException).syscall === undefined ? error : unusable(dataDir, error as Error);
@@ -79,14 +79,14 @@ export class RecordKeeper {
   }
 }
 
-/** The record of the Sluice that runs or starts with this data folder. */
+/** The record of the Sluice that runs or starts with this data folder; undefined if there is none. */
 export function findRunning(dataDir: string): InstallationRecord | undefined {
   const record = readJson(join(dataDir, recordName)) as InstallationRecord | undefined;
   const supervisor = record?.pids["supervisor"];
   return supervisor !== undefined && isSluice(supervisor) ? record : undefined;
 }
 
-/** An error of the file system names a path, but not the remedy. */
+/** An error that says how to solve the problem: an error of the file system names only a path. */
 const unusable = (dataDir: string, cause: Error) =>
   new Error(
     `The data folder ${dataDir} cannot be used (${cause.message}). It must be a folder of the user who starts Sluice; SLUICE_DATA_DIR names another one.`,
@@ -95,7 +95,7 @@ const unusable = (dataDir: string, cause: Error) =>
 
 const postgresEndMs = 10_000;
 
-/** Cleans up after a killed supervisor: its services end with it, and their ports are free afterwards. */
+/** Cleans up after a killed supervisor: its services end with it or are ended here, so their ports are free. */
 async function clearLeftover(file: string, dataDir: string): Promise<void> {
   const { supervisor, postgres, ...services } = (readJson(file) as InstallationRecord | undefined)?.pids ?? {};
   if (supervisor !== undefined && isSluice(supervisor)) {
@@ -108,13 +108,13 @@ async function clearLeftover(file: string, dataDir: string): Promise<void> {
     if (!(await waitUntilGone(pid, 1_000))) sendSignal(pid, "SIGKILL");
     await waitUntilGone(pid, 1_000);
   }
-  // Postgres ends with its supervisor, which takes a while on a busy machine.
+  // Postgres notices the end of its supervisor only after a while on a busy machine.
   if (postgres !== undefined && readCommandLine(postgres)?.includes("postgres"))
     await waitUntilGone(postgres, postgresEndMs);
   rmSync(file, { force: true });
 }
 
-/** True when the recorded id still belongs to a process of Sluice, and not to a newer process. Before 2026-11-27 programs ran from dist. */
+/** Whether a recorded process id still belongs to a process of Sluice, not to a newer process. Before 2026-11-27, programs ran from dist. */
 function isSluice(pid: number): boolean {
   return (
     pid !== process.pid &&

@@ -59,17 +59,17 @@ async function startOrEnd(supervisor: Supervisor): Promise<void> {
   try {
     await supervisor.start();
   } catch (error) {
-    // A signal has ended the start; its handler exits.
+    // If a signal has ended the start, the signal's handler exits the process.
     if (supervisor.stopping) await new Promise(() => undefined);
     await supervisor.kill();
     throw error;
   }
 }
 
-/** Ctrl-C arrives twice: from the terminal, and a little later from npm. */
+/** Milliseconds in which a second signal counts as the same: Ctrl-C arrives twice, from the terminal and a little later from npm. */
 const sameSignalMs = 500;
 
-/** The first signal lets open requests finish, the second ends them. */
+/** Handles signals: the first one lets open requests finish, the second one ends them. */
 function handleSignals(supervisor: Supervisor): void {
   let countedAt = Number.NEGATIVE_INFINITY;
   const onSignal = () => {
@@ -92,5 +92,5 @@ function fail(error: unknown): never {
   process.exit(1);
 }
 
-/** Settles when the services are up and the banner is printed. */
+/** Resolves once the services are up and the banner is printed. */
 export const started: Promise<void> = start().catch(fail);

@@ -1,6 +1,6 @@
-/** The oldest Node that runs Sluice. Plain Node of any version, because it is loaded first. */
+/** The oldest Node that runs Sluice. This file must run in any version of Node, because it is loaded first. */
 
-/** @returns what is wrong with the Node running this; undefined when it is new enough */
+/** @returns what is wrong with the running Node; undefined if its version is new enough */
 export function findNodeProblem() {
   const [major, minor] = process.versions.node.split(".").map(Number);
   if (major > 20 || (major === 20 && minor >= 19)) return undefined;

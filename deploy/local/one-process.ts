@@ -1,6 +1,6 @@
 /**
- * Entry point of gateway and inference-svc in one process: they pass messages directly, without sockets. They serve the same ports as two processes would,
- * and keep their own log lines, metrics and probes.
+ * Entry point of gateway and inference-svc in one process, in which they exchange messages without sockets. They serve the same ports as two
+ * processes would, and keep their own log lines, metrics and probes.
  */
 import { environment as gatewayEnvironment } from "@sluice/gateway/config.js";
 import { openService as openGateway } from "@sluice/gateway/service.js";
@@ -14,7 +14,7 @@ import { logUncaughtErrors } from "@sluice/proto/lib/process/uncaught.js";
 import { warmBeforeReady } from "@sluice/proto/lib/warm-up/before-ready.js";
 import { join } from "node:path";
 
-/** Environment of a service. SLUICE_TLS_DIR of this program holds a folder of certificates for each service. */
+/** Environment of a service in this process. SLUICE_TLS_DIR contains one folder of certificates for each service. */
 function environmentOf(room: string): NodeJS.ProcessEnv {
   const { SLUICE_TLS_DIR: folder } = process.env;
   return withRandomServiceToken(folder ? { ...process.env, SLUICE_TLS_DIR: join(folder, room) } : process.env);
@@ -25,14 +25,14 @@ const settings = readEnvironment(gatewayEnvironment, environmentOf("gateway"));
 const inferenceSettings = readEnvironment(inferenceEnvironment, environmentOf("inference-svc"));
 const parts = await openProcess("gateway", settings, 0.5);
 const { lifecycle, log, registry } = parts;
-// The gateway opens first because the parts drain in this order: it answers its clients before inference-svc stops.
+// The gateway opens first because services drain in the order of their opening: it must answer its clients before inference-svc stops.
 const gateway = await openGateway(settings, parts, (listener) => inference.connectHere(listener));
 const inference = await openInference(
   inferenceSettings,
   await openSecondService(parts, "inference-svc", inferenceSettings),
 );
 const openPeer = () => openWarmUpService(inferenceSettings);
-// Most of the warm-up overlaps with the start of admin-svc.
+// Most of the warm-up runs while admin-svc starts.
 await Promise.all([
   inference.connect(),
   gateway.connect(),

@@ -1,26 +1,26 @@
-/** Folders of the program and of the operator's files, and how the operator calls the command line. */
+/** Folders of the program and of the operator's files, and the commands by which the operator calls the program. */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Path of the checkout, of the installed package, or of the files in an image: this file is deploy/local/dist/places.js in it. */
+/** Path of the checkout, of the installed package, or of the files in an image; in each, this file is deploy/local/dist/places.js. */
 export const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** Neither the package nor an image has the lock file. */
+/** Only a checkout has the lock file; the package and images do not. */
 export const isCheckout = existsSync(join(root, "package-lock.json"));
 
-/** The folder of sluice.yaml and of the data: a checkout has its own, a package serves the folder it is started in. */
+/** The folder of sluice.yaml and of the data: the checkout itself, or for the package the folder in which it is started. */
 const home = isCheckout ? root : process.cwd();
 
-/** How the command line and the start are called here. */
+/** How an operator calls the command line and the start, in a checkout and in the package. */
 export const program = isCheckout
   ? { name: "admin", call: "npm run --silent admin --", start: "npm start" }
   : { name: "sluice", call: "sluice", start: "sluice start" };
 
-/** @param given SLUICE_DATA_DIR */
+/** The data folder. @param given value of SLUICE_DATA_DIR */
 export const dataPath = (given: string | undefined): string => (given ? resolve(given) : join(home, ".sluice"));
 
-/** Folder for packages installed by the operator. It lies in the data folder, so the checkout stays unchanged. */
+/** Folder for packages installed by the operator. It is in the data folder, so the checkout stays unchanged. */
 export const packagesPath = (given: {
   readonly SLUICE_DATA_DIR?: string | undefined;
   readonly SLUICE_PACKAGES_DIR?: string | undefined;

@@ -1,32 +1,32 @@
-/** Ports of all processes, their listen addresses, and a check that reports ports in use before anything starts. */
+/** Ports and listen addresses of all processes, and a check that reports ports in use before anything starts. */
 import { type Server, createServer } from "node:net";
 import type { Settings } from "./settings.ts";
 
 export interface Ports {
   readonly gateway: number;
   readonly gateway_health: number;
-  /** Port of the first replica; replica n takes this number + 100 n. */
+  /** Port of the first replica; replica n has this number + 100 n. */
   readonly inference: number;
   readonly inference_health: number;
-  /** HTTP/1.1 port of inference-svc; absent unless configured. */
+  /** HTTP/1.1 port of inference-svc; absent unless it is configured. */
   readonly inference_http?: number;
   readonly admin: number;
   readonly admin_health: number;
-  /** Absent when DATABASE_URL names a database. */
+  /** Port of Postgres; absent if DATABASE_URL names a database. */
   readonly postgres?: number;
 }
 
 /** Listen addresses of ports. */
 export interface Hosts {
-  /** Address of the gateway's port for clients. */
+  /** Listen address of the gateway's port for clients. */
   readonly gateway: string;
-  /** Address of all other ports; Postgres always listens on 127.0.0.1 only. */
+  /** Listen address of all other ports; Postgres always listens on 127.0.0.1 only. */
   readonly internal: string;
 }
 
 const loopback = "127.0.0.1";
 
-/** @param inFile `host` of the configuration file */
+/** @param inFile value of `host` in the configuration file */
 export const hostsOf = (settings: Settings, inFile: string | undefined): Hosts => ({
   gateway: settings.SLUICE_HOST ?? inFile ?? loopback,
   internal: settings.SLUICE_INTERNAL_HOST,
@@ -38,7 +38,7 @@ export function toReachableHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
-/** True when other machines can connect. */
+/** Whether a listen address lets other machines connect. */
 export const acceptsOtherMachines = (host: string): boolean => !/^(127\.|::1$|localhost$)/.test(host);
 
 export const baseUrlOf = (ports: Ports, hosts: Hosts) =>
@@ -65,7 +65,7 @@ export interface ReplicaPorts {
   readonly http?: number;
 }
 
-/** Ports of each inference service. @param count of inference processes; with 0, the service in the gateway's process has ports */
+/** Ports of each inference service. @param count number of inference processes; with 0, inference-svc in the gateway's process has the first ports */
 export function replicasOf({ inference, inference_health, inference_http }: Ports, count: number): ReplicaPorts[] {
   return Array.from({ length: Math.max(1, count) }, (_, n) => ({
     rpc: inference + n * replicaStep,
@@ -74,7 +74,7 @@ export function replicasOf({ inference, inference_health, inference_http }: Port
   }));
 }
 
-/** @throws with every port already in use or given twice, and the variables for changing it */
+/** @throws an error with every port in use or given twice, and the variables to change it */
 export async function requireFree(ports: Ports, hosts: Hosts, replicas: number): Promise<void> {
   const held: Server[] = [];
   const problems: string[] = [];

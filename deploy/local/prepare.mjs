@@ -1,4 +1,4 @@
-/** Makes a checkout runnable: installs the packages of the lock file and builds, each only when needed. Plain Node, without dependencies. */
+/** Makes a checkout runnable: installs the packages of the lock file and builds, each only if needed. It runs on plain Node without dependencies. */
 import { createHash } from "node:crypto";
 import { userInfo } from "node:os";
 import {
@@ -20,19 +20,19 @@ import { runTool } from "./tool.mjs";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const modules = join(root, "node_modules");
 const stamp = join(modules, ".sluice-lock");
-// The lock is in a folder ignored by git, not touched by npm, and owned by the build.
+// Path of the lock file, in a folder ignored by git, untouched by npm and owned by the build.
 const lock = join(root, "deploy", "local", "dist", ".prepare-lock");
 
-/** Written after a compilation without errors: the digest of its sources. */
+/** File with the digest of the compiled sources, written after a compilation without errors. */
 const compiledStamp = join(root, "deploy", "local", "dist", ".compiled");
-/** Written after a preparation for a start: the digest of its sources and of what it made of them. */
+/** File with the digest of the sources and of everything built from them, written after a preparation for a start. */
 const preparedStamp = join(root, "deploy", "local", "dist", ".prepared");
 const compiler = join(modules, "typescript", "bin", "tsc");
 
-/** Progress goes to standard error, to keep the commands' output clean. */
+/** Prints progress to standard error, so the output of commands stays clean. */
 const say = (line) => process.stderr.write(`${line}\n`);
 
-/** The rooms of the programs started here, and those of the tests, which take five times the memory to compile. */
+/** The rooms of the programs started here, and of the tests, which take five times the memory to compile. */
 const programRooms = ["proto", "gateway", "inference-svc", "admin-svc", "deploy/local"];
 const testRooms = ["test"];
 
@@ -45,7 +45,7 @@ export async function prepare({ tests = false } = {}) {
   const release = await acquire();
   try {
     await install();
-    // The digest is older than the build: an edit during the build makes the next start build again.
+    // The digest is taken before the build, so an edit during the build makes the next start build again.
     const sources = digestFiles(programRooms, /./);
     await build(tests ? testRooms : []);
     writeFileSync(preparedStamp, `${sources} ${digestResults()}`);
@@ -60,8 +60,8 @@ function requireNode() {
 }
 
 /**
- * Whether nothing has changed since the last preparation. Only names, sizes and times are compared: a start of a prepared checkout reads no module that
- * was built, takes no lock and runs no tool.
+ * Whether nothing has changed since the last preparation. Only names, sizes and times of files are compared, so the start of a prepared checkout
+ * reads no built module, takes no lock and runs no tool.
  */
 function isPrepared() {
   const prepared = readIfPresent(preparedStamp);
@@ -74,7 +74,7 @@ function isPrepared() {
   }
 }
 
-/** The files by which each step shows that it is done. */
+/** One result file of each build step; its presence shows that the step is done. */
 const results = [
   ...programRooms.map((room) => join(root, room, "dist", ".tsbuildinfo")),
   ...programRooms.filter((room) => room !== "proto").map((room) => join(root, room, "bundle", "modules.sha256")),
@@ -87,7 +87,7 @@ function digestResults() {
   return hash.digest("hex");
 }
 
-/** Reason why nothing can be written: the checkout is mounted read-only, or belongs to another user. */
+/** Why nothing can be written, if so: the checkout is mounted read-only, or belongs to another user. */
 function writeDenial() {
   const probe = `${lock}.${process.pid}`;
   try {
@@ -105,11 +105,11 @@ function userName() {
   try {
     return `the user ${userInfo().username}`;
   } catch {
-    return "this user"; // without an entry in /etc/passwd
+    return "this user"; // the user has no entry in /etc/passwd
   }
 }
 
-/** A read-only checkout must already be installed and built. @throws with the missing steps */
+/** Checks whether a read-only checkout is installed and built. @throws an error with the missing steps */
 async function requirePrepared(denial) {
   const { lockText, wanted } = wantedInstallation();
   const installed = readIfPresent(stamp) === wanted || npmInstalled(JSON.parse(lockText));
@@ -121,7 +121,7 @@ async function requirePrepared(denial) {
   );
 }
 
-/** Names rooms without a build, or with a build older than their sources. */
+/** Names of the rooms without a build, or with one older than their sources. */
 async function staleBuilds() {
   const report = await compile(programRooms, "--dry");
   const rooms = [...report.matchAll(/would build project '(.*)'/g)].map(([, project]) => dirname(project));
@@ -146,7 +146,7 @@ async function install() {
   if (readIfPresent(stamp) === wanted) return;
   if (!npmInstalled(JSON.parse(lockText))) {
     say("installing dependencies: npm ci, which takes a minute or two");
-    // The stamp is removed first: an interrupted installation must not look whole.
+    // The stamp is removed first, so an interrupted installation does not look complete.
     rmSync(stamp, { force: true });
     rmSync(join(modules, ".package-lock.json"), { force: true });
     const npm = npmCommand();
@@ -155,7 +155,7 @@ async function install() {
   writeFileSync(stamp, wanted);
 }
 
-/** True when npm's own record of node_modules agrees with the lock file, as after a manual `npm ci`. */
+/** Whether npm's own record of node_modules agrees with the lock file, as after a manual `npm ci`. */
 function npmInstalled(lockFile) {
   const text = readIfPresent(join(modules, ".package-lock.json"));
   if (text === undefined) return false;
@@ -171,10 +171,13 @@ function fitsHere(entry) {
   return (entry.os?.includes(process.platform) ?? true) && (entry.cpu?.includes(process.arch) ?? true);
 }
 
-/** npm omits such a package together with its optional dependent when the latter is for other machines; the lock file does not show which one it is. */
+/**
+ * Whether a package may be missing: npm omits it together with the optional package in need of it, if the latter is for other machines. The lock file
+ * does not show which one it is.
+ */
 const neededByOptional = (entry) => entry.optional && entry.os === undefined && entry.cpu === undefined;
 
-/** npm belongs to a Node version: use the npm of the running Node, else the one in PATH. */
+/** The npm of the running Node, else the one in PATH. */
 function npmCommand() {
   const beside = join(dirname(process.execPath), "..", "lib", "node_modules", "npm", "bin", "npm-cli.js");
   const given = process.env.npm_execpath;
@@ -191,8 +194,8 @@ async function build(furtherRooms) {
   for (const room of rooms) removeOrphans(join(root, room));
   if (rooms.some((room) => !existsSync(join(root, room, "dist", ".tsbuildinfo"))))
     say("building: tsc -b, which takes up to a minute");
-  // Compiles one project in one thread at a time, which takes 400 MiB; the compiler's default took 1,110 MiB and was a fifth faster (two cores,
-  // 2026-11-28).
+  // Compiles one project at a time in one thread, which takes 400 MiB. With its defaults, the compiler took 1,110 MiB and was a fifth faster (two
+  // cores, 2026-11-28).
   await compileChanged(programRooms, "--builders", "1", "--singleThreaded");
   if (furtherRooms.length > 0) await compile(furtherRooms);
   const { isConsoleBuilt } = await consoleBuild();
@@ -202,7 +205,7 @@ async function build(furtherRooms) {
   }
   const { buildBundles } = await bundleBuild();
   await buildBundles(say);
-  // A start leaves the documentation for when the services are up.
+  // The documentation is built here only for tests; a start builds it once the services are up.
   if (furtherRooms.length > 0) {
     const { buildSite } = await siteBuild();
     await buildSite(say);
@@ -212,7 +215,7 @@ async function build(furtherRooms) {
 const compile = (rooms, ...options) =>
   runTool(process.execPath, [compiler, "-b", ...rooms.map((room) => join(root, room)), ...options], "tsc -b");
 
-/** Compiles when a source has changed since the last success: the compiler's own check takes half a second of each start. */
+/** Compiles if a source has changed since the last success. The digest is faster than the compiler's own check, which takes half a second. */
 async function compileChanged(rooms, ...options) {
   const sources = digestSources(rooms);
   if (
@@ -226,13 +229,13 @@ async function compileChanged(rooms, ...options) {
 }
 
 const leftOut = new Set(["node_modules", "dist", "bundle"]);
-/** Written by the build of the console. */
+/** Folder of the types written by the console's build. */
 const consoleTypes = join(root, "gateway", "console", "gen");
 
-/** A digest of names, sizes and times of all files of these rooms read by the compiler. */
+/** A digest of the names, sizes and times of all files in these rooms read by the compiler. */
 const digestSources = (rooms) => digestFiles(rooms, /\.(tsx?|json)$/);
 
-/** A digest of names, sizes and times of the hand-written files of these rooms with such a name. */
+/** A digest of the names, sizes and times of the hand-written files in these rooms whose name matches. */
 function digestFiles(rooms, name) {
   const hash = createHash("sha256");
   const addFolder = (folder) => {
@@ -252,7 +255,7 @@ function addFile(hash, path) {
   hash.update(`${path} ${size} ${mtimeMs}\n`);
 }
 
-/** The compiler never removes old output: a test without a source would still run. */
+/** Removes compiled modules without a source: the compiler leaves them behind, and a removed test would still run. */
 function removeOrphans(room) {
   const compiled = join(room, "dist");
   if (!existsSync(compiled)) return;
@@ -263,10 +266,13 @@ function removeOrphans(room) {
   }
 }
 
-/** Preparations without work wait for each other for some tenths of a second, on a busy machine for a few seconds. */
+/**
+ * Milliseconds without a message while waiting for the lock: preparations without work hold it for some tenths of a second, on a busy machine for a
+ * few seconds.
+ */
 const silentMs = 5_000;
 
-/** Waits for the lock of the checkout: two compilers or installers would write the same files. */
+/** Waits for the lock of the checkout, since two compilers or installers would write the same files. */
 async function acquire() {
   mkdirSync(dirname(lock), { recursive: true });
   const mine = `${lock}.${process.pid}`;
@@ -293,7 +299,7 @@ async function acquire() {
   return () => rmSync(lock, { force: true });
 }
 
-/** A link appears with its whole content, or not at all. */
+/** Takes the lock by a link: a link appears with its complete content or not at all. */
 function tryLink(mine) {
   try {
     linkSync(mine, lock);
@@ -304,7 +310,7 @@ function tryLink(mine) {
   }
 }
 
-/** Removes the lock of a dead holder; gives it back when another process was faster and holds it now. */
+/** Removes the lock of a dead process. If another process has taken the lock meanwhile, it is given back. */
 function discardStale(holder) {
   const aside = `${lock}.stale.${process.pid}`;
   try {
@@ -335,7 +341,7 @@ function readIfPresent(path) {
   }
 }
 
-/** Prepares the checkout, or prints the reason and ends the process. */
+/** Prepares the checkout. If this fails, prints the reason and ends the process. */
 export async function prepareOrExit(options) {
   try {
     await prepare(options);

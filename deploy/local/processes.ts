@@ -1,4 +1,4 @@
-/** Information about processes by id, and a guard that ends a child with its parent. */
+/** Information about processes by id, and a guard that ends a child together with its parent. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { Socket } from "node:net";
@@ -13,17 +13,20 @@ export function isAlive(pid: number): boolean {
   return !hasEnded(pid);
 }
 
-/** A zombie has ended, but its parent has not collected it. In containers whose first process collects none, it stays for ever. */
+/**
+ * Whether a process is a zombie: it has ended, but its parent has not collected it. In containers whose first process collects none, zombies stay for
+ * ever.
+ */
 function hasEnded(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     return stat.slice(stat.lastIndexOf(")") + 2).startsWith("Z");
   } catch {
-    return false; // no such folder on this system
+    return false; // the system has no /proc
   }
 }
 
-/** The command line of a process, to detect a reused id; undefined when the process is gone. */
+/** The command line of a process, by which a reused id is detected; undefined if the process is gone. */
 export function readCommandLine(pid: number): string | undefined {
   if (!isAlive(pid)) return undefined;
   try {
@@ -41,7 +44,7 @@ function commandByPs(pid: number): string | undefined {
   }
 }
 
-/** Sends the signal unless the process is already gone. */
+/** Sends a signal to a process, unless it is already gone. */
 export function sendSignal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
@@ -50,7 +53,7 @@ export function sendSignal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** For processes other than own children: the system does not report their end. */
+/** Waits for the end of a process other than a child: the system does not report its end. @returns false if it still runs after the limit */
 export async function waitUntilGone(pid: number, limitMs: number): Promise<boolean> {
   const end = performance.now() + limitMs;
   while (isAlive(pid)) {
@@ -61,9 +64,9 @@ export async function waitUntilGone(pid: number, limitMs: number): Promise<boole
 }
 
 /**
- * Ends `pid` when this process ends, in any way: a shell waits at a pipe, and the kernel then closes it. Services of a killed supervisor would otherwise
- * keep their ports.
- * @returns a function for removing the guard; call it once the child is gone, before its id can name another process
+ * Ends the process `pid` when this process ends, even if it is killed: a shell waits at a pipe, and the kernel then closes the pipe. Services of a killed
+ * supervisor would otherwise keep their ports.  @returns a function to remove the guard; call it once the child is gone, before another process
+ * can get its id
  */
 export function endWithThisProcess(pid: number, name: "INT" | "KILL"): () => Promise<void> {
   const guard = spawn("/bin/sh", ["-c", `read -r _; kill -${name} ${pid}`], {
@@ -76,7 +79,7 @@ export function endWithThisProcess(pid: number, name: "INT" | "KILL"): () => Pro
   return () => dismiss(guard);
 }
 
-/** Waits for the end of the guard, which would otherwise become a zombie at the end of this process. */
+/** Waits for the guard to end: otherwise it would become a zombie when this process ends. */
 function dismiss(guard: ChildProcess): Promise<void> {
   if (guard.pid === undefined || guard.exitCode !== null || guard.signalCode !== null) return Promise.resolve();
   guard.ref();

@@ -1,17 +1,16 @@
-/** The processes for gateway and inference-svc, and the reason for this choice. */
+/** Decides how many processes gateway and inference-svc get, and gives the reason. */
 
 export interface Replicas {
-  /** Inference processes; 0 when inference-svc runs in the process of the gateway. */
+  /** Number of inference processes; 0 if inference-svc runs in the process of the gateway. */
   readonly count: number;
-  /** The chosen processes and the reason, in words for the operator. */
+  /** The number of processes and its reason, as a text for the operator. */
   readonly account: string;
 }
 
 /**
- * Follows the operator, else the number of processors: on a single processor, two processes only wake each other. The package is tried on laptops first, and
- * one process takes 100 MB less.
- * @param wanted SLUICE_INFERENCE_REPLICAS
- * @param processors available to Sluice
+ * Chooses the processes by the operator's setting, else by the number of processors: on a single processor, two processes only wake each other. The
+ * package always gets one process, which takes 100 MB less, since it is first tried on laptops.  @param wanted value of SLUICE_INFERENCE_REPLICAS
+ * @param processors number of processors available to Sluice
  */
 export function chooseReplicas(wanted: number | undefined, processors: number, isCheckout: boolean): Replicas {
   if (wanted !== undefined)

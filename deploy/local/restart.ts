@@ -1,16 +1,16 @@
-/** Restarts a process when it dies, with growing pauses. */
+/** Restarts a process when it dies, after growing pauses. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { ChildService } from "./child.ts";
 
 const firstPauseMs = 200;
 const maxPauseMs = 5_000;
-/** Uptime after which a process restarts with the shortest pause again. */
+/** Uptime in milliseconds after which the next restart has the shortest pause again. */
 const stableMs = 10_000;
 
 export interface RestartEvents {
-  /** The process runs: at first, and after every restart. */
+  /** Called when the process runs: at first, and after every restart. */
   up(pid: number): void;
-  /** The process has ended, or could not be started again. */
+  /** Called when the process has ended, or could not be started again. */
   down(reason: string): void;
 }
 
@@ -27,7 +27,7 @@ export class RestartedProcess {
     this.#events = events;
   }
 
-  /** @throws when the first start fails */
+  /** @throws if the first start fails */
   static async start(start: () => Promise<ChildService>, events: RestartEvents): Promise<RestartedProcess> {
     const kept = new RestartedProcess(start, events);
     await kept.#open();
@@ -52,7 +52,7 @@ export class RestartedProcess {
   async #open(): Promise<void> {
     const running = await this.#start();
     this.#running = running;
-    // Stopped during the start.
+    // The process was stopped while it started.
     if (this.#stopping.signal.aborted) await running.stop();
     else this.#events.up(running.pid);
   }

@@ -1,4 +1,4 @@
-/** Keys and secrets: values from the operator take precedence, all others are created once and kept in the data folder. */
+/** Keys and secrets: the operator's values take precedence; all others are created once and kept in the data folder. */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
@@ -36,9 +36,9 @@ export function readKeys(settings: Settings): Credentials {
 }
 
 export interface Secrets {
-  /** Token by which the services recognize each other. */
+  /** Token by which the services authenticate each other. */
   readonly serviceToken: string;
-  /** Secret shared by replicas, for hashing identities. */
+  /** Secret shared by all replicas, used to hash the identities of end users. */
   readonly secret: Credential;
   /** File of the secrets not given by the operator. */
   readonly file: string;

@@ -1,4 +1,4 @@
-/** The three services as child processes. Each receives only the settings it needs. */
+/** The three services as child processes. Each gets only the settings it needs. */
 import { signInVariables } from "@sluice/proto/config/console/sign-in.js";
 import { secretVariables, sinkVariables } from "@sluice/proto/config/sinks/sinks.js";
 import { get } from "node:http";
@@ -27,22 +27,22 @@ export interface Installation {
   readonly hosts: Hosts;
   readonly secrets: Secrets;
   readonly keys: Credentials;
-  /** Absent where the gateway accepts other machines. */
+  /** Link that signs in to the console once; absent if the gateway accepts other machines. */
   readonly startLink?: StartLink | undefined;
   readonly databaseUrl: string;
-  /** Environment of the supervisor. */
+  /** Environment variables of the supervisor. */
   readonly environment: NodeJS.ProcessEnv;
 }
 
 /** Variables of the machine for every Node process. */
 const machine = ["PATH", "HOME", "TMPDIR", "TZ", "LANG", "LC_ALL", "NODE_OPTIONS", "NODE_EXTRA_CA_CERTS"];
-/** Variables passed only by name, and only to the services allowed to know them. */
+/** Variables with secrets: they are passed by name, and only to the services allowed to know them. */
 const confined = /^(DATABASE_URL|DATABASE_READ_URL|PG[A-Z]+|SLUICE_BOOTSTRAP_.*|SLUICE_SECRET)$/;
 
 /**
- * Warm-up of a service, unless SLUICE_WARM_UP_MS is set: half as long as elsewhere, because the operator waits for this start. With 750 ms instead of
- * 1,500 the first 200 requests took 1.02 times the processor time and the first 1,000 took 1.06 times, after a start of 2.7 s of processor time for gateway
- * and inference-svc instead of 4.2 (three starts each, alternating, Node 20, 2026-11-29).
+ * Warm-up of a service in milliseconds, unless SLUICE_WARM_UP_MS is set: half as long as elsewhere, because the operator waits for this start. With
+ * 750 ms instead of 1,500 the first 200 requests took 1.02 times the processor time and the first 1,000 took 1.06 times, after a start of 2.7 s of
+ * processor time for gateway and inference-svc instead of 4.2 (three starts each, alternating, Node 20, 2026-11-29).
  */
 const warmUpMs = 750;
 
@@ -63,14 +63,14 @@ function common({ settings, hosts, secrets, environment }: Installation, room: s
     ...(settings.SLUICE_TLS_DIR !== undefined && { SLUICE_TLS_DIR: join(resolve(settings.SLUICE_TLS_DIR), room) }),
     SLUICE_DRAIN_DELAY_MS: String(settings.SLUICE_DRAIN_DELAY_MS),
     SLUICE_DRAIN_LIMIT_MS: String(settings.SLUICE_DRAIN_LIMIT_MS),
-    // Since Node 22.1 a start reuses modules compiled by an earlier start.
+    // Folder in which Node keeps compiled modules: since Node 22.1, a start reuses those of an earlier start.
     NODE_COMPILE_CACHE: join(settings.dataDir, "compile-cache"),
   };
 }
 
 /**
- * Variables named in sections of a service. They may have any name, except the names of another service's variables.
- * @param named finds the names in the configuration file
+ * Variables that sections of the configuration file name for a service. They may have any name, except that of a variable of another service.  @param
+ * named finds the names in the configuration file
  */
 function namedEnvironment({ settings, environment }: Installation, named: typeof sinkVariables): NodeJS.ProcessEnv {
   const names = named(settings.config, environment).filter((name) => !confined.test(name));
@@ -138,13 +138,13 @@ export function gatewayService(installation: Installation): Service {
       SLUICE_GATEWAY_HEALTH_PORT: String(ports.gateway_health),
       SLUICE_INFERENCE_ADDRESSES: replicas.map(({ rpc }) => `${toReachableHost(hosts.internal)}:${rpc}`).join(","),
       SLUICE_ADMIN_ADDRESS: `${toReachableHost(hosts.internal)}:${ports.admin}`,
-      // inference-svc already receives this variable with the others.
+      // inference-svc gets this variable together with all others.
       ...(environment["REDIS_URL"] !== undefined && { REDIS_URL: environment["REDIS_URL"] }),
     },
   };
 }
 
-/** Gateway and inference-svc in one process: ready when both are. */
+/** Gateway and inference-svc in one process, which is ready when both are. */
 export function combinedService(installation: Installation): Service {
   const gateway = gatewayService(installation);
   const [inference] = inferenceServices(installation) as [Service];
@@ -183,7 +183,7 @@ export async function startService(service: Service, log: string, drainLimitMs: 
   const { pid, exited, child } = await spawnChild(process.execPath, [...nodeFlags, service.script], {
     log,
     environment: service.environment,
-    whenOrphaned: "KILL", // it holds ports, and everything it has acknowledged is in the database
+    whenOrphaned: "KILL", // a killed service loses nothing that it has acknowledged, which is in the database, and must free its ports
   });
   return {
     pid,

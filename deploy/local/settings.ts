@@ -31,7 +31,7 @@ const schema = z.object({
   SLUICE_GATEWAY_HEALTH_PORT: fixedPort(9080),
   SLUICE_INFERENCE_HEALTH_PORT: fixedPort(9081),
   SLUICE_ADMIN_HEALTH_PORT: fixedPort(9082),
-  /** 0: inference-svc runs in the process of the gateway. */
+  /** Number of inference processes; with 0, inference-svc runs in the process of the gateway. */
   SLUICE_INFERENCE_REPLICAS: z.coerce.number().int().min(0).max(32).optional(),
   /** Whether the built-in model is served, unless the configuration file decides. */
   SLUICE_ECHO: z.enum(["true", "false"]).default("true"),
@@ -44,9 +44,9 @@ const schema = z.object({
   SLUICE_BOOTSTRAP_API_KEY: key(KeyKind.INFERENCE).optional(),
   SLUICE_SERVICE_TOKEN: secret.optional(),
   SLUICE_SECRET: secret.optional(),
-  /** A folder with one folder of certificates for each service, named after it. */
+  /** A folder with one folder of certificates for each service, named like the service. */
   SLUICE_TLS_DIR: z.string().optional(),
-  // On a single machine no load balancer needs time to notice the drain.
+  // Delay before a drain in milliseconds: on a single machine, no load balancer needs time to notice the drain.
   SLUICE_DRAIN_DELAY_MS: milliseconds(0),
   SLUICE_DRAIN_LIMIT_MS: milliseconds(310_000),
 });
@@ -57,7 +57,7 @@ export const settingNames: readonly string[] = Object.keys(schema.shape);
 export interface Settings extends Readonly<z.infer<typeof schema>> {
   readonly dataDir: string;
   readonly config: string;
-  /** Prefix of `npm install --prefix` for packages named in the configuration file. */
+  /** Folder given to `npm install --prefix` for packages named in the configuration file. */
   readonly packagesDir: string;
   readonly replicas: Replicas;
 }

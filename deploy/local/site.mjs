@@ -1,6 +1,6 @@
 /**
- * Builds the documentation of a checkout once its services are up. It takes 8 s of a processor, which a first start would otherwise wait for; until then the
- * gateway shows at `/docs` that it is being built. Plain Node, without dependencies.
+ * Builds the documentation of a checkout once its services are up. The build takes 8 s of a processor, for which a first start would have to wait;
+ * until it is done, the gateway shows a notice at `/docs`. It runs on plain Node without dependencies.
  */
 import { spawn } from "node:child_process";
 import { dirname, join } from "node:path";
@@ -11,23 +11,29 @@ import { lowMemoryEnvironment, runTool } from "./tool.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
-/** Arguments of Node for the build. */
+/** Arguments of Node that build the documentation. */
 const siteBuild = ["--max-old-space-size=260", "--max-semi-space-size=8", join(root, "docs", "build.mjs")];
 
-/** @param say receives a line when there is something to build */
+/** @param say receives a line about progress if there is something to build */
 export async function buildSite(say) {
   if (isSiteBuilt()) return;
   say("building the documentation, which takes some seconds");
   await runTool(process.execPath, siteBuild, "the build of the documentation");
 }
 
-/** Below the services. Ten or more would starve the build for minutes on a busy machine. */
+/** Priority of the build (`nice`), below the services. With 10 or more, a busy machine would let the build starve for minutes. */
 const lowPriority = 5;
 
-/** Variables of a build next to running services: it takes 290 to 415 MB with them, and up to 680 without (two cores, 2026-11-29). */
+/**
+ * Environment variables of a build next to running services. It takes 290 to 415 MB of memory with them, and up to 680 MB without (two cores,
+ * 2026-11-29).
+ */
 const small = { ...lowMemoryEnvironment, RAYON_NUM_THREADS: "1", TOKIO_WORKER_THREADS: "1", UV_THREADPOOL_SIZE: "1" };
 
-/** Starts the build when it is out of date, at a low priority; it ends with this process. A failure shows at `npm run site`. */
+/**
+ * Builds the documentation in the background if it is out of date, at a low priority; the build ends with this process. `npm run site` shows the
+ * reason of a failure.
+ */
 export function buildSiteLater() {
   if (isSiteBuilt()) return;
   const child = spawn(process.execPath, siteBuild, { cwd: root, stdio: "ignore", env: { ...process.env, ...small } });

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The program `sluice` of the package: without a command it starts Sluice. Unlike the scripts of a checkout it prepares nothing. */
+/** The program `sluice` of the package, which starts Sluice if no command is given. Unlike the scripts of a checkout it prepares nothing. */
 import { findNodeProblem } from "./node-version.mjs";
 
 const problem = findNodeProblem();

@@ -1,14 +1,14 @@
-/** The link of the banner that signs in to the console once. The gateway gets hashes only. */
+/** The banner's link, valid for one sign-in to the console. The gateway gets only hashes of the token and the key. */
 import { randomBytes } from "node:crypto";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 
-/** From the start of the supervisor on; the first start may create a database. */
+/** Lifetime in milliseconds, from the start of the supervisor: long enough for a first start, which creates a database. */
 const lifeMs = 15 * 60_000;
 
 export interface StartLink {
-  /** Part of the address after `#`, which browsers never send. */
+  /** Secret part of the link, after `#`: browsers never send this part to a server. */
   readonly token: string;
-  /** Value of SLUICE_CONSOLE_LINK, for the gateway. */
+  /** Value of SLUICE_CONSOLE_LINK for the gateway. */
   readonly variable: string;
 }
 

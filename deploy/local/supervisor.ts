@@ -21,9 +21,9 @@ import type { StartLink } from "./start-link.ts";
 import type { Settings } from "./settings.ts";
 import { adoptSpools } from "./spools.ts";
 
-/** A machine under load needs some seconds; after this time a start counts as hanging. */
+/** Milliseconds after which a start counts as hanging; a machine under load needs some seconds. */
 const startLimitMs = 60_000;
-/** Longest silence before a line of progress. */
+/** Milliseconds without output after which a start prints a line about its progress. */
 const progressMs = 10_000;
 
 export interface SupervisorDeps {
@@ -32,7 +32,7 @@ export interface SupervisorDeps {
   readonly hosts: Hosts;
   readonly keys: Credentials;
   readonly secrets: Secrets;
-  /** Absent where the gateway accepts other machines. */
+  /** Link that signs in to the console once; absent if the gateway accepts other machines. */
   readonly startLink?: StartLink | undefined;
   readonly record: RecordKeeper;
   readonly environment: NodeJS.ProcessEnv;
@@ -42,7 +42,7 @@ export interface SupervisorDeps {
 export class Supervisor {
   readonly #deps: SupervisorDeps;
   readonly logsDir: string;
-  /** Groups of started and starting processes, in order; each group stops as a whole before the earlier groups. */
+  /** Groups of started and starting processes, in order. Each group is stopped before the groups started earlier. */
   readonly #steps: Promise<RestartedProcess>[][] = [];
   readonly #stopping = new AbortController();
   #ready = false;
@@ -58,7 +58,7 @@ export class Supervisor {
     return this.#stopping.signal.aborted;
   }
 
-  /** Settles when every service is ready. @throws when a service ends before, or is not ready in time */
+  /** Resolves once every service is ready. @throws if a service ends before, or is not ready in time */
   async start(): Promise<void> {
     const failure = new Promise<never>((_, reject) => {
       this.#failed = reject;
@@ -84,7 +84,7 @@ export class Supervisor {
     this.#deps.record.ready();
   }
 
-  /** Begins a step, which ends with the supervisor even if it is still starting. */
+  /** Begins a group of processes. The supervisor's end stops them even if they are still starting. */
   #step(starting: Promise<RestartedProcess>[]): Promise<RestartedProcess>[] {
     this.#steps.push(starting);
     for (const each of starting) each.catch(() => undefined);
@@ -92,8 +92,9 @@ export class Supervisor {
   }
 
   /**
-   * The URL of the database, and a promise of its server. The database of an earlier start has a known URL, so the services load while its server starts;
-   * admin-svc waits for it. Before the first start there is nothing to connect to, and a new secret is compared with the database before anything else.
+   * Starts the database. @returns its URL, and a promise of its server. The URL of an earlier start's database is known, so the services load while
+   * its server starts, and admin-svc waits for it. Before the first start there is nothing to connect to, and a new secret is compared with the
+   * database before anything else.
    */
   async #openDatabase(): Promise<{ readonly databaseUrl: string; readonly isServed: Promise<void> }> {
     const { settings, secrets, ports, record } = this.#deps;
@@ -129,7 +130,7 @@ export class Supervisor {
         port: this.#deps.ports.postgres as number,
         log,
         onCreate: () => this.#deps.say("creating the database"),
-        // While services drain, a server that has died starts again.
+        // The signal applies to the first start only: while services drain, a database server that dies must start again.
         ...(url === "" && { signal: this.#stopping.signal }),
       });
       url = running.url;
@@ -187,12 +188,12 @@ export class Supervisor {
     }
   }
 
-  /** Drains: the gateway first, the database last. */
+  /** Drains Sluice: the gateway stops first, the database last. */
   stop(): Promise<void> {
     return this.#end((kept) => kept.stop());
   }
 
-  /** Ends everything at once; only the database still closes its files. */
+  /** Ends everything at once, except that the database closes its files. */
   kill(): Promise<void> {
     return this.#end((kept) => kept.kill());
   }

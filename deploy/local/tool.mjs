@@ -1,4 +1,7 @@
-/** Runs the tools for preparing a checkout, each in a separate process, so its memory is freed afterwards. Plain Node, without dependencies. */
+/**
+ * Runs the tools for preparing a checkout, each in a process of its own, so its memory is freed afterwards. It runs on plain Node without
+ * dependencies.
+ */
 import { spawn } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,19 +11,21 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const endSignals = ["SIGINT", "SIGTERM"];
 
 /**
- * Limits the memory of the tools. The Go garbage collector of the compiler works harder from 400 MiB on. The allocator of the bundler returns memory at
- * once, and uses no huge pages: with them, the 2,000 small arenas of one program took 690 MiB instead of 520 (2026-11-28).
+ * Environment variables to limit the memory of the tools. The compiler's garbage collector (Go) works harder from 400 MiB on. The bundler's
+ * allocator returns memory at once, and uses no huge pages: with huge pages, the 2,000 small arenas of one program took 690 MiB instead of 520
+ * (2026-11-28).
  */
 export const lowMemoryEnvironment = { GOMEMLIMIT: "400MiB", MIMALLOC_ALLOW_THP: "0", MIMALLOC_PURGE_DELAY: "0" };
 
-/** Runs a tool silently; its output is returned, and shown when the tool fails. */
+/** Runs a tool and returns its output, which is printed only if the tool fails. */
 export async function runTool(command, args, title) {
   const env = { ...process.env, ...lowMemoryEnvironment };
   const child = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"], env });
   const output = [];
   child.stdout.on("data", (chunk) => output.push(chunk));
   child.stderr.on("data", (chunk) => output.push(chunk));
-  // npm continues for a while after Ctrl-C, and would write where the next start installs. An unfinished installation has no stamp.
+  // A signal kills the tool: npm would continue for a while after Ctrl-C, and write where the next start installs. An unfinished installation has no
+  // stamp, so it is repeated.
   let interrupted = false;
   const interrupt = () => {
     interrupted = true;

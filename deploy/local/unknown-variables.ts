@@ -1,7 +1,7 @@
-/** Finds environment variables similar to a variable of Sluice, probably misspelled and otherwise silently ignored. */
+/** Finds environment variables with a name similar to a variable of Sluice: they are probably misspelled, and would be ignored silently. */
 import { nearestWord } from "@sluice/proto/lib/validation/edit-distance.js";
 
-/** Variables of single services, unused by the supervisor; test/deploy/settings.test.ts keeps the list complete. */
+/** Variables read by single services only, not by the supervisor; test/deploy/settings.test.ts keeps the list complete. */
 const serviceVariables = [
   "SLUICE_ADMIN_ADDRESS",
   "SLUICE_CONSOLE_LINK",
@@ -15,16 +15,13 @@ const serviceVariables = [
   "SLUICE_WARM_UP_MS",
 ];
 
-/** Variables of the command line. They are too short to be a misspelling of another name. */
+/** Variables of the command line. They are valid names, and too short for other names to be misspellings of them. */
 const commandLineVariables: ReadonlySet<string> = new Set(["SLUICE_URL", "SLUICE_MANAGEMENT_KEY", "SLUICE_PROFILE"]);
 
-/** A name with more edits is another word: people have other variables, too. */
+/** Maximum edit distance of a misspelling; a name with more differences is probably another program's variable. */
 const maxEdits = 3;
 
-/**
- * @param known names of the supervisor's settings
- * @returns a line for each misspelled variable, with a suggestion
- */
+/** @param known names of the supervisor's settings  @returns a line with a suggestion for each misspelled variable */
 export function findMisspelledVariables(environment: NodeJS.ProcessEnv, known: readonly string[]): string[] {
   const names = [...known, ...serviceVariables];
   return Object.keys(environment).flatMap((name) => {

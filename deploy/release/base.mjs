@@ -1,6 +1,6 @@
 /**
- * Prints `image=X` for the base image of a release: the given one, else the one of the Dockerfile. Refuses an image without a digest, because its tag may
- * mean another image tomorrow.
+ * Prints `image=X` with the base image of a release: the given one, else the one in the Dockerfile. Refuses an image without a digest, because its
+ * tag may mean another image tomorrow.
  * `node deploy/release/base.mjs docker.io/library/node:24.21.0-bookworm-slim@sha256:...`
  */
 import { readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** Prints the section of a version in the changelog, for the page of the release: `node deploy/release/notes.mjs 0.1.0`. */
+/** Prints the section of a version in the changelog, as the text of the release's page: `node deploy/release/notes.mjs 0.1.0`. */
 import { readFileSync } from "node:fs";
 
 const [version = ""] = process.argv.slice(2);

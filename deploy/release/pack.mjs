@@ -1,6 +1,7 @@
 /**
- * Makes the package `sluice-VERSION.tgz` from a built checkout, and prints its path: `npm run pack`, or `node deploy/release/pack.mjs FOLDER` for another
- * folder than the working directory. The package has the files of the image for a first look, and fetches the Postgres of its machine.
+ * Makes the package `sluice-VERSION.tgz` from a built checkout, and prints its path: `npm run pack`, or `node deploy/release/pack.mjs FOLDER` for
+ * another folder than the working directory. The package contains the files of the image for a first look, and npm installs the Postgres for its
+ * machine.
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -25,7 +26,7 @@ const files = [
   "deploy/local/node-version.mjs",
   "deploy/local/sluice.yaml",
   "deploy/local/sluice.schema.json",
-  // The only package that is not in a bundle, because it reads files next to its own: the parts used by inference-svc.
+  // pdfjs is the only package outside of the bundles, because it reads files next to its own; these are the parts that inference-svc uses.
   "node_modules/pdfjs-dist/LICENSE",
   "node_modules/pdfjs-dist/cmaps",
   "node_modules/pdfjs-dist/legacy/build/pdf.min.mjs",
@@ -39,7 +40,7 @@ const pdfjs = readManifest("node_modules/pdfjs-dist");
 const { optionalDependencies } = readManifest("deploy/local");
 const repository = process.env.GITHUB_REPOSITORY;
 
-/** The provenance of a published package needs the repository. */
+/** The manifest of the package. It names the repository, which the provenance of a published package requires. */
 const packed = {
   name: manifest.name,
   version: manifest.version,
@@ -54,7 +55,7 @@ const packed = {
   optionalDependencies,
 };
 
-/** The canvas of pdfjs draws pages, which Sluice never does, and takes 30 MB. */
+/** The optional canvas of pdfjs is left out: it takes 30 MB, and draws pages, which Sluice never does. */
 const { optionalDependencies: _, devDependencies: __, ...withoutCanvas } = pdfjs;
 const partOfPdfjs = { "//": "A part of the package; its optional dependency was taken out.", ...withoutCanvas };
 

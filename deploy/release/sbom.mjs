@@ -1,5 +1,6 @@
 /**
- * Prints the parts list of an image or of the package (CycloneDX, JSON): the packages of its services from the lock file, without development dependencies.
+ * Prints the bill of materials of an image or of the package (CycloneDX, JSON): the packages of its services in the lock file, without development
+ * dependencies.
  * `npm run sbom -- gateway`; further options are those of @cyclonedx/cyclonedx-npm, which is fetched at the version below.
  */
 import { spawnSync } from "node:child_process";
@@ -18,9 +19,9 @@ if (workspace === undefined) {
   process.stderr.write(`usage: npm run sbom -- ${Object.keys(workspaces).join("|")} [--output-file FILE]\n`);
   process.exit(2);
 }
-// The image for a first look and the package are the only ones with optional packages: Postgres.
+// Only the image for a first look and the package have optional packages, which are those of Postgres.
 const omitted = workspace === "@sluice/local" ? ["dev"] : ["dev", "optional"];
-// The lock file decides; npm would also report packages not installed here.
+// The list comes from the lock file alone; otherwise npm would report packages that are not installed on this machine as errors.
 const fixed = ["--package-lock-only", "--ignore-npm-errors", "--workspace", workspace];
 for (const kind of omitted) fixed.push("--omit", kind);
 const { status } = spawnSync("npx", ["--yes", tool, ...fixed, ...options], { stdio: "inherit" });

@@ -1,6 +1,7 @@
 /**
- * `npm run set-version -- 0.2.0`: writes the version of package.json into every file that repeats it, and dates its section of the changelog.
- * A version without a section gets the entries under Unreleased. A test finds missing places.
+ * `npm run set-version -- 0.2.0`: writes a new version into package.json and every file that repeats it, and dates the version's section of the
+ * changelog.
+ * A version without a section gets the entries under Unreleased. A test finds files that this program does not know.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +13,7 @@ if (!/^\d+\.\d+\.\d+(-[0-9a-z.-]+)?$/.test(version)) {
   process.exit(2);
 }
 
-/** @throws when the file no longer has such a place */
+/** @throws if the pattern is not found in the file */
 function edit(path, pattern, replacement) {
   const text = readFileSync(path, "utf8");
   if (text.search(pattern) === -1) throw new Error(`${path} has nothing like ${pattern}`);

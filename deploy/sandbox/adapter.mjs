@@ -1,4 +1,7 @@
-/** Reference adapter of the sandbox: answers POST /v1/runs with what programs printed in rootless containers of podman. See docs/tools/sandbox.md. */
+/**
+ * Reference adapter for the sandbox of server tools: answers POST /v1/runs with the output of programs in rootless containers of podman. See
+ * docs/tools/sandbox.md.
+ */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -19,21 +22,21 @@ const podman = new Podman({ image: setting("SANDBOX_IMAGE"), label: `sluice-sand
 const containers = new Containers({ podman, maxContainers: Number(setting("SANDBOX_MAX_CONTAINERS", "20")) });
 
 let prepared;
-/** Settles when the containers of an earlier process are gone; only the process with the port may remove them. */
+/** Resolves once the containers of an earlier process are removed; only the process with the port may remove them. */
 const ready = new Promise((resolve) => (prepared = resolve));
 
-/** Bytes of a request: 20 programs of 30,000 characters fit. */
+/** Maximum bytes of a request: 20 programs of 30,000 characters fit. */
 const maxBodyBytes = 4 * 1024 * 1024;
 const maxTimeoutMs = 60_000;
 const maxOutputBytes = 1024 * 1024;
-/** Linux accepts no longer argument of a process. */
+/** Maximum bytes of a command: Linux accepts no longer argument of a process. */
 const maxCommandBytes = 128 * 1024 - 1;
 
 function digest(text) {
   return createHash("sha256").update(text).digest();
 }
 
-/** An answer other than 200. */
+/** An answer with a status other than 200. */
 class Refusal extends Error {
   constructor(status, message) {
     super(message);
@@ -46,7 +49,7 @@ async function readBody(request) {
   let size = 0;
   for await (const chunk of request) {
     size += chunk.length;
-    // Read to its end: a client still sending would not see the answer.
+    // A body too large is still read to its end: a client that is sending would not see the answer.
     if (size <= maxBodyBytes) chunks.push(chunk);
   }
   if (size > maxBodyBytes) throw new Refusal(413, `a body has at most ${maxBodyBytes} bytes`);
@@ -63,7 +66,7 @@ function requireThat(holds, status, message) {
   if (!holds) throw new Refusal(status, message);
 }
 
-/** The run requested by a body. */
+/** Checks the body of a request. @returns the run described by it */
 function parseRun(body) {
   requireThat(typeof body === "object" && body !== null, 400, "the body is no object");
   const { tenant, container_id: id, language, commands, timeout_ms: timeoutMs, max_output_bytes: outputBytes } = body;
@@ -91,7 +94,7 @@ async function answer(request, response) {
   requireThat(request.method === "POST" && request.url === "/v1/runs", 404, "only POST /v1/runs");
   const run = parseRun(await readBody(request));
   const abort = new AbortController();
-  // Closing the connection means that the run should end.
+  // A client ends a run by closing the connection.
   response.on("close", () => abort.abort());
   return { output: await containers.run(run, abort.signal) };
 }

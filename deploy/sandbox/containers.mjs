@@ -3,23 +3,23 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 
-/** All containers are in use. */
+/** Thrown when all containers are in use. */
 export class NoFreeContainer extends Error {}
 
-/** Limit per tenant, so that no tenant takes all containers. */
+/** Maximum number of containers of one tenant, so no tenant takes all. */
 const maxPerTenant = 5;
-/** Maximum number of runs of a container, under way and waiting. */
+/** Maximum number of runs of a container, running and waiting. */
 const maxRuns = 16;
-/** A program may start only after it was killed: then it is killed once more. */
+/** Milliseconds between attempts to kill a program: it may start only after a first attempt, and is then killed by the next. */
 const endAgainMs = 100;
 const sweepMs = 1_000;
-/** Limit of a program's output: reading more costs more than it can be worth. */
+/** Maximum bytes of a run's output: reading more costs more than it can be worth. */
 const maxPrintedBytes = 64 * 1024 * 1024;
 
 class Container {
-  /** Settles when all earlier runs are over. */
+  /** Resolves once all earlier runs of the container are over. */
   queue = Promise.resolve();
-  /** Runs under way or waiting. */
+  /** Number of runs, running or waiting. */
   runs = 0;
   usedAt = performance.now();
   isCreated = false;
@@ -44,7 +44,10 @@ export class Containers {
     this.#timer = setInterval(() => this.#expire(), sweepMs);
   }
 
-  /** @returns an output per command; the last command may have exceeded the time @throws NoFreeContainer */
+  /**
+   * Runs programs one after the other. @returns an output for each program; the last one may have been ended by the time limit @throws
+   * NoFreeContainer
+   */
   async run(wanted, signal) {
     const container = this.#find(wanted);
     if (container.runs >= maxRuns) throw new NoFreeContainer("too many runs wait for this container");
@@ -63,7 +66,7 @@ export class Containers {
     }
   }
 
-  /** Removes all containers. */
+  /** Removes all containers, when the adapter stops. */
   async close() {
     clearInterval(this.#timer);
     await Promise.all([...this.#known.values()].map((container) => this.#remove(container)));
@@ -85,7 +88,7 @@ export class Containers {
     return made;
   }
 
-  /** Removes the container with the longest idle time when there are too many. */
+  /** Makes room for a container by removing the one idle for longest. @throws NoFreeContainer if all are in use */
   #makeRoom(containers, max) {
     if (containers.length < max) return;
     const [oldest] = containers.filter(({ runs }) => runs === 0).sort((a, b) => a.usedAt - b.usedAt);
@@ -114,7 +117,7 @@ export class Containers {
 
   async #create(container) {
     if (container.isCreated) return;
-    // The preceding container may still exist.
+    // The name is new for each container, since the previous one may still exist.
     container.name = `sluice-${randomBytes(16).toString("hex")}`;
     await this.#podman.create(container.name, container.memoryGiB);
     container.isCreated = true;
@@ -147,7 +150,7 @@ export class Containers {
       const [code] = await once(exec, "close");
       isOver = true;
       await ending;
-      // From 125 on the code may be podman's own, for a container no longer running.
+      // An exit code from 125 on may be podman's own, for a container no longer running.
       if (code >= 125 && !(await this.#podman.isRunning(container.name))) await this.#remove(container);
       return { ...collected.texts(), outcome: isLate ? { type: "timeout" } : { type: "exit", exit_code: code ?? 137 } };
     } finally {
@@ -157,7 +160,7 @@ export class Containers {
     }
   }
 
-  /** Ends everything still running in the container, or the container itself if this fails. */
+  /** Ends everything still running in a container; if this fails, removes the container. */
   async #clear(container) {
     if (!container.isCreated) return;
     await this.#podman.clear(container.name).catch(() => this.#remove(container));
@@ -177,19 +180,19 @@ export class Containers {
   }
 }
 
-/** The output of a program, cut at the limit. */
+/** The output of a program, cut at its limit. */
 class Collected {
   #room;
   #kept = { stdout: [], stderr: [] };
   #printed = 0;
   #isCut = false;
 
-  /** @param room remaining bytes for the output of the run, shared by its programs */
+  /** @param room bytes left for the output of the run, shared by its programs */
   constructor(room) {
     this.#room = room;
   }
 
-  /** @returns bytes printed so far */
+  /** @returns number of bytes printed so far */
   add(stream, bytes) {
     this.#printed += bytes.length;
     const kept = bytes.subarray(0, this.#room.bytes);
@@ -199,7 +202,7 @@ class Collected {
     return this.#printed;
   }
 
-  /** Invalid UTF-8 becomes U+FFFD. */
+  /** The output as text, with U+FFFD in place of invalid UTF-8. */
   texts() {
     const text = (stream) => Buffer.concat(this.#kept[stream]).toString();
     return { stdout: text("stdout"), stderr: text("stderr"), truncated: this.#isCut };

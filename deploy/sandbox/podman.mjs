@@ -1,19 +1,19 @@
-/** The podman commands of the adapter. */
+/** The podman commands used by the adapter. */
 import { execFile, spawn } from "node:child_process";
 import { promisify } from "node:util";
 
 const execute = promisify(execFile);
 
-/** Sleeps, and reaps leftover processes of a run. */
+/** First process of a container: sleeps, and collects ended processes left behind by a run. */
 const firstProcess = "while :; do sleep 3600 & wait; done";
-/** Signals every process the container's user may signal, except the first. */
+/** Kills every process of the container's user except the first. */
 const killAll = "kill -9 -1";
 
 export class Podman {
   #image;
   #label;
 
-  /** @param image with sh, sleep and python3 @param label for finding containers of an earlier process */
+  /** @param image image with sh, sleep and python3 @param label label by which containers of an earlier process are found */
   constructor({ image, label }) {
     this.#image = image;
     this.#label = label;
@@ -28,7 +28,7 @@ export class Podman {
     return JSON.parse(await this.#text("info", "--format", "json"));
   }
 
-  /** An idle container. Its files are in memory, and count as memory of the container. */
+  /** Creates a container without programs. Its files are in memory, and count towards the memory of the container. */
   async create(name, memoryGiB) {
     const files = "rw,nosuid,nodev,mode=1777";
     await this.#text(
@@ -57,12 +57,12 @@ export class Podman {
     );
   }
 
-  /** @returns the process of `podman exec`, with the program's output */
+  /** @returns the process of `podman exec`, with the output of the program */
   exec(name, program) {
     return spawn("podman", ["exec", name, ...program], { stdio: ["ignore", "pipe", "pipe"] });
   }
 
-  /** Ends everything running in the container. @throws Error when nothing can be started in it any more */
+  /** Ends everything running in the container. @throws Error if no process can be started in the container any more */
   async clear(name) {
     await this.#text("exec", name, "sh", "-c", killAll);
   }
@@ -82,7 +82,7 @@ export class Podman {
   }
 }
 
-/** @throws Error when podman has root rights, or containers would have no limits */
+/** @throws Error if podman has root rights, or if it could not limit containers */
 export async function requireLimits(podman) {
   const { host } = await podman.info();
   if (host.security.rootless !== true) throw new Error("podman runs as root: start the adapter as an ordinary user");

@@ -1,4 +1,4 @@
-/** LangChain of the major before, with the core that it needs. */
+/** LangChain in its previous major version, with the core package that it needs. */
 export { ChatAnthropic } from "@langchain/anthropic";
 export { ChatOpenAI, OpenAIEmbeddings } from "@langchain/openai";
 export { HumanMessage, ToolMessage } from "@langchain/core/messages";

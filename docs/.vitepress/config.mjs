@@ -1,4 +1,4 @@
-/** The site of the documentation, which every gateway serves at `/docs`. `npx vitepress dev docs` shows it while it is written. */
+/** Configuration of the documentation site, which every gateway serves at `/docs`. `npx vitepress dev docs` shows the site while it is written. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineConfig } from "vitepress";
@@ -15,7 +15,7 @@ const groups = outline().map(({ title, pages }) => ({
   items: pages.map((file) => ({ text: titleOf(file), link: `/${pathOf(file)}` })),
 }));
 
-/** The API reference is a program of its own below the base of the site. */
+/** Link to the API reference, a program of its own below the base of the site. */
 const reference = { text: "API", link: "/api", target: "_self", rel: "", noIcon: true };
 
 export default defineConfig({
@@ -26,16 +26,16 @@ export default defineConfig({
   srcDir: join(work, "pages"),
   outDir: join(work, "site"),
   cacheDir: join(work, "cache"),
-  // `assets/` belongs to the console and the API reference.
+  // The folder is not `assets/`, which belongs to the console and the API reference.
   assetsDir: "static",
   cleanUrls: true,
   metaChunk: true,
   useWebFonts: false,
-  // Otherwise a script adds a style, which the content security policy refuses.
+  // With the transition, a script would add a style, which the content security policy refuses.
   appearance: { disableTransition: false },
-  // Addresses of examples, such as http://127.0.0.1:8080; the reference is not built here.
+  // Links that are not checked: addresses in examples, such as http://127.0.0.1:8080, and the API reference, which is not built here.
   ignoreDeadLinks: ["localhostLinks", /^\/api/],
-  // The gateway answers few requests a minute without a key.
+  // Links are not fetched in advance, since the gateway answers only a limited number of requests without a key each minute.
   router: { prefetchLinks: false },
   head: [["link", { rel: "icon", href: "/docs/icon.svg" }]],
   markdown: {

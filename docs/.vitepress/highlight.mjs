@@ -1,4 +1,4 @@
-/** Colours of code as classes: the content security policy of the gateway refuses styles in attributes. */
+/** Writes the colours of code as classes: the content security policy of the gateway refuses styles in attributes. */
 import { createCssVariablesTheme } from "shiki/core";
 
 export const theme = createCssVariablesTheme({ name: "sluice", variablePrefix: "--code-", fontStyle: false });

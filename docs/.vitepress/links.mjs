@@ -1,8 +1,8 @@
-/** Links of the pages as the site needs them, and attributes that its content security policy refuses as classes. */
+/** Rewrites links of the pages for the site, and replaces attributes that its content security policy refuses by classes. */
 import { posix } from "node:path";
 import { addresses, files } from "./pages.mjs";
 
-/** The anchor of a heading, as GitHub makes it: links to sections work in both. */
+/** The anchor of a heading, as GitHub makes it, so links to sections work in both. */
 export const toAnchor = (heading) =>
   heading
     .toLowerCase()
@@ -11,8 +11,8 @@ export const toAnchor = (heading) =>
     .replaceAll(" ", "-");
 
 /**
- * A plugin of markdown-it. A relative link leads to the page of its file; a link to another file of the checkout, which the site does not have, becomes text
- * with that path as its title. A column without a heading has an empty cell instead of an empty heading.
+ * A plugin of markdown-it. A relative link leads to the page of its file. A link to a file of the checkout that is not in the site becomes text with
+ * the path as its title. A column without a heading gets an empty cell instead of an empty heading.
  */
 export function siteLinks(markdown) {
   markdown.core.ruler.push("site-links", ({ tokens, env }) => {
@@ -33,7 +33,7 @@ function rewrite(token, file) {
   if (token.type === "image") token.attrSet("src", findPicture(token.attrGet("src"), file));
 }
 
-/** The path of a picture from where its page is staged. */
+/** The path of a picture relative to the copy of its page. */
 function findPicture(source, file) {
   const picture = posix.relative("docs", posix.join(posix.dirname(file), source));
   return `./${posix.relative(posix.dirname(addresses.get(file)), picture)}`;
@@ -49,7 +49,7 @@ function followLink(token, file) {
   else token.attrSet("href", `/${address}${anchor === undefined ? "" : `#${anchor}`}`);
 }
 
-/** Makes the links marked as leading elsewhere a `span`. */
+/** Turns links to files outside of the site, marked before, into `span` elements. */
 function dropMarked(token) {
   const open = [];
   for (const child of token.children ?? []) {
@@ -63,7 +63,7 @@ function dropMarked(token) {
   }
 }
 
-/** The alignment of a column. */
+/** Replaces the style that aligns a column by a class. */
 function styleToClass(token) {
   const [, side] = /text-align:(\w+)/.exec(token.attrGet("style")) ?? [];
   token.attrs = token.attrs.filter(([name]) => name !== "style");

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 export const docs = fileURLToPath(new URL("..", import.meta.url));
 export const root = join(docs, "..");
-/** Folder of a build, with the pages under the names of their addresses in `pages`; several builds may run at once. */
+/** Folder of this build, with copies of the pages in `pages` under their addresses. Each process has its own, so several builds may run at once. */
 export const work = join(docs, "dist", `build-${process.pid}`);
 const staged = join(work, "pages");
 
@@ -29,12 +29,12 @@ const sections = {
   internals: "How it is made",
 };
 
-/** Pages of the checkout itself, with their addresses in the site. */
+/** Pages from the root of the checkout, with their files in the site. */
 const rootPages = { "GLOSSARY.md": "glossary.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md" };
 const contributing = { "README.md": "readme.md", "CONTRIBUTING.md": "contributing.md" };
 const outside = { ...rootPages, ...contributing };
 
-/** Paths in `docs/` that are no pages. */
+/** Paths in `docs/` that are not pages. */
 const noPage = /^(?:dist|node_modules|\.)/;
 
 const pathsIn = (folder) =>
@@ -42,7 +42,7 @@ const pathsIn = (folder) =>
     .map((path) => posix.join(folder, path.replaceAll("\\", "/")))
     .filter((path) => !noPage.test(path));
 
-/** The file of each page by its path in the checkout, and its path in the site: `docs/clients/README.md` is `clients/index.md`. */
+/** For the path of each page in the checkout, its path in the site: `docs/clients/README.md` becomes `clients/index.md`. */
 export const addresses = new Map([
   ...pathsIn("")
     .filter((path) => path.endsWith(".md"))
@@ -53,12 +53,12 @@ export const files = new Map([...addresses].map(([file, address]) => [address, f
 
 export const readPage = (file) => readFileSync(join(root, file), "utf8");
 
-/** A heading or sentence without the marks of Markdown. */
+/** A heading or sentence without Markdown marks. */
 const toPlain = (text) => text.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").replaceAll(/[`*]/g, "");
 
 export const titleOf = (file) => toPlain(/^# (.*)$/m.exec(readPage(file))?.[1] ?? file);
 
-/** The first sentence below the title; empty for a page that begins with a table or a block. */
+/** The first sentence below a page's title; empty if the page begins with a table or a block. */
 export function summaryOf(file) {
   const [, paragraph = ""] = /^# .*\n+((?:[^\n]+\n)+)/m.exec(readPage(file)) ?? [];
   if (/^[|`#!-]/.test(paragraph)) return "";
@@ -71,7 +71,7 @@ const linksOf = (file) =>
     posix.normalize(posix.join(posix.dirname(file), link)),
   );
 
-/** The pages of a folder: its README, then the others as they are linked, then the rest. */
+/** The pages of a folder: its README, then those that it links, in that order, then the rest. */
 function pagesOf(section) {
   const index = `docs/${section}/README.md`;
   const all = [...addresses.keys()].filter((file) => file.startsWith(`docs/${section}/`)).toSorted();
@@ -92,7 +92,7 @@ export const pathOf = (file) =>
     .replace(/\.md$/, "")
     .replace(/(^|\/)index$/, "$1");
 
-/** Copies pages and pictures to where VitePress reads them. */
+/** Copies pages and pictures to the folder from which VitePress builds. */
 export function stage() {
   rmSync(staged, { recursive: true, force: true });
   for (const [file, address] of addresses) {
@@ -105,7 +105,10 @@ export function stage() {
   }
 }
 
-/** Lists the pages for language models (https://llmstxt.org): titles, addresses of their Markdown, first sentences. @param base such as `/docs/` */
+/**
+ * Lists the pages for language models (https://llmstxt.org): titles, addresses of their Markdown, first sentences. @param base base of the site, such
+ * as `/docs/`
+ */
 export function listForModels(base) {
   const line = (file) => {
     const summary = summaryOf(file);

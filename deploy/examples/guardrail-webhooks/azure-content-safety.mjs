@@ -1,11 +1,11 @@
 /**
- * Azure AI Content Safety (text:analyze, and text:shieldPrompt for requests) as a detector of Sluice with `finds: labels`.
+ * Makes Azure AI Content Safety (text:analyze, and text:shieldPrompt for requests) a detector of Sluice with `finds: labels`.
  *
  * Environment: CONTENT_SAFETY_ENDPOINT (https://<resource>.cognitiveservices.azure.com), CONTENT_SAFETY_KEY,
- * CONTENT_SAFETY_BLOCKLISTS (names with commas), and those of receiver.mjs.
+ * CONTENT_SAFETY_BLOCKLISTS (names with commas), and the variables of receiver.mjs.
  *
- * Labels: Hate, SelfHarm, Sexual, Violence (score: severity / 7), blocklist:<name>, prompt-attack. A text may have 10,000 characters: leave `window_chars` at
- * its default.
+ * Labels: Hate, SelfHarm, Sexual, Violence (score: severity / 7), blocklist:<name>, prompt-attack. The service accepts texts of up to 10,000
+ * characters: leave `window_chars` at its default.
  */
 import { post, required, serve } from "./receiver.mjs";
 
@@ -21,7 +21,7 @@ const call = (operation, body, signal) =>
 serve(async ({ text, direction }, signal) => {
   const [{ categoriesAnalysis, blocklistsMatch = [] }, shield] = await Promise.all([
     call("analyze", { text, blocklistNames, outputType: "EightSeverityLevels" }, signal),
-    // The model of prompt attacks reads what users write.
+    // The service finds prompt attacks in texts of users only, not in answers.
     direction === "input" ? call("shieldPrompt", { userPrompt: text, documents: [] }, signal) : undefined,
   ]);
   if (!Array.isArray(categoriesAnalysis)) throw new Error("Content Safety gave no analysis");

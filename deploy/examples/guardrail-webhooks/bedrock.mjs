@@ -39,7 +39,7 @@ serve(async ({ text, direction, path }, signal) => {
   return action === "NONE" ? labels : [...labels, { label: "intervened" }];
 });
 
-/** The entries of all policies, each with its label. */
+/** The findings of all policies of the guardrail, each with its label. */
 function entriesOf({ topicPolicy, contentPolicy, wordPolicy, sensitiveInformationPolicy, contextualGroundingPolicy }) {
   const entries = (list = [], labelOf) => list.map((entry) => ({ score: 1, ...entry, label: labelOf(entry) }));
   return [

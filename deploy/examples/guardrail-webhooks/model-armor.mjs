@@ -40,7 +40,7 @@ serve(async ({ text, direction, path }, signal) => {
   return filterMatchState === matched ? [...labels, { label: "matched" }] : labels;
 });
 
-/** A filter that was skipped, such as for the length of a text, has not looked at it. */
+/** Throws if a filter was skipped, for example because the text is too long: a skipped filter has not examined the text. */
 function refuseSkipped(results) {
   const states = JSON.stringify(results).matchAll(/"executionState":"(\w+)"/g);
   for (const [, state] of states) if (state !== "EXECUTION_SUCCESS") throw new Error(`Model Armor: ${state}`);

@@ -1,6 +1,6 @@
 /**
- * Receives the signed questions of a `webhook` detector and answers them with findings. The programs beside this file use it to call the service of a vendor;
- * a program of your own only needs `serve`. Node.js 20 or later, no dependencies.
+ * Receives the signed requests of a `webhook` detector and answers them with findings. The other programs in this folder use it to call the service
+ * of a vendor; a program of your own only needs `serve`. Node.js 20 or later, no dependencies.
  *
  * Environment: WEBHOOK_SECRET (whsec_...), PORT (8099), HOST (127.0.0.1).
  */
@@ -8,10 +8,10 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 
 const maxBodyBytes = 1_000_000;
-/** Seconds by which the clocks of both sides may differ; an older message is a replay. */
+/** Seconds by which the clocks of both sides may differ. An older message is refused as a replay. */
 const toleranceSeconds = 300;
 
-/** @returns the variable @throws when it is not set */
+/** @returns the value of an environment variable @throws if it is not set */
 export function required(name) {
   const value = process.env[name];
   if (!value) throw new Error(`set ${name}`);
@@ -62,7 +62,7 @@ async function answer(request, key, check, signal) {
   return { status: 200, body: { findings: await check({ ...data, path }, signal) } };
 }
 
-/** Standard Webhooks: the base64 of an HMAC-SHA256 over id, time and body; one of several signatures must match. */
+/** Whether a message is signed as Standard Webhooks requires: one of its signatures is the base64 of an HMAC-SHA256 over id, time and body. */
 function isSigned(headers, body, key) {
   const { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": given = "" } = headers;
   if (!(Math.abs(Date.now() / 1_000 - Number(timestamp)) <= toleranceSeconds)) return false;
@@ -73,7 +73,7 @@ function isSigned(headers, body, key) {
   });
 }
 
-/** Calls the vendor. @throws for every status but 200, so that a failure never counts as a clean text */
+/** Calls the vendor's service. @throws for every status but 200, so a failure never counts as a clean text */
 export async function post(url, headers, body, signal) {
   const response = await fetch(url, {
     method: "POST",
@@ -85,7 +85,7 @@ export async function post(url, headers, body, signal) {
   return response.json();
 }
 
-/** Places of a text within another, in code points. */
+/** Places at which a text contains another one, in code points. */
 export function placesOf(text, part) {
   const places = [];
   for (let at = text.indexOf(part); part !== "" && at !== -1; at = text.indexOf(part, at + part.length)) {

@@ -1,10 +1,10 @@
-/** Examines the configuration file and the credentials it names, as `check-config` does. */
+/** Examines the configuration file and the credentials it names, like the command `check-config`. */
 import { dirname } from "node:path";
 import { program, root } from "../places.ts";
 import type { Settings } from "../settings.ts";
 import { type Finding, failedFinding, goodFinding, noteFinding } from "./findings.ts";
 
-/** The answer of `check-config --json`. */
+/** The output of `check-config --json`. */
 interface Checked {
   readonly ok: boolean;
   readonly problems: readonly string[];
@@ -50,7 +50,7 @@ const examineModels = (config: string, { models }: Checked): Finding =>
 function examineCredentials(config: string, { providers }: Checked): Finding[] {
   const absent = providers.filter(({ left_out: names, problem }) => names !== undefined || problem !== undefined);
   if (absent.length === 0) return [goodFinding("credentials", "all that the configuration names are set")];
-  // The shipped file names the usual providers, of which nobody has all.
+  // The file shipped with Sluice names all usual providers, and nobody has credentials for all of them.
   if (dirname(config) === `${root}deploy/local`) {
     const names = absent.map(({ id, left_out: unset = [] }) => `${id} (${unset.join(", ")})`);
     return [

@@ -1,4 +1,4 @@
-/** `doctor`: what keeps Sluice from starting or from answering on this machine, and what to do about it. */
+/** The command `doctor`: finds what keeps Sluice from starting or from answering on this machine, and what to do about it. */
 import { loadEdge } from "@sluice/proto/config/config-file.js";
 import { type InstallationRecord, findRunning } from "../installation-record.ts";
 import { program } from "../places.ts";
@@ -31,7 +31,7 @@ export async function examine(environment: NodeJS.ProcessEnv): Promise<readonly 
   ];
 }
 
-/** A running Sluice is asked, another one finds out whether it could start. */
+/** Examines a running Sluice by requests, and otherwise whether Sluice could start. */
 async function examineProcesses(settings: Settings, environment: NodeJS.ProcessEnv): Promise<readonly Finding[]> {
   let record: InstallationRecord | undefined;
   try {
@@ -47,7 +47,7 @@ async function examineProcesses(settings: Settings, environment: NodeJS.ProcessE
   return [...ports, goodFinding("services", `Sluice does not run in ${settings.dataDir}; ${program.start} starts it`)];
 }
 
-/** The address in a file with a problem, reported elsewhere, counts as absent. */
+/** The address in the configuration file. A file with a problem counts as one without an address; its problem is reported elsewhere. */
 function hostInFile({ config }: Settings, environment: NodeJS.ProcessEnv): string | undefined {
   try {
     return loadEdge(config, environment).host;

@@ -1,12 +1,12 @@
 /** Results of an examination, and their form on a terminal. */
 
 export interface Finding {
-  /** The examined part. */
+  /** The part of Sluice or of the machine that was examined. */
   readonly subject: string;
-  /** `note`: Sluice runs, but perhaps not as intended. */
+  /** Result; `note` means that Sluice runs, but perhaps not as intended. */
   readonly state: "good" | "note" | "failed";
   readonly text: string;
-  /** The next step, as a sentence. */
+  /** The next step for the operator, as a sentence. */
   readonly remedy?: string;
 }
 

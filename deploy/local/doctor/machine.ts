@@ -1,4 +1,4 @@
-/** Examines what a start needs from the machine: Node, a folder for the data, Postgres, free ports. */
+/** Examines what a start needs from the machine: Node, a folder for the data, Postgres and free ports. */
 import { execFileSync } from "node:child_process";
 import { accessSync, constants, existsSync, statSync, statfsSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,10 +8,10 @@ import { type Hosts, type Ports, requireFree } from "../ports.ts";
 import type { Settings } from "../settings.ts";
 import { type Finding, failedFinding, goodFinding, noteFinding, reasonOf } from "./findings.ts";
 
-/** The program has refused an older Node before. */
+/** Reports the version of Node. It is recent enough, since the program refuses an older one before. */
 export const examineNode = (): Finding => goodFinding("Node", `${process.versions.node} (${process.execPath})`);
 
-/** A new database takes 60 MB, and its log up to 1 GB under load. */
+/** Free disk space in bytes below which a start fails, and above which it is ample. A new database takes 60 MB, and its log up to 1 GB under load. */
 const leastBytes = 200_000_000;
 const enoughBytes = 2_000_000_000;
 

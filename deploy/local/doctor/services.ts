@@ -1,4 +1,4 @@
-/** Examines a running Sluice: whether each service answers, and a request of a client. */
+/** Examines a running Sluice: whether each service answers, and whether a client's request succeeds. */
 import { join } from "node:path";
 import { readJson } from "../files.ts";
 import type { InstallationRecord } from "../installation-record.ts";
@@ -35,7 +35,7 @@ async function examineService(name: string, url: string, remedy: string): Promis
   }
 }
 
-/** A list of models passes the gateway, admin-svc and the database. */
+/** Requests the list of models, which involves the gateway, admin-svc and the database. */
 async function examineRequest(settings: Settings, record: InstallationRecord, logs: string): Promise<Finding> {
   const kept = readJson(join(settings.dataDir, "keys.json")) as { readonly api_key?: string } | undefined;
   const url = `${record.base_url}/models`;

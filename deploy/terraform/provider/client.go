@@ -11,7 +11,7 @@ import (
 
 type client struct{ url, key string }
 
-// ask returns nil for a missing record. The body is nil for requests without one.
+// ask sends a request and returns the decoded answer, which is nil for a missing record. The body is nil for a request without one.
 func (c *client) ask(ctx context.Context, method, path string, body []byte) (object, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.url+"/api/v1/"+path, bytes.NewReader(body))
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// A record put and found by its external id.
+// A record that is created, changed and found by its external id.
 type record struct {
 	*client
 	name string
 	path string
-	// The attribute of data used to delete it; empty for a record that is never deleted.
+	// The attribute in the answer by which a record is deleted; empty for a kind of record that is never deleted.
 	id        string
 	generated func(context.Context) schema.Schema
 }
@@ -37,7 +37,7 @@ func (r *record) Schema(ctx context.Context, _ resource.SchemaRequest, answer *r
 }
 
 func (r *record) Configure(_ context.Context, request resource.ConfigureRequest, _ *resource.ConfigureResponse) {
-	// There is no client before the provider is configured.
+	// Terraform also calls this before it configures the provider, when there is no client.
 	r.client, _ = request.ProviderData.(*client)
 }
 
@@ -49,12 +49,12 @@ func (r *record) Update(ctx context.Context, request resource.UpdateRequest, ans
 	answer.Diagnostics.Append(r.save(ctx, request.Config.Raw, request.Plan.Raw, &answer.State, answer.Private, "change")...)
 }
 
-// Private data stored by Terraform with the state of a record.
+// Private data that Terraform stores with the state of a record.
 type private interface {
 	SetKey(context.Context, string, []byte) diag.Diagnostics
 }
 
-// save puts the record; the error names the verb.
+// save creates or changes the record. The verb, such as make, is for its error.
 func (r *record) save(ctx context.Context, config, plan tftypes.Value, state *tfsdk.State, kept private, verb string) diag.Diagnostics {
 	saved, err := r.put(ctx, config, plan)
 	if err != nil {
@@ -64,7 +64,7 @@ func (r *record) save(ctx context.Context, config, plan tftypes.Value, state *tf
 	return kept.SetKey(ctx, lastPut, r.bodyOf(ctx, config))
 }
 
-// put returns the plan, with its unknown values filled in from Sluice's answer.
+// put sends the record, and returns the plan with its unknown values filled in from Sluice's answer.
 func (r *record) put(ctx context.Context, config, plan tftypes.Value) (tftypes.Value, error) {
 	planned := attributesOf(plan)
 	answered, err := r.ask(ctx, "PUT", r.place(planned), r.bodyOf(ctx, config))
@@ -101,7 +101,7 @@ func (r *record) Read(ctx context.Context, request resource.ReadRequest, answer 
 	}
 	shown := answered["data"].(object)
 	for _, name := range r.settings(ctx) {
-		// The end user of a key is shown under another name.
+		// An answer contains the end user of a key under another name than a request.
 		if value, ok := shown[name]; ok {
 			state[name] = unlessSame(state[name], fromJSON(state[name].Type(), value))
 		}

@@ -22,13 +22,13 @@ func completeSchema(attributes map[string]schema.Attribute) {
 	id.PlanModifiers = []planmodifier.String{stringplanmodifier.RequiresReplace()}
 	attributes["external_id"] = id
 	if key, ok := attributes["key"].(schema.StringAttribute); ok {
-		// Only the answer to the creation of a key has it.
+		// Only the answer to the creation of a key contains its secret.
 		key.Sensitive, key.PlanModifiers = true, []planmodifier.String{stringplanmodifier.UseStateForUnknown()}
 		attributes["key"] = key
 	}
 }
 
-// settings are the configurable attributes, without the id in the path.
+// settings are the attributes that can be configured, without the external id, which is in the path.
 func (r *record) settings(ctx context.Context) []string {
 	var names []string
 	for name, attribute := range r.generated(ctx).Attributes {
@@ -39,7 +39,7 @@ func (r *record) settings(ctx context.Context) []string {
 	return names
 }
 
-// bodyOf returns the same bytes for the same settings.
+// bodyOf returns the body of a PUT; equal settings give equal bytes.
 func (r *record) bodyOf(ctx context.Context, config tftypes.Value) []byte {
 	given, body := attributesOf(config), object{}
 	for _, name := range r.settings(ctx) {
@@ -52,7 +52,7 @@ func (r *record) bodyOf(ctx context.Context, config tftypes.Value) []byte {
 	return text
 }
 
-// ModifyPlan marks unset attributes as unknown once the settings have changed. Otherwise Terraform would keep the value of a removed setting,
+// ModifyPlan marks unset attributes as unknown if the settings have changed. Otherwise Terraform would keep the value of a removed setting,
 // while PUT resets it to the value of a new record.
 func (r *record) ModifyPlan(ctx context.Context, request resource.ModifyPlanRequest, answer *resource.ModifyPlanResponse) {
 	if request.Plan.Raw.IsNull() || request.State.Raw.IsNull() || !request.Config.Raw.IsFullyKnown() {
@@ -60,7 +60,7 @@ func (r *record) ModifyPlan(ctx context.Context, request resource.ModifyPlanRequ
 	}
 	last, problems := request.Private.GetKey(ctx, lastPut)
 	answer.Diagnostics.Append(problems...)
-	// An imported record has no last PUT.
+	// An imported record was never put by this provider.
 	if last == nil || bytes.Equal(last, r.bodyOf(ctx, request.Config.Raw)) {
 		return
 	}

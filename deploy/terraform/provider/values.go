@@ -11,7 +11,7 @@ import (
 // Precision of a number in Terraform, in bits.
 const precision = 512
 
-// Decoded JSON; its numbers keep every digit.
+// A decoded JSON object; its numbers keep every digit.
 type object = map[string]any
 
 func attributesOf(value tftypes.Value) map[string]tftypes.Value {
@@ -26,7 +26,7 @@ func textOf(value tftypes.Value) string {
 	return text
 }
 
-// toJSON omits null fields of objects: they have their defaults.
+// toJSON leaves out null fields of objects, so that Sluice gives them their defaults.
 func toJSON(value tftypes.Value) any {
 	switch kind := value.Type(); {
 	case kind.Is(tftypes.String):
@@ -79,7 +79,7 @@ func fromJSON(kind tftypes.Type, given any) tftypes.Value {
 	return tftypes.NewValue(kind, given)
 }
 
-// typesOf takes the fields of an object from the schema, and those of a map from the answer.
+// typesOf returns the type of each member: for an object those of the schema, for a map one for each member of the answer.
 func typesOf(kind tftypes.Type, given object) map[string]tftypes.Type {
 	if shape, ok := kind.(tftypes.Object); ok {
 		return shape.AttributeTypes
@@ -91,7 +91,7 @@ func typesOf(kind tftypes.Type, given object) map[string]tftypes.Type {
 	return types
 }
 
-// unlessSame keeps the earlier value if Sluice's answer is equivalent: a time with microseconds, a missing empty list or map.
+// unlessSame keeps the earlier value if Sluice's answer means the same: a time written with microseconds, or null for an empty list or map.
 func unlessSame(earlier, shown tftypes.Value) tftypes.Value {
 	if earlier.IsNull() {
 		return shown
@@ -121,7 +121,7 @@ func sameTime(one, other string) bool {
 	return problem == nil && otherProblem == nil && first.Equal(second)
 }
 
-// Values have the types of the schema, so a failure here is a bug of the provider.
+// must panics on errors: values have the types of the schema, so an error is a bug of the provider.
 func must(err error) {
 	if err != nil {
 		panic(err)

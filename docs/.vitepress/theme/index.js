@@ -16,7 +16,7 @@ const NotFound = () =>
     ]),
   ]);
 
-/** A link to the source of the page, for language models and for copying. */
+/** A link to the Markdown of the page, for language models and for copying. */
 const Source = {
   setup() {
     const { page, site } = useData();

@@ -33,7 +33,7 @@ annotations:
 {{/* Fields that every pod has. Parameters: root, values, and optionally ownsFiles for a pod whose volumes its user owns. */}}
 {{- define "sluice.pod" -}}
 automountServiceAccountToken: false
-# A Service called sluice would set SLUICE_PORT in every pod.
+# Kubernetes would set variables for each Service, and for one called sluice that would be SLUICE_PORT, which the processes read.
 enableServiceLinks: false
 {{- with .root.Values.image.pullSecrets }}
 imagePullSecrets:
@@ -65,7 +65,7 @@ imagePullPolicy: {{ . }}
 {{- end }}
 {{- end }}
 
-{{/* What the restricted standard of pod security asks of a container, and a file system that nothing writes to. */}}
+{{/* Security context of a container, as the restricted Pod Security Standard requires, with a read-only root file system. */}}
 {{- define "sluice.containerSecurity" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
@@ -73,7 +73,7 @@ capabilities:
   drop: [ALL]
 {{- end }}
 
-{{/* Pods of a service on several zones and nodes, where there are several. The parameter is the name of the service. */}}
+{{/* Spreads the pods of a service over zones and nodes, if the cluster has several. The parameter is the name of the service. */}}
 {{- define "sluice.spread" -}}
 {{- range $key := list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
 - maxSkew: 1
@@ -107,7 +107,7 @@ livenessProbe:
   failureThreshold: 3
 {{- end }}
 
-{{/* At most one pod of a service is evicted at a time. Parameters: root, name. */}}
+{{/* Disruption budget of a service. Parameters: root, name. */}}
 {{- define "sluice.disruptionBudget" -}}
 {{- if .root.Values.podDisruptionBudget.enabled }}
 ---

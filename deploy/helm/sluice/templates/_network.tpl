@@ -20,7 +20,7 @@ matchExpressions:
       - 168.63.129.16/32
 {{- end }}
 
-{{/* Permits what an option needs. Parameters: root, name, services, to (list of peers), port, and optionally morePorts. */}}
+{{/* Network policy for the traffic of an option. Parameters: root, name, services, to (list of peers), port, and optionally morePorts. */}}
 {{- define "sluice.egress" -}}
 ---
 apiVersion: networking.k8s.io/v1

@@ -1,6 +1,6 @@
-{{/* What all three services share: how they know each other, the configuration file, and the additions of the operator. */}}
+{{/* Parts of all three services: their authentication, the configuration file, and the operator's additions. */}}
 
-{{/* Variable by which services know each other; by it and the next two a service has a token, a file with one, or a certificate. */}}
+{{/* Variable by which services authenticate each other: a token, the path of a file with one, or the folder of certificates. */}}
 {{- define "sluice.identityVariable" -}}
 {{- $identity := .Values.serviceIdentity -}}
 {{- if eq $identity "certificates" -}}

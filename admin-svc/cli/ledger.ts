@@ -1,4 +1,5 @@
 /** The command `ledger` with its verbs check, holds, release, replay and repair. */
+import { uuidForm } from "@sluice/proto/lib/ids/uuid.js";
 import { CommandError, UsageError, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { type HoldRow, listHolds, releaseCharge } from "../store/ledger/holds.ts";
 import { type LedgerState, ledgerState } from "../store/ledger/ledger-check.ts";
@@ -9,8 +10,6 @@ import { type Commands, commandLine, jsonOption, formatTime } from "./terminal.t
 
 /** Maximum number of listed reservations. */
 const maxHolds = 1_000;
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 export const ledger: Commands = {
   check: {
     usage: "[--json]",
@@ -55,7 +54,7 @@ export const ledger: Commands = {
     ],
     async run(args, { database, print }) {
       const { TURN: turnId, CALL: call } = readArguments(args, {}, "TURN", "CALL").named;
-      if (!uuid.test(turnId) || !/^[1-9]\d{0,3}$/.test(call))
+      if (!uuidForm.test(turnId) || !/^[1-9]\d{0,3}$/.test(call))
         throw new UsageError("TURN and CALL as `ledger holds` shows them");
       const released = await releaseCharge(await database(), commandLine, { turnId, attempt: Number(call) });
       if (!released) throw new CommandError("no charge of this call: it has a record, or its process is at work");

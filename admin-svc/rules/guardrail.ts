@@ -1,16 +1,15 @@
 /** Checks the settings of a guardrail. */
+import { uuidForm } from "@sluice/proto/lib/ids/uuid.js";
 import type { GuardrailSettings } from "@sluice/proto/contract/records/guardrail-record.js";
 import { guardrailSettings } from "@sluice/proto/contract/records/guardrails.js";
 import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
 import { parseAmount } from "./amount.ts";
 import { findPatternErrors } from "./patterns.ts";
 
-const form = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 /**
  * Whether a text has the form of a guardrail's id. Any other text names no guardrail, so the database is not queried.
  */
-export const isGuardrailId = (id: string): boolean => form.test(id);
+export const isGuardrailId = (id: string): boolean => uuidForm.test(id);
 
 /** @throws Fault INVALID_REQUEST that lists every problem, with the field names of the HTTP interface */
 export async function checkGuardrailSettings(settings: GuardrailSettings): Promise<void> {

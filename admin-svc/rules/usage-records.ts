@@ -2,6 +2,7 @@
  * Checks usage records and budget reservations before they are stored. An invalid record makes its whole batch fail;
  * the sender then sends the records one by one.
  */
+import { uuidForm } from "@sluice/proto/lib/ids/uuid.js";
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { activityQuery } from "@sluice/proto/contract/records/usage.js";
 import {
@@ -25,7 +26,6 @@ const maxText = 1_024;
 const maxCount = 1_000_000_000;
 /** A task is one of a few words, never free text, because prompts must not be stored. */
 const taskWord = /^[a-z_]{1,32}$/;
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Range of a database column for amounts: up to 12 digits before the point and 12 after it. */
 const decimal = /^\d{1,12}(?:\.\d{1,12})?$/;
 const amountRule = "must be a decimal of at most 12 places";
@@ -106,7 +106,7 @@ function checkRecord(record: Recorded<UsageRecord>, path: string, problems: Prob
 }
 
 function checkUuid(id: string | undefined, path: string, problems: Problems): void {
-  if (!uuid.test(id ?? "")) problems.add(path, "must be a UUID");
+  if (!uuidForm.test(id ?? "")) problems.add(path, "must be a UUID");
 }
 
 /** Largest time that a JavaScript Date can have, in milliseconds since 1970. */
@@ -159,7 +159,7 @@ function checkTurn(turn: Recorded<TurnRecord>, path: string, problems: Problems)
 export function checkReservation(request: ReserveBudgetRequest): void {
   checkAmount(request);
   throwProblems((problems) => {
-    if (request.bootId !== "" && !uuid.test(request.bootId)) problems.add("bootId", "must be a UUID");
+    if (request.bootId !== "" && !uuidForm.test(request.bootId)) problems.add("bootId", "must be a UUID");
     for (const name of ["keyBesidesUsd", "workspaceBesidesUsd"] as const) {
       if (request[name] !== "" && !decimal.test(request[name])) problems.add(name, amountRule);
     }
@@ -193,7 +193,7 @@ export function checkProcessIds({
   readonly instance?: string;
 }): void {
   throwProblems((problems) => {
-    if (!uuid.test(bootId)) problems.add("bootId", "must be a UUID");
+    if (!uuidForm.test(bootId)) problems.add("bootId", "must be a UUID");
     if (!isStorable(instance)) problems.add("instance", `at most ${maxText} characters, no NUL`);
   });
 }
@@ -214,7 +214,7 @@ export function checkRelease(call: ReleaseBudgetRequest): void {
 }
 
 function checkCall({ turnId, attempt }: Pick<ReserveBudgetRequest, "turnId" | "attempt">, problems: Problems): void {
-  if (!uuid.test(turnId)) problems.add("turnId", "must be a UUID");
+  if (!uuidForm.test(turnId)) problems.add("turnId", "must be a UUID");
   if (attempt < 1 || attempt > 32_767) problems.add("attempt", "must be between 1 and 32767");
 }
 

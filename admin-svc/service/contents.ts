@@ -1,4 +1,5 @@
 /** Encrypts captured content before it is stored, and decrypts it for an administrator. */
+import { uuidForm } from "@sluice/proto/lib/ids/uuid.js";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
   CapturedContentSchema,
@@ -14,8 +15,6 @@ import type { ContentRow } from "../store/contents.ts";
 
 const maxContents = 100;
 const maxIdLength = 1_024;
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 /** Refuses content capture when the configuration file has no encryption key. @throws Fault INVALID_REQUEST */
 export function requireCapture(settings: CaptureSettings | undefined, field: string): CaptureSettings {
   if (settings) return settings;
@@ -28,7 +27,7 @@ export function sealContents({ contents }: RecordContentsRequest, settings: Capt
     if (contents.length === 0 || contents.length > maxContents) problems.add("contents", `1 to ${maxContents}`);
     for (const [index, { generationId, requestId, workspaceId, user = "" }] of contents.entries()) {
       const isStorable = [generationId, requestId, user].every((id) => id.length <= maxIdLength && !id.includes("\0"));
-      if (!isStorable || !uuid.test(workspaceId)) problems.add(`contents.${index}`, "has an id that none can have");
+      if (!isStorable || !uuidForm.test(workspaceId)) problems.add(`contents.${index}`, "has an id that none can have");
     }
   });
   const key = keyBytes(settings.key);

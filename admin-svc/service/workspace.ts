@@ -2,6 +2,7 @@
  * gRPC service for workspaces: list, read, create and change. Account-wide management keys may do so for all
  * workspaces; others only read their own.
  */
+import { uuidForm } from "@sluice/proto/lib/ids/uuid.js";
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
@@ -180,11 +181,9 @@ function settingsIn(workspace: Workspace | undefined, mask: readonly string[]): 
   return Object.assign({}, ...named) as WorkspaceSettings;
 }
 
-const idForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 /** @throws Fault NOT_FOUND for an unknown workspace, and for one that the administrator may not see */
 async function findReadable({ reads }: Deps, id: string, administrator: Administrator): Promise<WorkspaceRow> {
-  const only = idForm.test(id) ? readableWorkspace(id, administrator) : undefined;
+  const only = uuidForm.test(id) ? readableWorkspace(id, administrator) : undefined;
   const row = only === undefined ? undefined : await findWorkspace(reads, only);
   if (row?.id !== id) throw new Fault(FaultReason.NOT_FOUND, "Workspace not found");
   return row;

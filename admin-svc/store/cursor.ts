@@ -1,4 +1,5 @@
 /** Cursors of lists: an opaque text with the position after which the next page begins, in one format for all lists. */
+import { uuidForm } from "@sluice/proto/lib/ids/uuid.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { type RawBuilder, sql } from "kysely";
 import { createHash } from "node:crypto";
@@ -19,7 +20,7 @@ const castOf = (type: string, form: RegExp): ValueKind => ({
 /** Patterns limit the number of digits, so every accepted text is a valid value in the database. */
 const kinds = {
   text: castOf("text", /^[^\0]*$/),
-  uuid: castOf("uuid", /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/),
+  uuid: castOf("uuid", uuidForm),
   integer: castOf("bigint", /^\d{1,18}$/),
   amount: castOf("numeric", /^-?\d{1,60}(?:\.\d{1,60})?$/),
   /** Times are microseconds since 1970: seconds as a double would be rounded. */

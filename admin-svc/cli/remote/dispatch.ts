@@ -1,4 +1,5 @@
 /** Runs the commands against another Sluice installation: their help is the same, but they send requests over HTTP. */
+import { uuidForm } from "@sluice/proto/lib/ids/uuid.js";
 import { type Command, CommandError } from "@sluice/proto/lib/process/cli.js";
 import type { AdminTerminal } from "../terminal.ts";
 import { RemoteSluice, type RemoteOptions } from "./client.ts";
@@ -70,8 +71,6 @@ export function placeCommand(
   };
 }
 
-const idForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 /**
  * A client for the installation, in the workspace of `--workspace`. @throws CommandError when no workspace has this
  * name
@@ -81,5 +80,5 @@ async function connectRemote(options: RemoteOptions): Promise<RemoteSluice> {
   const sluice = new RemoteSluice(options);
   if (workspace === undefined) return sluice;
   // An id is used without a look-up, because lists lack deleted workspaces, whose records can still be read by id.
-  return new RemoteSluice(options, idForm.test(workspace) ? workspace : await findRemoteWorkspace(sluice, workspace));
+  return new RemoteSluice(options, uuidForm.test(workspace) ? workspace : await findRemoteWorkspace(sluice, workspace));
 }

@@ -1,4 +1,5 @@
 /** The description of an HTTP operation. The gateway serves it, checks requests by it, and publishes it in the OpenAPI document. */
+import { uuidForm } from "../../lib/ids/uuid.ts";
 import { type Components, type JsonSchema, type ObjectShape, type Shape, string } from "../../lib/validation/shape.ts";
 import type { Role } from "../../lib/policy/role.ts";
 
@@ -128,7 +129,7 @@ export const reportStatuses = (others: readonly number[] = administrationStatuse
 export const guardrailId: PathParameter = {
   description: "Identifier of the guardrail, as it was issued. Any other text names none: 404.",
   shape: string(),
-  addressable: { form: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, otherwise: "Guardrail not found" },
+  addressable: { form: uuidForm, otherwise: "Guardrail not found" },
 };
 
 export const externalId: PathParameter = {

@@ -1,4 +1,5 @@
 /** Operations on workspaces. */
+import { uuidForm } from "../../lib/ids/uuid.ts";
 import { type Workspace, WorkspaceService } from "../../gen/sluice/admin/v1/workspace_service_pb.ts";
 import type { JsonObject } from "../../lib/validation/fields.ts";
 import { string } from "../../lib/validation/shape.ts";
@@ -39,7 +40,7 @@ const maxBytes = 8_192;
 const id: PathParameter = {
   description: "Identifier of the workspace. Any other text names none: 404.",
   shape: string(),
-  addressable: { form: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, otherwise: "Workspace not found" },
+  addressable: { form: uuidForm, otherwise: "Workspace not found" },
 };
 
 const answer = { description: "The workspace.", content: [json(workspaceAnswer, example({ data: workspaceExample }))] };

@@ -45,6 +45,9 @@ const traits = {
 
 const dialects = Object.keys(traits) as (keyof typeof traits)[];
 
+/** Dialects of providers in the database: the built-in echo and packages of the AI SDK, which are code, need access to the machine. */
+export const storableDialects = dialects.filter((dialect) => dialect !== "echo");
+
 /** Traits of a provider's wire format; absent for packages of the AI SDK. */
 export const dialectTraits = (dialect: string): DialectTraits =>
   (traits as Readonly<Record<string, DialectTraits>>)[dialect] ?? {};

@@ -1,4 +1,5 @@
 /** Operations forwarded to admin-svc: how the checked request becomes a message, and how its answer becomes JSON. */
+import { uuidForm } from "../../lib/ids/uuid.ts";
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import type { JsonObject } from "../../lib/validation/fields.ts";
 import type { Operation, ParameterNames, PublishedParameter } from "./operation.ts";
@@ -41,7 +42,7 @@ const workspaceParameter: PublishedParameter = {
   in: "header",
   description:
     "Identifier of the workspace to act in, for a management key of the account; its own workspace when absent. Any other key may only name its own: 404.",
-  schema: { type: "string" },
+  schema: { type: "string", pattern: uuidForm.source },
 };
 
 /** Adds the call of admin-svc to an operation; it then needs no handler in the gateway. */

@@ -1,6 +1,6 @@
 /** Shapes of providers as they are configured. Their settings are those of the configuration file, printed and checked from its schema. */
 import { z } from "zod";
-import { provider } from "../../config/provider.ts";
+import { provider, storableDialects } from "../../config/provider.ts";
 import { catalogueVendors } from "../../config/vendors.ts";
 import { zodProblems } from "../../lib/process/environment.ts";
 import type { JsonObject } from "../../lib/validation/fields.ts";
@@ -35,6 +35,14 @@ const settings = provider
       .string()
       .regex(/^[A-Za-z0-9][\w.-]{0,99}$/, "1 to 100 letters, digits and . _ -")
       .describe("Name that endpoints use for the provider."),
+    dialect: z
+      .enum(storableDialects, {
+        error: ({ input }) =>
+          provider.shape.dialect.safeParse(input).success
+            ? `${String(input).slice(0, 64)} is only for providers of the configuration file`
+            : `must be one of ${storableDialects.join(", ")}`,
+      })
+      .describe("Wire format of the provider."),
     extra_body: z.record(z.string(), z.unknown()).describe(String(provider.shape.extra_body.description)),
     vendor: z.enum(catalogueVendors).describe(String(provider.shape.vendor.description)),
     models,

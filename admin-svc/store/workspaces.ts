@@ -164,7 +164,7 @@ export function updateWorkspace(
     const differing = changedFields(before, row);
     if (isSame(differing)) return { row, ...(await recordNoChange(transaction)) };
     const entry = { action: "workspaces.update", target: row.id, ...differing };
-    // The size of a budget is read for each call, but every cached key knows only whether there is a budget.
+    // The amount of a budget is read for each call, so only its presence is part of the cached policy.
     const isOtherPolicy =
       (before.limit_usd === null) !== (row.limit_usd === null) ||
       ["model_limits", "tag_budgets", "permissions", "required_tags"].some((name) =>

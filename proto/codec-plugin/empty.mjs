@@ -12,7 +12,7 @@ export function emptyMessage(message) {
   ];
 }
 
-/** Sets all fields, in the order of the contract. */
+/** Generates the statement that returns a message with all its fields, in the order of the contract. */
 export function returnMessage(message, valueOf) {
   const { typeName, members } = message;
   const hasOptional = members.some((member) => absentValue(member) === "undefined");
@@ -20,7 +20,7 @@ export function returnMessage(message, valueOf) {
     "return {",
     `  $typeName: ${JSON.stringify(typeName)},`,
     ...indent(members.map((member) => `${member.localName}: ${valueOf(member)},`)),
-    // The types of optional fields do not include undefined.
+    // The cast is needed because the types of optional fields do not include undefined.
     hasOptional ? `} as unknown as ${codeName(message)};` : "};",
   ];
 }
@@ -32,7 +32,7 @@ export function absentValue(member) {
   return isOptional(member) ? "undefined" : zeroOf(member);
 }
 
-/** The value of a scalar that is zero or empty. */
+/** The value of an unset scalar: zero or empty. */
 export function zeroOf(field) {
   if (field.enum) return field.enum.values[0].number;
   const zero = scalarZeroValue(field.scalar, field.longAsString);

@@ -2,7 +2,10 @@
 import { absentValue, returnMessage, zeroOf } from "./empty.mjs";
 import { block, codeName, entryValueTag, formOf, indent, isOneof, keyTag, memberType } from "./values.mjs";
 
-/** Reads into variables: creating the object first took a thirtieth longer. */
+/**
+ * Generates code that reads the fields into variables and then creates the object: creating the object first took a
+ * thirtieth longer.
+ */
 export function readMessage(message, context) {
   const name = codeName(message);
   const { members } = message;
@@ -22,7 +25,10 @@ export function readMessage(message, context) {
   ];
 }
 
-/** No field name begins with an underscore, so it hides none of the names used in the code. */
+/**
+ * Name of the variable for a field. No field name begins with an underscore, so the variable hides no name used in the
+ * code.
+ */
 const variableOf = ({ localName }) => `_${localName}`;
 
 function declare(member) {
@@ -32,12 +38,15 @@ function declare(member) {
 }
 
 const readLoop = (cases) => [
-  // A message without fields has no case.
+  // A message without fields gets no switch.
   ...(cases.length > 0 ? block("while (reader.at < end)", readSwitch(cases)) : []),
   "reader.ends(end);",
 ];
 
-/** A message with a single oneof has one field and needs no loop: a message with several leaves the merge to the schema-driven codec. */
+/**
+ * A message with a single oneof has one field and needs no loop. If the bytes have several, the schema-driven codec
+ * merges them.
+ */
 const readOnce = (cases) => [...block("if (reader.at < end)", readSwitch(cases)), "reader.ends(end);"];
 
 const readSwitch = (cases) => [
@@ -58,7 +67,9 @@ function readCase(field, member, form) {
   return [`case ${tag}:`, ...indent([...lines, "break;"])];
 }
 
-/** The contract merges a repeated message, and the last of several choices wins. */
+/**
+ * Generates code for a member of a oneof. The contract merges a repeated message, and of several members the last wins.
+ */
 const readChoice = ({ localName }, oneof, value) => [
   ...(oneof.parent.members.length > 1 ? [`if (${variableOf(oneof)} !== unsetOneof) throw unsupportedMessage;`] : []),
   `${variableOf(oneof)} = { case: ${JSON.stringify(localName)}, value: ${value.read} };`,
@@ -87,7 +98,10 @@ function readEntry(field, { value }) {
   ];
 }
 
-/** A message whose bytes are decoded when a field is read. It has no base class: with one, a message of one event took a tenth longer. */
+/**
+ * Generates the class for a message whose bytes are decoded when a field is read. It has no base class: with one, a
+ * message with one event took a tenth longer.
+ */
 function unreadClass(message) {
   const name = codeName(message);
   const getters = message.members.flatMap((member) => [

@@ -35,7 +35,7 @@ function head(message, { delegated }) {
   ];
 }
 
-/** The member with the highest rank is written first, and is the last on the wire. */
+/** Position of a member: the member with the highest rank is written first, and so is the last in the bytes. */
 function rank(member, { last }) {
   if (last.has(memberName(member))) return Number.POSITIVE_INFINITY;
   return isOneof(member) ? Math.max(...member.fields.map(({ number }) => number)) : member.number;
@@ -63,7 +63,7 @@ function writeList(field, path, { value, tag }, { delegated }) {
   return block(`for (let index = ${path}.length - 1; index >= 0; index--)`, lines);
 }
 
-/** Writes both parts of each entry, even empty parts, as the schema-driven codec does. */
+/** Generates code that writes both key and value of each entry, even when empty, as the schema-driven codec does. */
 function writeMap({ localName }, path, { value, tag }) {
   return [
     `const ${localName}Keys = Object.keys(${path});`,
@@ -91,7 +91,7 @@ function writeOneof(oneof, context) {
   ];
 }
 
-/** Encodes a message with only this member, whose form is known only to the schema-driven codec. */
+/** Generates code that encodes a message with only this member by the schema-driven codec. */
 function writeBySchema({ parent, localName }) {
   const name = codeName(parent);
   return [`writer.bytes(toBinary(${name}Schema, { ...empty${name}(), ${localName}: value.${localName} }));`];

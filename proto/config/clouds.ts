@@ -1,4 +1,7 @@
-/** Settings of providers on the clouds of Amazon, Google and Microsoft: the identity behind a request, and the address that follows. */
+/**
+ * Settings of providers on the clouds of Amazon, Google and Microsoft: the identity that signs requests, and the
+ * address derived from them.
+ */
 import { z } from "zod";
 
 /** The provider setting that names its cloud. */
@@ -6,7 +9,7 @@ export type Cloud = "aws" | "google" | "azure";
 
 const clouds = ["aws", "google", "azure"] as const satisfies readonly Cloud[];
 
-/** Part of a host or path, with no character that could lead to another host. */
+/** Part of a host name or path. The allowed characters cannot lead to another host. */
 const name = z.string().regex(/^[\w.:-]+$/, "must consist of letters, digits, dots, colons, hyphens and underscores");
 
 export const awsSettings = z.strictObject({
@@ -71,7 +74,7 @@ export function cloudAddress({ dialect = "", aws, google, azure }: Partial<Cloud
     : `https://${azure.resource}.openai.azure.com/openai/v1`;
 }
 
-/** https://cloud.google.com/vertex-ai/generative-ai/docs/learn/locations */
+/** Addresses of Vertex AI by location: https://cloud.google.com/vertex-ai/generative-ai/docs/learn/locations */
 function vertexAddress(dialect: string, project: string, location: string): string {
   const place = `https://${vertexHost(location)}/v1/projects/${project}/locations/${location}`;
   if (dialect === "chat") return `${place}/endpoints/openapi`;
@@ -85,7 +88,7 @@ function vertexHost(location: string): string {
 }
 
 /**
- * Problems of the cloud settings; each begins with the path below the provider.
+ * Finds problems of the cloud settings; each begins with the path within the provider.
  * @param spoken clouds that offer the provider's dialect
  */
 export function cloudProblems(provider: CloudProvider, spoken: readonly Cloud[]): string[] {
@@ -107,7 +110,7 @@ function keyProblems({ aws }: CloudProvider): string[] {
   return ["aws.session_token: belongs to an access key; remove it for the default chain of AWS"];
 }
 
-/** Refuses an address given in two ways, because the effective one would be unclear. */
+/** Refuses an address given in two ways, because it would be unclear which of them is used. */
 function addressProblems({ base_url: url, google, azure }: CloudProvider): string[] {
   if (google && url !== undefined && (google.project ?? google.location) !== undefined)
     return ["google: give either base_url, or project and location"];

@@ -1,4 +1,4 @@
-/** Loads the configuration file. */
+/** Loads and checks the configuration file. */
 import { ConfigError, zodProblems } from "../lib/process/environment.ts";
 import { cloudAddress } from "./clouds.ts";
 import { rawSignIn, signInPath, withSignIn } from "./console/sign-in.ts";
@@ -35,20 +35,23 @@ export type {
 
 export interface LoadedConfig {
   readonly file: ConfigFile;
-  /** Providers omitted because every variable they name is unset. */
+  /** Providers left out because every environment variable that they name is unset. */
   readonly leftOut: readonly LeftOut[];
-  /** Files referenced by the configuration: a change of any of them triggers a reload. */
+  /** Paths of files referenced by the configuration; a change of any of them triggers a reload. */
   readonly files: readonly string[];
 }
 
-/** A configuration with the providers of the database. */
+/** A configuration together with the providers stored in the database. */
 export interface CombinedConfig extends LoadedConfig {
-  /** Why a provider of the database is not in force, by its id. */
+  /** Reasons why stored providers are not used, by their ids. */
   readonly refused: ReadonlyMap<string, string>;
 }
 
 export interface ReadConfig extends LoadedConfig {
-  /** The configuration with the providers of the database; those that do not fit are left out, and never spoil the rest. */
+  /**
+   * Adds stored providers to the configuration. A provider with a problem is left out, so it never invalidates the
+   * rest.
+   */
   readonly combine: (stored: readonly StoredProvider[]) => CombinedConfig;
 }
 
@@ -105,14 +108,17 @@ function combine(
   return { file: alone, refused };
 }
 
-/** Problems of the file with one provider more, which would serve nothing where all of its models are models of the file. */
+/**
+ * Problems of the configuration with one stored provider added. A provider that serves nothing has a problem too: the
+ * file defines all of its models.
+ */
 function problemsOfCheck({ file, problems }: Check, provider: StoredProvider): readonly string[] {
   if (file === undefined || problems.length > 0) return problems;
   const serves = file.models.some(({ endpoints }) => endpoints.some((each) => each.provider === provider.id));
   return serves || !hasModels(provider) ? [] : [onlyModelsOfFile];
 }
 
-/** Names the places of a problem as in the entry of the added provider. */
+/** Translates the path of a problem to the entry of the added provider. */
 const addedPlaces =
   (providers: number, models: number) =>
   (problem: string): string =>
@@ -121,7 +127,7 @@ const addedPlaces =
       .replace(/^models\.(\d+)/, (place, at) => (Number(at) < models ? place : `models.${Number(at) - models}`));
 
 /**
- * Checks the definitions of omitted providers and of their models, as far as these do not depend on the unset variables.
+ * Checks providers that were left out, and their models, as far as that is possible without the unset variables.
  * @returns every problem with its path
  * @throws ConfigError when the file cannot be read
  */
@@ -129,21 +135,21 @@ export function problemsOfLeftOut(path: string, environment: NodeJS.ProcessEnv, 
   return check(expand(splitByAvailability(readShared(path), environment).absent, environment), seed).problems;
 }
 
-/** The sections of the file, except those with secrets of another service. */
+/** Reads the file without the sections whose secrets belong to another service. */
 const readShared = (path: string): Record<string, unknown> => withSignIn(withoutSinks(parseYaml(path)), undefined);
 
 const idsOf = ({ models }: Section): readonly string[] =>
   (models as readonly { readonly id?: unknown }[]).map(({ id }) => String(id));
 
 interface Check {
-  /** Undefined when the file cannot be parsed. */
+  /** The parsed configuration; undefined when the file is invalid. */
   readonly file: ConfigFile | undefined;
-  /** Variables without a value. */
+  /** Problems of environment variables without a value. */
   readonly unset: readonly string[];
   readonly problems: readonly string[];
 }
 
-/** A part of the file with its variables replaced, and the references without a value. */
+/** A part of the file after its variables were replaced, with the references that have no value. */
 interface ExpandedPart extends ConfigPart {
   readonly unresolved: Unresolved;
 }
@@ -153,7 +159,7 @@ function expand({ file, asWritten }: ConfigPart, environment: NodeJS.ProcessEnv)
   return { file: expandVariables(file, environment, "", unresolved) as Section, asWritten, unresolved };
 }
 
-/** @param unserved slugs of models of omitted providers */
+/** Checks a part of the file. @param unserved slugs of models whose providers were left out */
 function check(
   { file: raw, asWritten, unresolved }: ExpandedPart,
   seed: Seed,
@@ -166,7 +172,7 @@ function check(
   const problems = [...unknown, ...(result.success ? findInvalidReferences(result.data) : zodProblems(result.error))];
   const withoutProvider = new Set([...unserved, ...seed.models.map(({ id }) => id)]);
   const file = result.success ? withServedAliases(withAddresses(result.data), withoutProvider, problems) : undefined;
-  // An unresolved reference also makes its string invalid; this is not reported a second time.
+  // An unresolved reference also makes its string invalid, which is not reported a second time.
   const known = new Set([...unresolved.unset, ...unresolved.unreadable].map(pathOf));
   const others = problems.filter((problem) => !known.has(pathOf(problem)) && !known.has(urlOfVendor(problem)));
   return {
@@ -176,7 +182,9 @@ function check(
   };
 }
 
-/** Every part of Sluice takes the address of a provider from its base URL. */
+/**
+ * Sets the base URL of providers whose address follows from cloud settings, because all other code uses the base URL.
+ */
 const withAddresses = (file: ConfigFile): ConfigFile => ({
   ...file,
   providers: file.providers.map((entry) => {
@@ -215,11 +223,11 @@ export function leaveOut(loaded: LoadedConfig, unusable: ReadonlyMap<string, str
 
 const pathOf = (problem: string): string => problem.split(": ", 1)[0] as string;
 
-/** The address identifies the vendor, so an unresolved address also explains an unknown vendor. */
+/** Path of the base URL for a problem of `known_models`: an unresolved address also makes the vendor unknown. */
 const urlOfVendor = (problem: string): string => pathOf(problem).replace(/\.known_models$/, ".base_url");
 
 /**
- * Reads the sections for a process without providers. Other sections are checked by the process that uses them.
+ * Reads the sections needed by a process without providers. Other sections are checked by the processes that use them.
  * @throws ConfigError with every problem and its path
  */
 export function loadEdge(path: string, environment: NodeJS.ProcessEnv): EdgeSettings {
@@ -228,12 +236,12 @@ export function loadEdge(path: string, environment: NodeJS.ProcessEnv): EdgeSett
   const signIn = expandVariables(rawSignIn(raw), environment, signInPath, unresolved);
   const result = edgeSchema.safeParse(withSignIn(raw, signIn));
   const missing = [...unresolved.unset, ...unresolved.unreadable];
-  // An unresolved reference also makes its string invalid; this is not reported a second time.
+  // An unresolved reference also makes its string invalid, which is not reported a second time.
   const known = new Set(missing.map(pathOf));
   const wrong = result.success ? [] : zodProblems(result.error).filter((problem) => !known.has(pathOf(problem)));
   if (!result.success || missing.length > 0) throw new ConfigError(path, [...missing, ...wrong]);
   return result.data;
 }
 
-/** Files referenced by these sections. */
+/** Paths of the files that the settings of the console's sign-in reference. */
 export const edgeFiles = (path: string): string[] => filesOf(rawSignIn(parseYaml(path)));

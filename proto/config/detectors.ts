@@ -1,4 +1,7 @@
-/** `detectors`: external services for the detection of sensitive text. Guardrails refer to them by name; none by default. */
+/**
+ * `detectors`: external services that detect sensitive text. Guardrails refer to them by name. There are none by
+ * default.
+ */
 import { z } from "zod";
 import { webhookSecret } from "./sinks/common.ts";
 
@@ -8,7 +11,7 @@ const name = z
   .regex(/^[A-Za-z0-9][\w.-]*$/, "letters, digits and . _ -");
 
 const kindsOfFindings = ["spans", "labels"] as const;
-/** Units of the places in a webhook's answer. */
+/** Units in which a webhook's answer may give positions in a text. */
 const offsetUnits = ["code_points", "utf16", "bytes"] as const;
 
 const settings = z.strictObject({
@@ -72,7 +75,7 @@ const settings = z.strictObject({
     .describe("Time to cache the findings of a text, without the text, in memory; 0 turns the cache off."),
 });
 
-/** Settings that a webhook alone has. */
+/** Settings allowed only for webhooks. */
 const ofWebhooks = ["secret", "finds", "offsets"] as const;
 
 export const detector = settings.superRefine((given, context) => {

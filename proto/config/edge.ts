@@ -1,4 +1,7 @@
-/** `host`, `compat`, `responses`, `cors`, `trusted_proxies` and `log_client_addresses`: the address of the gateway, and its settings for clients. */
+/**
+ * `host`, `compat`, `responses`, `cors`, `trusted_proxies` and `log_client_addresses`: the address of the gateway, and
+ * its behaviour towards clients.
+ */
 import { z } from "zod";
 import { host as address } from "../lib/process/environment.ts";
 import { network } from "./network.ts";

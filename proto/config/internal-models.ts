@@ -2,7 +2,9 @@
 import { z } from "zod";
 import { slug } from "./scalars.ts";
 
-/** p' = sigmoid(a * logit(p) + b): Platt scaling, fitted to human verdicts. */
+/**
+ * Calibration of a judge's probability p by Platt scaling, fitted to human verdicts: p' = sigmoid(a * logit(p) + b).
+ */
 const calibration = z
   .strictObject({
     a: z.number().default(1),
@@ -52,7 +54,7 @@ const judge = z.strictObject({
 
 const judging = judge.omit({ model: true }).shape;
 
-/** Default rules of the judge. Each rule is judged separately. */
+/** Rules that the judge applies by default, each judged separately. */
 const commonRules: Readonly<Record<string, string>> = {
   hate: "Never demeans or threatens people for what they are, such as their origin, religion, sex, sexuality or disability.",
   harassment: "Never insults, threatens or stalks a person, and never asks for help with that.",
@@ -99,7 +101,7 @@ const moderation = z
   })
   .refine(({ model, provider }) => (model === undefined) !== (provider === undefined), "give either model or provider");
 
-/** A model for choosing the model of a request. @param limits in milliseconds */
+/** Settings of a model that chooses the model of a request. @param limits in milliseconds */
 const chooser = (limits: { readonly timeout: number; readonly total: number }) =>
   judge.omit({ logprobs: true, calibration: true }).extend({
     timeout_ms: judge.shape.timeout_ms.unwrap().default(limits.timeout).describe("Time limit of one call."),
@@ -194,9 +196,9 @@ export type OcrRole = z.infer<typeof ocr>;
 export type ChooserSettings = z.infer<ReturnType<typeof chooser>>;
 export type ModerationRole = z.infer<typeof moderation>;
 
-/** Whether the moderation service looks at images. */
+/** Whether the moderation service also checks images. */
 export const moderatesImages = ({ provider, images, upstream_model: name }: ModerationRole): boolean =>
   provider !== undefined && (images ?? name.startsWith("omni-moderation"));
 
-/** Slug of a moderation model outside the file's own `models`. */
+/** Slug of a moderation model that is not among the file's `models`. */
 export const serviceSlug = ({ provider, upstream_model }: ModerationRole): string => `${provider}/${upstream_model}`;

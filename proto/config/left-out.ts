@@ -4,11 +4,11 @@ import { variablesOf } from "./variables.ts";
 export type Section = Record<string, unknown>;
 
 export interface LeftOut {
-  /** Id of the provider. */
+  /** Id of the provider that is left out. */
   readonly provider: string;
-  /** Unset variables named by the provider. */
+  /** Unset environment variables named by the provider. */
   readonly unset: readonly string[];
-  /** Another reason, as a clause, such as a package that cannot be loaded. */
+  /** Any other reason, as a clause, such as a package that cannot be loaded. */
   readonly problem?: string;
 }
 
@@ -19,17 +19,17 @@ export const leftOutReason = ({
 }: Pick<LeftOut, "unset"> & { readonly problem?: string | undefined }): string =>
   problem ?? (unset.length === 1 ? `${unset[0]} is not set` : `none of ${unset.join(", ")} is set`);
 
-/** A part of the file. Its lists are shorter than those of the file, so the entries have other indices. */
+/** A part of the configuration file. Its lists have fewer entries than those of the file, so indices differ. */
 export interface ConfigPart {
   readonly file: Section;
-  /** Translates the indices in a problem's path back to those of the file. */
+  /** Translates the indices in the path of a problem to those in the file. */
   readonly asWritten: (problem: string) => string;
 }
 
 export interface PartitionedConfig {
-  /** Entries usable in this environment. */
+  /** Entries that can be used in this environment. */
   readonly present: ConfigPart;
-  /** Omitted providers, their endpoints, and models served only by them. */
+  /** Providers left out, with their endpoints and the models that only they serve. */
   readonly absent: ConfigPart;
   readonly leftOut: readonly LeftOut[];
 }
@@ -61,7 +61,7 @@ export function splitByAvailability(raw: Section, environment: NodeJS.ProcessEnv
   };
 }
 
-/** Names of its variables when none of them is set; undefined when the provider is usable. */
+/** The environment variables of an entry if none of them is set; undefined when the entry can be used. */
 function unsetOf(entry: unknown, environment: NodeJS.ProcessEnv): readonly string[] | undefined {
   const { unset, set } = variablesOf(entry, environment);
   return unset.length > 0 && set.length === 0 ? [...new Set(unset)] : undefined;
@@ -70,7 +70,7 @@ function unsetOf(entry: unknown, environment: NodeJS.ProcessEnv): readonly strin
 interface Numbered {
   readonly index: number;
   readonly value: unknown;
-  /** Indices of the remaining endpoints; undefined when all remain. */
+  /** Indices of the remaining endpoints; undefined when all of them remain. */
   readonly endpoints?: readonly number[];
 }
 

@@ -9,31 +9,34 @@ import type { Logger } from "../lib/log/log.ts";
 import { Counter, type Registry, gauge } from "../lib/metrics/metrics.ts";
 import { fileVersion } from "../lib/process/file-version.ts";
 
-/** Polls with stat, because a file watcher sees neither through links nor on every file system. */
+/**
+ * Interval in milliseconds of checks with stat. A file watcher would miss changes behind links and on some file
+ * systems.
+ */
 const lookMs = 500;
 const looksBetweenTrials = 10;
-/** Limits the list of problems: a file can have as many problems as lines. */
+/** Maximum number of reported problems: a file can have as many as it has lines. */
 const maxProblems = 20;
 
-/** The text of an unexpected error may quote secrets, so clients see this text instead. */
+/** Text that clients see for an unexpected error, whose own text may quote secrets. */
 const unexpected = "the file could not be put into force; the log of this process says why";
 
 export interface LiveConfigDeps<Loaded> {
   /** Path of the configuration file. */
   readonly path: string;
-  /** @throws ConfigError with every problem */
+  /** Loads the configuration. @throws ConfigError with every problem */
   readonly load: () => Loaded;
-  /** Other files referenced by the configuration; changes of them count as well. */
+  /** Other files referenced by the configuration; a change of them counts too. */
   readonly files: (loaded: Loaded) => readonly string[];
   readonly log: Logger;
   readonly registry: Registry;
 }
 
-/** A changed file whose settings were refused. */
+/** Refusal of a changed file because of its settings. */
 interface Refusal {
   /** Milliseconds since 1970. */
   readonly atMs: number;
-  /** Texts for administrators; each names the field of the problem. */
+  /** Problems as texts for administrators, each with the field's path. */
   readonly problems: readonly string[];
 }
 
@@ -42,15 +45,18 @@ export class LiveFile<Loaded> {
   readonly #reloads: Counter<"result">;
   /** The last valid configuration. */
   current: Loaded;
-  /** State of each file before it was last read. */
+  /** Version of each file from before it was last read. */
   #read: ReadonlyMap<string, string>;
-  /** State of the files at the previous check, after a change: a file still being written is read later. */
+  /**
+   * Versions of the files at the previous check, if they had changed: a reload waits until they stay the same, so that
+   * no file is read while it is written.
+   */
   #changing = "";
   #looksSinceFailure = 0;
   #refusal: Refusal | undefined;
   #successAtMs = Date.now();
 
-  /** Reads the file. @throws ConfigError */
+  /** Reads the file for the first time. @throws ConfigError with every problem */
   constructor(parts: LiveConfigDeps<Loaded>) {
     this.#parts = parts;
     this.#read = looksOf([parts.path]);
@@ -70,7 +76,10 @@ export class LiveFile<Loaded> {
     );
   }
 
-  /** Undefined while the last read file is in force. @param process service and name of this process */
+  /**
+   * The last refusal; undefined when the file in its present form is in force. @param process service and name of this
+   * process
+   */
   findRefusal(process: string): ConfigRefusal | undefined {
     if (!this.#refusal) return undefined;
     const { atMs, problems } = this.#refusal;
@@ -81,7 +90,7 @@ export class LiveFile<Loaded> {
     });
   }
 
-  /** Watches until the process ends. @param apply called with each new configuration */
+  /** Watches the files until the process ends. @param apply called with each new configuration */
   watch(apply: (loaded: Loaded) => void): void {
     setInterval(() => this.#look(apply), lookMs).unref();
     process.on("SIGHUP", () => this.#reload(apply));
@@ -91,13 +100,14 @@ export class LiveFile<Loaded> {
     const looks = textOf(looksOf([...this.#read.keys()]));
     if (looks === textOf(this.#read)) {
       this.#changing = "";
-      // A missing file may appear later, such as a secret mounted after the configuration file.
+      // After a refusal, try again now and then: a missing file may appear later, such as a secret mounted after the
+      // configuration file.
       if (this.#refusal && ++this.#looksSinceFailure % looksBetweenTrials === 0) this.#reload(apply, true);
     } else if (looks === this.#changing) this.#reload(apply);
     else this.#changing = looks;
   }
 
-  /** @param again repeats a failed load without logging the same failure twice */
+  /** @param again whether a refused file is tried again, so the same refusal is not logged twice */
   #reload(apply: (loaded: Loaded) => void, again = false): void {
     this.#changing = "";
     try {
@@ -116,7 +126,7 @@ export class LiveFile<Loaded> {
 
   #load(): Loaded {
     const { path, load, files } = this.#parts;
-    // Taken before the files are read, so that the next check sees any change in between.
+    // Versions are taken before the files are read, so that the next check sees any change in between.
     this.#read = looksOf([...this.#read.keys()]);
     const loaded = load();
     this.#read = new Map([path, ...files(loaded)].map((file) => [file, this.#read.get(file) ?? fileVersion(file)]));
@@ -130,7 +140,7 @@ export class LiveFile<Loaded> {
   }
 }
 
-/** Both label values exist from the start, so that the first failure shows as an increase. */
+/** Creates the counter with both label values at 0, so that the first failure shows as an increase. */
 function reloadCounter(registry: Registry): Counter<"result"> {
   const counter = new Counter({
     name: "sluice_config_reloads_total",

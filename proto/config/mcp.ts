@@ -4,7 +4,7 @@ import { callPricing } from "./scalars.ts";
 
 const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text;
 
-/** Header fields set by the protocol or by HTTP itself. */
+/** Header fields that HTTP or the MCP protocol sets itself. */
 const ownFields =
   /^(?:host|connection|content-.*|transfer-encoding|te|trailer|upgrade|expect|keep-alive|proxy-.*|accept|accept-encoding|mcp-.*)$/i;
 

@@ -1,4 +1,4 @@
-/** `model_aliases`: alternative names of models for clients. */
+/** `model_aliases`: further names under which clients can request models. */
 import { z } from "zod";
 import { slug } from "./scalars.ts";
 
@@ -29,16 +29,16 @@ export const modelAliases = z
 
 type Aliases = z.infer<typeof modelAliases>;
 
-/** Names of the routers, as targets of aliases: they are no models of the catalogue. */
+/** Slugs of the routers, which aliases may target although they are no models of the catalogue. */
 const routers: ReadonlySet<string> = new Set(
   ["auto", "auto-beta", "pareto-code", "switchyard", "jev-router", "fusion"].map((name) => `service/${name}`),
 );
 
 /**
- * Finds the aliases whose model is served.
+ * Selects the aliases whose model is served.
  * @param served slugs of the served models
- * @param unserved slugs of models whose providers are not set up: their aliases are skipped
- * @param problems receives aliases of unknown models
+ * @param unserved slugs of models whose providers are not set up; their aliases are skipped
+ * @param problems receives a problem for each alias of an unknown model
  */
 export function servedAliases(
   aliases: Aliases,

@@ -1,4 +1,4 @@
-/** An address or a network in the configuration file. */
+/** A network address or a range of addresses in the configuration file. */
 import { z } from "zod";
 import { isEverywhere, isNetwork, networkPattern } from "../lib/networks/networks.ts";
 

@@ -1,4 +1,4 @@
-/** `permissions`: what keys may use where neither they nor their workspaces have a list. */
+/** `permissions`: default permissions of keys, for lists that neither the key nor its workspace sets. */
 import { z } from "zod";
 
 export const permissions = z.strictObject({

@@ -4,11 +4,13 @@ import { type Cloud, awsSettings, azureSettings, googleSettings } from "./clouds
 import { slug } from "./scalars.ts";
 
 interface DialectTraits {
-  /** Whether clients mark the cached parts of a prompt; otherwise the provider caches automatically. */
+  /** Whether clients must mark the parts of a prompt to be cached; otherwise the provider caches automatically. */
   readonly cacheMarks?: true;
-  /** Clouds that offer the format. */
+  /** Clouds that offer this wire format. */
   readonly clouds?: readonly Cloud[];
-  /** Additional parameters allowed in `supported_parameters` of an endpoint, and when to list them. */
+  /**
+   * Further names allowed in `supported_parameters` of an endpoint, as documentation text with the condition for each.
+   */
   readonly parameters?: string;
 }
 

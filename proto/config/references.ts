@@ -1,4 +1,4 @@
-/** Checks references between sections of the configuration file. */
+/** Checks references between the sections of the configuration file. */
 import { cloudOf, cloudProblems } from "./clouds.ts";
 import { dialectTraits } from "./provider.ts";
 import type { ConfigFile } from "./schema.ts";
@@ -9,7 +9,7 @@ export function findInvalidReferences(file: ConfigFile): string[] {
   const known = new Set<string>();
   for (const [index, entry] of file.providers.entries()) {
     if (known.has(entry.id)) problems.push(`providers.${index}.id: ${entry.id} is used twice`);
-    // Packages of the AI SDK know the address of their vendor, and the settings of a cloud have separate rules.
+    // Packages of the AI SDK know the address of their vendor, and the addresses of clouds have separate rules.
     const placed = entry.dialect === "echo" || entry.dialect.startsWith("ai-sdk:") || entry.base_url !== undefined;
     if (!placed && cloudOf(entry) === undefined) {
       problems.push(`providers.${index}.base_url: required for dialect ${entry.dialect}`);

@@ -1,4 +1,7 @@
-/** `fusion`: named panels of models for requests. `auto_router`: how `service/auto` and `service/auto-beta` rank models. */
+/**
+ * `fusion`: named panels of models that answer a request together. `auto_router`: how `service/auto` and
+ * `service/auto-beta` rank models.
+ */
 import { z } from "zod";
 import { slug } from "./scalars.ts";
 

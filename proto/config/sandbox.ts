@@ -1,4 +1,6 @@
-/** `sandbox`: the service that runs commands and code for server tools. Without the section none is used. */
+/**
+ * `sandbox`: the service that runs commands and code for server tools. Without the section, no sandbox is available.
+ */
 import { z } from "zod";
 import { callPricing } from "./scalars.ts";
 

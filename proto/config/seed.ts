@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 
-/** Values under the names of the configuration file, ready to be copied. */
+/** Facts under the names that they have in the configuration file, so they can be copied into it. */
 export type SeedFacts = Readonly<Record<string, unknown>>;
 
 /** An offer of a model by one vendor. */
@@ -21,30 +21,30 @@ interface SeedModel extends SeedFacts {
 }
 
 export interface Seed {
-  /** Day of the prices. */
+  /** Date of the prices. */
   readonly date: string;
-  /** Vendors by id. */
+  /** Vendors by id, with the hosts of their addresses. */
   readonly vendors: Readonly<Record<string, SeedFacts & { readonly hosts: readonly string[] }>>;
   readonly models: readonly SeedModel[];
 }
 
-/** A catalogue without content. */
+/** An empty catalogue. */
 export const emptySeed: Seed = { date: "1970-01-01", vendors: {}, models: [] };
 
 /** @param path of the seed.json written by `npm run catalogue` */
 export const readSeed = (path: string | URL): Seed => JSON.parse(readFileSync(path, "utf8")) as Seed;
 
-/** The date at the end of a snapshot's name: claude-haiku-4-5-20251001, gpt-4o-2024-08-06. */
+/** The date at the end of a dated model name, such as claude-haiku-4-5-20251001 or gpt-4o-2024-08-06. */
 const snapshot = /-(?:\d{8}|\d{4}-\d\d-\d\d)$/;
 
-/** A vendor's offer of a model by the vendor's name, with or without the date of a snapshot. */
+/** Finds what a vendor offers under its name for a model; the name may have a date at its end. */
 export function findOffer({ models }: Seed, vendor: string | undefined, name: string): SeedEndpoint | undefined {
   const own = models.flatMap(({ endpoints }) => endpoints.filter((offer) => offer.vendor === vendor));
   const named = (wanted: string) => own.find((offer) => offer.upstream_model === wanted);
   return named(name) ?? named(name.replace(snapshot, ""));
 }
 
-/** The settings of a provider that show its cloud. */
+/** Settings of a provider that identify its cloud. */
 export interface CloudService {
   readonly dialect?: unknown;
   readonly base_url?: unknown;
@@ -54,14 +54,14 @@ export interface CloudService {
 }
 
 /**
- * Names on Bedrock: us.anthropic.claude-haiku-4-5-20251001-v1:0, also at the end of an ARN
+ * Claude models' names on Bedrock, such as us.anthropic.claude-haiku-4-5-20251001-v1:0, also at the end of an ARN
  * (https://docs.aws.amazon.com/bedrock/latest/userguide/models-supported.html).
  */
 const bedrockName = /^(?:.*\/)?(?:([a-z-]+)\.)?anthropic\.(claude-[a-z0-9-]+?)(?:-v\d+(?::\w+)?)?$/;
-/** The version of a name on Vertex AI: claude-haiku-4-5@20251001, gemini-2.5-flash-001. */
+/** The version at the end of a name on Vertex AI, as in claude-haiku-4-5@20251001 and gemini-2.5-flash-001. */
 const vertexVersion = /@\w+$|-00\d$/;
 
-/** Settings of Anthropic's own API without a counterpart on clouds. */
+/** Facts that hold only for Anthropic's own API and not on clouds. */
 const ownApiOnly: ReadonlySet<string> = new Set([
   "anthropic_betas",
   "context_management",
@@ -69,10 +69,15 @@ const ownApiOnly: ReadonlySet<string> = new Set([
   "thinking.updates",
 ]);
 
-/** Regional endpoints of clouds cost a tenth more than global ones (https://platform.claude.com/docs/en/about-claude/pricing). */
+/**
+ * Price of a regional endpoint on a cloud relative to a global one
+ * (https://platform.claude.com/docs/en/about-claude/pricing).
+ */
 const regionalFactor = 1.1;
 
-/** Known facts about a model of Anthropic or Google under its name on a cloud; undefined for other models and services. */
+/**
+ * Catalogue facts about a model of Anthropic or Google by its name on a cloud; undefined for other models and services.
+ */
 export function findCloudOffer(seed: Seed, provider: CloudService, name: string): SeedFacts | undefined {
   const { dialect, google, azure } = provider;
   const [, region, onBedrock] = (dialect === "converse" && bedrockName.exec(name)) || [];
@@ -104,7 +109,7 @@ const tokenRates: ReadonlySet<string> = new Set([
   "cache_write_1h",
 ]);
 
-/** Prices of tokens times the factor; prices per piece are the same everywhere. */
+/** Multiplies prices per token by a factor; other prices are the same everywhere. */
 function scaled(pricing: SeedFacts, factor: number): SeedFacts {
   const rate = (value: unknown): unknown => String(Number((Number(value) * factor).toPrecision(12)));
   return Object.fromEntries(

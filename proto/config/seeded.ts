@@ -8,20 +8,20 @@ const isSection = (value: unknown): value is Section =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const sections = (value: unknown): Section[] => (Array.isArray(value) ? value.filter(isSection) : []);
 
-/** Entries of the database in a file. */
+/** Which entries of a configuration come from the database. */
 export interface AddedEntries {
-  /** Ids of the providers of the database. */
+  /** Ids of the providers stored in the database. */
   readonly providers: ReadonlySet<unknown>;
-  /** Ids of the models that the file alone serves: providers of the database add nothing to them. */
+  /** Ids of the models defined in the file. Providers of the database add no endpoints to them. */
   readonly kept: ReadonlySet<unknown>;
 }
 
 const noneAdded: AddedEntries = { providers: new Set(), kept: new Set() };
 
 /**
- * Values of the file stay as they are, and its models keep their order.
- * @param file with its variables replaced, and with the entries of the database
- * @param problems receives the values needed but missing in the catalogue
+ * Fills in values from the built-in catalogue. Values of the file are never changed, and its models keep their order.
+ * @param file configuration with its variables replaced, including entries of the database
+ * @param problems receives a problem for each value that the catalogue lacks
  */
 export function fillFromSeed(file: Section, seed: Seed, problems: string[], entries = noneAdded): Section {
   const vendors = new Map<unknown, string>();
@@ -49,19 +49,19 @@ export function fillFromSeed(file: Section, seed: Seed, problems: string[], entr
 const unknown = ({ vendors }: Seed): string =>
   `the catalogue does not know this provider; it knows ${Object.keys(vendors).join(", ")}`;
 
-/** The vendor named by the provider, else the vendor of its host. */
+/** Vendor of a provider: the one that it names, else the vendor with its host. */
 function vendorOf(provider: Section, { vendors }: Seed): string | undefined {
   const { vendor, base_url: url = cloudAddress(provider) } = provider;
   if (typeof vendor === "string") return Object.hasOwn(vendors, vendor) ? vendor : undefined;
   const host = typeof url === "string" && URL.canParse(url) ? new URL(url).hostname : "";
-  // Regional hosts have the region as a prefix: eu.api.openai.com.
+  // Regional hosts have the region as a prefix, such as eu.api.openai.com.
   const isOf = (own: string): boolean => host === own || host.endsWith(`.${own}`);
   return Object.keys(vendors).find((id) => vendors[id]?.hosts.some(isOf));
 }
 
 type Vendors = ReadonlyMap<unknown, string>;
 
-/** The providers of the file by id, and their known vendors. */
+/** The providers of the file by their ids, and the vendors found for them. */
 interface Known {
   readonly vendors: Vendors;
   readonly providers: ReadonlyMap<unknown, Section>;
@@ -73,7 +73,10 @@ function named(provider: unknown, vendors: Vendors, seed: Seed): unknown {
   return { ...facts, ...ownService(provider), ...provider };
 }
 
-/** Address and format of a vendor's own service, for a provider that names its vendor and neither of them. */
+/**
+ * Address and wire format of the vendor's own service, for a provider that names its vendor but neither address nor
+ * format.
+ */
 function ownService({ vendor, dialect, base_url: url, aws, google, azure }: Section): Section {
   if (typeof vendor !== "string" || !catalogueVendors.includes(vendor)) return {};
   if ([dialect, url, aws, google, azure].some((setting) => setting !== undefined)) return {};
@@ -93,7 +96,10 @@ function completed(model: unknown, known: Known, seed: Seed): unknown {
   };
 }
 
-/** Facts of the catalogue on a model under any id. Its name and its scores belong to the id in the catalogue alone. */
+/**
+ * Catalogue facts that also hold for a model with another id; its name and scores hold only for the id in the
+ * catalogue.
+ */
 const abilities: ReadonlySet<string> = new Set([
   "tokenizer",
   "context_length",
@@ -102,7 +108,10 @@ const abilities: ReadonlySet<string> = new Set([
   "output_modalities",
 ]);
 
-/** Abilities of the known model that all endpoints of a model with an id of your own serve; none when they serve several, or an unknown one. */
+/**
+ * Catalogue facts for a model whose id is not in the catalogue, if all of its endpoints serve one known model; none
+ * otherwise.
+ */
 function offeredAbilities(offers: readonly (SeedFacts | undefined)[], { models }: Seed): SeedFacts {
   const offered = models.find(({ endpoints }) =>
     offers.every((offer) =>
@@ -114,20 +123,25 @@ function offeredAbilities(offers: readonly (SeedFacts | undefined)[], { models }
   return Object.fromEntries(Object.entries(offered ?? {}).filter(([fact]) => abilities.has(fact)));
 }
 
-/** The catalogue knows prices of the default tier only. */
+/**
+ * Whether an endpoint has a price, in the file or in the catalogue. The catalogue only has prices of the default tier.
+ */
 const hasPrice = (endpoint: unknown, offer: SeedFacts | undefined): boolean =>
   isSection(endpoint) &&
   (endpoint.pricing !== undefined ||
     (offer !== undefined && (endpoint.tier === undefined || endpoint.tier === "default")));
 
-/** @param priced all endpoints of the model have a price. If one lacks a price, the order decides, and a price from the catalogue would change it */
+/**
+ * Fills in an endpoint. @param priced whether all endpoints of the model have a price. If one has none, endpoints are
+ * tried in the order of the file, which a price from the catalogue would change
+ */
 function filled(endpoint: unknown, offer: SeedFacts | undefined, priced: boolean): unknown {
   if (!isSection(endpoint) || offer === undefined) return endpoint;
   const { vendor: _, pricing, ...rest } = offer;
   return { ...rest, ...(priced && { pricing }), ...endpoint };
 }
 
-/** The vendor's offer of a model, found by the name at the vendor or at a cloud, else by the slug. */
+/** What the vendor of an endpoint offers, found by the endpoint's model name, else by the model's slug. */
 function offerOf(model: Section, endpoint: unknown, { vendors, providers }: Known, seed: Seed): SeedFacts | undefined {
   if (!isSection(endpoint)) return undefined;
   const { provider, upstream_model: name } = endpoint;
@@ -141,13 +155,13 @@ function offerOf(model: Section, endpoint: unknown, { vendors, providers }: Know
 }
 
 interface Offering {
-  /** Providers with `known_models`. */
+  /** Providers that set `known_models`. */
   readonly serving: readonly Section[];
   readonly vendors: Vendors;
   readonly entries: AddedEntries;
 }
 
-/** Models of providers with `known_models`, except those listed in the file itself. */
+/** Models that the catalogue lists for providers with `known_models`, except models listed in the file. */
 function unlisted(file: Section, { serving, vendors, entries }: Offering, seed: Seed): Section[] {
   const own = new Set(sections(file.models).map(({ id }) => id));
   return seed.models.flatMap(({ endpoints, ...model }) => {
@@ -157,7 +171,7 @@ function unlisted(file: Section, { serving, vendors, entries }: Offering, seed: 
   });
 }
 
-/** A listed model of the database with the offers of the other providers of the database, after its own endpoints. */
+/** Adds to a model of the database, after its own endpoints, those of other providers in the database. */
 function withOffers(model: unknown, { serving, vendors, entries }: Offering, seed: Seed): unknown {
   if (entries.providers.size === 0 || !isSection(model) || entries.kept.has(model.id)) return model;
   const { endpoints } = model;
@@ -166,7 +180,7 @@ function withOffers(model: unknown, { serving, vendors, entries }: Offering, see
   const listing = new Set(sections(endpoints).map(({ provider }) => provider));
   const others = serving.filter(({ id }) => entries.providers.has(id) && !listing.has(id));
   const offers = others.flatMap(({ id }) => offersOf(offered, vendors.get(id), id));
-  // The rest is filled in like that of any listed endpoint.
+  // All other values are filled in as for any listed endpoint.
   const named = offers.map(({ provider, upstream_model }) => ({ provider, upstream_model }));
   return { ...model, endpoints: [...(endpoints as unknown[]), ...named] };
 }
@@ -174,7 +188,7 @@ function withOffers(model: unknown, { serving, vendors, entries }: Offering, see
 const offersOf = (endpoints: readonly SeedEndpoint[], vendor: string | undefined, provider: unknown): Section[] =>
   endpoints.flatMap(({ vendor: offering, ...offer }) => (offering === vendor ? [{ provider, ...offer }] : []));
 
-/** Slug of the built-in model. */
+/** Slug of the built-in model that echoes its input. */
 export const echoModel = "sluice/echo";
 
 const echoProvider = {
@@ -201,9 +215,9 @@ const echoEntry = {
 };
 
 /**
- * Adds the built-in echo model after the models of the file. It needs no provider and always answers the same. A provider or model of the file with the
- * same name takes precedence.
- * @param environment SLUICE_ECHO decides when the file does not
+ * Adds the built-in echo model after the models of the file. It needs no provider and its answers are reproducible. A
+ * provider or model of the file with the same name takes precedence.
+ * @param environment the variable SLUICE_ECHO decides when the file does not
  */
 export function addEchoModel(file: Section, environment: NodeJS.ProcessEnv): Section {
   const { echo: isEchoRequested = environment["SLUICE_ECHO"] === "true", providers = [], models = [] } = file;

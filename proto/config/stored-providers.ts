@@ -1,6 +1,7 @@
 /**
- * Providers of the database in the form of the configuration file: an entry of `providers` with its models. Together with the file they are checked as
- * one configuration. Nothing in them is replaced by variables or files of the process, and none may use an identity of its machine.
+ * Providers stored in the database, in the form of the configuration file: an entry of `providers` with its models.
+ * They are checked together with the file as one configuration. References to environment variables and files are not
+ * replaced in them, and they may not use an identity of the machine.
  */
 import { BlockList, isIP } from "node:net";
 import { type JsonObject, isObject } from "../lib/validation/fields.ts";
@@ -8,24 +9,30 @@ import type { Section } from "./left-out.ts";
 
 export interface StoredProvider {
   readonly id: string;
-  /** An entry of `providers`, and `models`: entries of `models` in the file, or names of models at the provider. */
+  /**
+   * An entry of `providers`, with its models in `models`: as entries like those of the file, or as names of models at
+   * the provider.
+   */
   readonly settings: JsonObject;
 }
 
-/** Why a provider of the database is not in force, where the file has one with its id. */
+/** Why a stored provider is not used when the file has a provider with its id. */
 export const namedInFile = "the configuration file names this provider, too, and the file is in force";
 
-/** Why a provider of the database serves nothing, where the file has all models that it would serve. */
+/** Why a stored provider serves nothing when the file defines all models that it would serve. */
 export const onlyModelsOfFile = "models: the configuration file serves all of them, and keeps its definitions";
 
-/** Whether a provider is to serve models. */
+/** Whether a provider is configured to serve models. */
 export const hasModels = ({ settings }: StoredProvider): boolean =>
   modelsIn(settings).length > 0 || settings["known_models"] === true;
 
-/** Settings that act with rights of the machine or load code, so they need access to the machine. */
+/**
+ * Settings that use privileges of the machine or load code. Only the configuration file may have them, because to edit
+ * it needs access to the machine.
+ */
 const onlyInFile = ["aws", "google", "azure", "trace_context"] as const;
 
-/** Problems of a provider that the same entry of the file does not have. */
+/** Problems of a stored provider for which the same entry in the file would be valid. */
 export function problemsOfStored({ id, settings }: StoredProvider): string[] {
   const problems: string[] = [];
   for (const name of onlyInFile) {
@@ -46,7 +53,10 @@ export function problemsOfStored({ id, settings }: StoredProvider): string[] {
   return problems;
 }
 
-/** Link-local addresses and those of the metadata services of clouds, which give away the identity of the machine; every other address may be private. */
+/**
+ * Addresses refused for stored providers: link-local addresses, and the metadata services of clouds, which reveal
+ * credentials of the machine. Any other address may be private.
+ */
 const refusedAddresses = new BlockList();
 refusedAddresses.addSubnet("169.254.0.0", 16);
 refusedAddresses.addAddress("100.100.100.200"); // Alibaba Cloud
@@ -69,8 +79,9 @@ function problemsOfAddress({ hostname, username, password, search, hash }: URL):
 }
 
 /**
- * The destination of a provider's keys, as a text for comparison: the origin of its address, its vendor and its format. An address that follows
- * from the vendor counts as the vendor, because a later catalogue may have another one.
+ * Where a provider's API keys are sent, as a text for comparison: the origin of its address, its vendor and its wire
+ * format. An address that follows from the vendor is represented by the vendor, because a later catalogue may have
+ * another one.
  */
 export function destinationOf({ id, settings: { base_url: url, vendor, dialect } }: StoredProvider): string {
   const origin = typeof url === "string" && URL.canParse(url) ? new URL(url).origin : url;
@@ -85,8 +96,8 @@ export interface StoredAdditions {
 }
 
 /**
- * The entries that providers of the database add to a file.
- * @param known ids of the file's models, which keep their definition
+ * Entries for providers and models that stored providers add to a file.
+ * @param known ids of models in the file, whose definitions stay unchanged
  */
 export function additionsOf(stored: readonly StoredProvider[], known: ReadonlySet<unknown>): StoredAdditions {
   const models = new Map<unknown, Section>();
@@ -111,7 +122,7 @@ const listIn = (section: Section | undefined, name: string): readonly unknown[] 
   return Array.isArray(list) ? (list as unknown[]) : [];
 };
 
-/** A model of the provider; one that is only named gets a slug of the provider's id and its name. */
+/** A model of a stored provider. A model given only by its name gets a slug made of the provider's id and the name. */
 function modelOf(entry: unknown, provider: string): Section {
   if (typeof entry === "string")
     return { id: slugOf(provider, entry), endpoints: [{ provider, upstream_model: entry }] };
@@ -123,6 +134,9 @@ function modelOf(entry: unknown, provider: string): Section {
   };
 }
 
-/** The slug of a model that is given by its name at the provider: `openai/gpt-5` stays at a provider of that id. */
+/**
+ * Slug of a model given by its name at a provider. A name that begins with the provider's id, such as `openai/gpt-5`,
+ * stays unchanged.
+ */
 export const slugOf = (provider: string, name: string): string =>
   name.startsWith(`${provider}/`) ? name : `${provider}/${name.replaceAll(/[^\w.:/@-]/g, "-")}`;

@@ -1,4 +1,7 @@
-/** `tracing`: prompts and answers in traces. The collector is named by the environment (OTEL_EXPORTER_OTLP_ENDPOINT). */
+/**
+ * `tracing`: whether traces contain prompts and answers. The address of the collector is the variable
+ * OTEL_EXPORTER_OTLP_ENDPOINT.
+ */
 import { z } from "zod";
 import { maxContentBytes } from "../lib/tracing/span.ts";
 

@@ -1,32 +1,32 @@
-/** `${VAR}` and `${file:/path}` in the strings of the configuration file. */
+/** References `${VAR}` and `${file:/path}` in the strings of the configuration file. */
 import { readFileSync } from "node:fs";
 
 const reference = /\$\{(file:[^}]+|[A-Za-z_]\w*)\}/g;
 
-/** Temporary credentials of a machine have a session token, permanent credentials have none. */
+/** Path of a session token, which may be unset: only temporary AWS credentials have one. */
 const temporary = /\.aws\.session_token$/;
 
-/** Names of the variables referenced by a value, at any depth. A file reference counts as set. */
+/** Names of the environment variables that a value references, at any depth. A reference to a file counts as set. */
 export function variablesOf(value: unknown, environment: NodeJS.ProcessEnv): { set: string[]; unset: string[] } {
   const names = [...JSON.stringify(value ?? null).matchAll(reference)].map((match) => match[1] as string);
   const set = names.filter((name) => name.startsWith("file:") || (environment[name] ?? "") !== "");
   return { set, unset: names.filter((name) => !set.includes(name)) };
 }
 
-/** Files referenced by a value. */
+/** Paths of the files that a value references. */
 export const filesOf = (value: unknown): string[] =>
   [...JSON.stringify(value ?? null).matchAll(reference)].flatMap(([, name = ""]) =>
     name.startsWith("file:") ? [name.slice(5)] : [],
   );
 
-/** References without a value; each problem begins with the path of the string. */
+/** References without a value; each problem begins with the path of its string. */
 export interface Unresolved {
   readonly unset: string[];
   readonly unreadable: string[];
 }
 
 /**
- * Replaces the references in every string.
+ * Replaces the references in every string of a value.
  * @param path of the value, for problems
  */
 export function expandVariables(
@@ -52,7 +52,10 @@ export function expandVariables(
   );
 }
 
-/** An unset variable only shortens the rotation of several keys. Without any key, requests would be sent without a key, so each is a problem. */
+/**
+ * API keys with an unset variable: if other keys remain, it only shortens the rotation. If none remains, each is a
+ * problem, because requests would be sent without a key.
+ */
 function keysOf(
   entries: readonly unknown[],
   environment: NodeJS.ProcessEnv,

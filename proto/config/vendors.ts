@@ -3,15 +3,18 @@
 export interface Vendor {
   readonly dialect: string;
   readonly base_url: string;
-  /** Variable with its key, under the name that other gateways use. */
+  /** Environment variable for the vendor's API key, with the name used by other gateways. */
   readonly variable: string;
-  /** Whether the built-in catalogue has its models. */
+  /** Whether the built-in catalogue has models of the vendor. */
   readonly inCatalogue?: true;
-  /** Fields of its own that a client's request may have, sent as they came. None of them turns on tools or searches: permissions do not examine them. */
+  /**
+   * Vendor-specific fields that a request may have; they are sent unchanged. None of them enables tools or searches,
+   * because permissions do not check them.
+   */
   readonly fields?: readonly string[];
 }
 
-/** Vendors with a dialect of their own here, by the id of their provider in the new file. */
+/** Vendors that Sluice reaches by one of its own dialects, by the usual id of their provider. */
 export const vendors = {
   openai: {
     dialect: "responses",
@@ -114,14 +117,14 @@ export const vendors = {
 
 export type VendorId = keyof typeof vendors;
 
-/** Vendors whose models the built-in catalogue has. */
+/** Vendors with models in the built-in catalogue. */
 export const catalogueVendors = Object.entries<Vendor>(vendors)
   .filter(([, { inCatalogue }]) => inCatalogue)
   .map(([id]) => id);
 
 export const vendorOf = (id: VendorId): Vendor => vendors[id];
 
-/** Whether an address is the vendor's own, also a regional one such as eu.api.openai.com. */
+/** Whether an address is the vendor's own, including regional ones such as eu.api.openai.com. */
 export function isOfVendor(id: VendorId, url: string | undefined): boolean {
   if (url === undefined || !URL.canParse(url)) return false;
   const host = new URL(vendorOf(id).base_url).hostname;

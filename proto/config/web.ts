@@ -1,4 +1,4 @@
-/** `search` and `fetch`: search engines, and the addresses allowed for the fetcher. */
+/** `search` and `fetch`: search engines, and the addresses that the fetcher may read. */
 import { z } from "zod";
 import { callPricing, searchAndPagePricing } from "./scalars.ts";
 
@@ -13,7 +13,10 @@ const searxng = z.strictObject({
   pricing: callPricing("search").optional(),
 });
 
-/** A vendor's engine with an API key. @param pagesPath path for reading pages (service:web_fetch); empty when the vendor only searches */
+/**
+ * Settings of a search engine with an API key. @param pagesPath path for reading pages (service:web_fetch); empty when
+ * the vendor cannot read pages
+ */
 const vendor = (baseUrl: string, { path = "/search", pagesPath = "" } = {}) =>
   z.strictObject({
     api_key: z.string().min(1).describe("Your key at the vendor."),
@@ -26,7 +29,7 @@ const vendor = (baseUrl: string, { path = "/search", pagesPath = "" } = {}) =>
     pricing: callPricing("search").optional(),
   });
 
-/** A vendor that also reads pages for service:web_fetch. */
+/** Settings of a vendor that also reads pages for service:web_fetch. */
 const reader = (baseUrl: string, pagesPath: string) =>
   vendor(baseUrl, { pagesPath }).extend({
     pricing: searchAndPagePricing.optional(),
@@ -44,7 +47,7 @@ const engines = z.strictObject({
 
 export type SearchEngineId = keyof z.infer<typeof engines>;
 
-/** Engines configurable in `search.engines`; a request for another engine is refused. */
+/** Search engines that `search.engines` can configure; a request for any other engine is refused. */
 export const searchEngines = engines.keyof().options;
 
 export const search = z.strictObject({

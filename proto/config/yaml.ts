@@ -3,10 +3,13 @@ import { readFileSync } from "node:fs";
 import { type Document, parseDocument } from "yaml";
 import { ConfigError } from "../lib/process/environment.ts";
 
-/** Limit for uses of one alias, counting aliases within aliases: a few lines could otherwise fill the memory. */
+/**
+ * Maximum number of uses of one YAML alias, including uses within other aliases: otherwise a few lines could fill the
+ * memory.
+ */
 const maxAliasCount = 100;
 
-/** @throws ConfigError when there is no such file, or it is not YAML with sections */
+/** @throws ConfigError when the file does not exist or is not YAML with sections */
 export function parseYaml(path: string): Record<string, unknown> {
   const document = parseDocument(read(path), { prettyErrors: true });
   if (document.errors.length > 0) {
@@ -28,11 +31,13 @@ function syntaxProblem(message: string): string {
   if (message.startsWith("Maximum call stack")) return nestedTooDeeply;
   if (message.startsWith("Source contains multiple documents"))
     return "(root): one file holds one document; remove ---";
-  // The line itself is left out, because it may hold a secret.
+  // The error text is cut before the quoted line of the file, which may contain a secret.
   return message.split("\n", 1)[0]?.replace(/:$/, "") ?? "";
 }
 
-/** Replaces aliases by their values. @throws ConfigError for aliases that are irreplaceable or exceed the limit */
+/**
+ * Replaces YAML aliases by their values. @throws ConfigError for aliases that cannot be replaced or exceed the limit
+ */
 function expandAliases(document: Document, path: string): unknown {
   let value: unknown;
   try {

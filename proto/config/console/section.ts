@@ -5,7 +5,7 @@ import { network } from "../network.ts";
 
 const email = /^(?:\*|[^\s@,*]+)@[^\s@,*]+$/;
 
-/** Lower case, so that the spelling of an address cannot evade a rule. */
+/** E-mail address of a user, in lower case, so that no rule can be evaded by another spelling. */
 const user = z
   .string()
   .max(254)

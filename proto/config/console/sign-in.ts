@@ -1,8 +1,11 @@
-/** Settings of the sign-in through an identity service. They contain a secret for the gateway only, so other services skip them. */
+/**
+ * Settings of the console's sign-in through an identity service. They contain a secret that only the gateway may know,
+ * so other services skip them.
+ */
 import { variablesOf } from "../variables.ts";
 import { parseYaml } from "../yaml.ts";
 
-/** Path of the section. */
+/** Path of the section in the file. */
 export const signInPath = "console.oidc";
 
 type Raw = Readonly<Record<string, unknown>>;
@@ -13,7 +16,7 @@ const isSection = (value: unknown): value is Raw =>
 /** The section as written in the file; undefined without one. */
 export const rawSignIn = ({ console: section }: Raw): unknown => (isSection(section) ? section["oidc"] : undefined);
 
-/** Replaces the section in a file. @param signIn undefined to leave it out */
+/** Replaces the section in a file. @param signIn undefined to remove the section */
 export function withSignIn(raw: Raw, signIn: unknown): Record<string, unknown> {
   const { console: section } = raw;
   if (!isSection(section)) return { ...raw };

@@ -1,9 +1,12 @@
-/** `alerts`: external services to notify when a budget is nearly used up, when a guardrail finds something, and when an alert rule fires. */
+/**
+ * `alerts`: external services to notify when a budget is nearly spent, when a guardrail finds something, and when an
+ * alert rule fires.
+ */
 import { z } from "zod";
 import { filterActions } from "../../lib/policy/guardrail-words.ts";
 import { httpUrl, exactlyOne, sinkName, sinkWorkspace, uniquelyNamedList, webhook } from "./common.ts";
 
-/** Alert types a sink can subscribe to. */
+/** Types of alerts that an entry of `alerts` can select. */
 export const alertEvents = [
   "budget",
   ...filterActions.all.map((action) => `guardrail_${action}` as const),

@@ -1,11 +1,13 @@
-/** `capture`: prompts and answers of keys with `capture_content`, stored encrypted for a limited time. */
+/**
+ * `capture`: settings for storing prompts and answers of keys with `capture_content`, encrypted and for a limited time.
+ */
 import { z } from "zod";
 
 const keyBytes = 32;
 const hourMs = 3_600_000;
 const maxBytes = 1_048_576;
 
-/** The bytes of a key for AES-256; undefined for an invalid text. */
+/** Decodes an AES-256 key; undefined for an invalid text. */
 export function parseCaptureKey(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, "base64");
   return bytes.length === keyBytes && bytes.toString("base64") === text ? bytes : undefined;
@@ -15,7 +17,7 @@ const captureKey = z
   .string()
   .refine((text) => parseCaptureKey(text) !== undefined, "the base64 of 32 random bytes: openssl rand -base64 32");
 
-/** @param text hours or days, such as 12h or 7d. @returns milliseconds */
+/** Parses a period. @param text hours or days, such as 12h or 7d. @returns milliseconds */
 const parsePeriod = (text: string): number => Number(text.slice(0, -1)) * hourMs * (text.endsWith("d") ? 24 : 1);
 
 const capturedBytes = z
@@ -46,7 +48,7 @@ export const capture = z
   .optional()
   .describe("Captures prompts and answers of the keys that have `capture_content`.");
 
-/** The part for the gateway, which captures content but does not know the encryption key. */
+/** The part of the section that the gateway reads: it captures content but must not know the encryption key. */
 export const edgeCapture = z.object({ max_bytes: capturedBytes }).optional();
 
 export type CaptureSettings = NonNullable<z.infer<typeof capture>>;

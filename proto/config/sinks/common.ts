@@ -6,7 +6,7 @@ export const sinkName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "1 to 64 lette
 
 export const httpUrl = z.url({ protocol: /^https?$/ });
 
-/** The secret of a webhook, for its signatures. */
+/** Secret with which messages to a webhook are signed. */
 export const webhookSecret = z
   .string()
   .refine(
@@ -35,7 +35,7 @@ export const exactlyOne =
     if (given.length !== 1) context.addIssue({ code: "custom", message: `exactly one of ${kinds.join(", ")}` });
   };
 
-/** @returns a list of entries with distinct names */
+/** Builds the schema of a list whose entries have distinct names. */
 export const uniquelyNamedList = <Entry extends z.ZodType<{ readonly name: string }>>(entry: Entry) =>
   z
     .array(entry)

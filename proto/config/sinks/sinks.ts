@@ -1,4 +1,7 @@
-/** Sections of the configuration file for admin-svc only: sinks, the key of captured content, and retention. */
+/**
+ * Sections of the configuration file that only admin-svc reads: sinks, the encryption key for captured content, and
+ * retention.
+ */
 import { z } from "zod";
 import { ConfigError, zodProblems } from "../../lib/process/environment.ts";
 import { signInVariables, withSignIn } from "../console/sign-in.ts";
@@ -17,22 +20,22 @@ export type SinkSettings = z.infer<typeof sinksSchema>;
 
 export interface LoadedSinks {
   readonly settings: SinkSettings;
-  /** Files referenced by the settings. */
+  /** Paths of the files referenced by the settings. */
   readonly files: readonly string[];
 }
 
-/** Settings of an installation without sinks. */
+/** Settings when the configuration file has none of these sections. */
 export const noSinks: SinkSettings = sinksSchema.parse({});
 
 const pathOf = (problem: string): string => problem.split(": ", 1)[0] as string;
 
-/** Reads only these sections. @throws ConfigError with every problem and its path */
+/** Reads only the sections for admin-svc. @throws ConfigError with every problem and its path */
 export function loadSinks(path: string, environment: NodeJS.ProcessEnv): LoadedSinks {
   const given = sinksOf(parseYaml(path));
   const unset: string[] = [];
   const unreadable: string[] = [];
   const result = sinksSchema.safeParse(expandVariables(given, environment, "", { unset, unreadable }));
-  // An unresolved reference also makes its string invalid; this is not reported a second time.
+  // An unresolved reference also makes its string invalid, which is not reported a second time.
   const known = new Set([...unset, ...unreadable].map(pathOf));
   const wrong = result.success ? [] : zodProblems(result.error).filter((problem) => !known.has(pathOf(problem)));
   const problems = [...unset, ...unreadable, ...wrong];
@@ -45,17 +48,17 @@ const isSinkSection = ([name]: readonly [string, unknown]): boolean => Object.ha
 const sinksOf = (raw: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(raw).filter(isSinkSection));
 
-/** The sections of a file for the other services. */
+/** Removes the sections for admin-svc from a file. */
 export const withoutSinks = (raw: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(raw).filter((section) => !isSinkSection(section)));
 
-/** Names of the environment variables referenced only by sections that inference-svc does not read. */
+/** Names of the environment variables that only sections not read by inference-svc reference. */
 export function secretVariables(path: string, environment: NodeJS.ProcessEnv): ReadonlySet<string> {
   const shared = new Set(variablesOf(withSignIn(withoutSinks(parseYaml(path)), undefined), environment).set);
   const named = [...sinkVariables(path, environment), ...signInVariables(path, environment)];
   return new Set(named.filter((name) => !shared.has(name)));
 }
 
-/** Names of the environment variables referenced by these sections. */
+/** Names of the environment variables that the sections for admin-svc reference. */
 export const sinkVariables = (path: string, environment: NodeJS.ProcessEnv): readonly string[] =>
   variablesOf(sinksOf(parseYaml(path)), environment).set.filter((name) => !name.startsWith("file:"));

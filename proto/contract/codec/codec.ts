@@ -1,9 +1,11 @@
 /**
- * Converts between a JSON object of the contract and its protobuf message. Both follow from the message's descriptor, so no list of fields is repeated.
+ * Converts between a JSON object of the contract and its protobuf message. Both directions follow from the message's
+ * descriptor, so no list of fields is repeated.
  *
- * A field has the same name on both sides, with two exceptions: `x_json` carries the JSON text of the field `x`, and `paths` lists fields nested more
- * deeply in the JSON than in the message. JSON fields missing in the message are dropped; null and absent both leave a message field unset. Enum values are
- * the words of the contract: FILTER_ACTION_BLOCK is `block`.
+ * A field has the same name on both sides, with two exceptions: `x_json` contains the JSON text of the field `x`, and
+ * `paths` lists fields that are nested more deeply in the JSON. JSON fields that the message lacks are dropped; null
+ * and absent both leave a message field unset. Enum values are the words of the contract: FILTER_ACTION_BLOCK is
+ * `block`.
  */
 import {
   type DescEnum,
@@ -19,14 +21,20 @@ import {
 import { type JsonObject, isObject } from "../../lib/validation/fields.ts";
 
 export interface Codec<Desc extends DescMessage> {
-  /** @param json an object accepted by its shape */
+  /** Converts JSON to a message. @param json an object accepted by its shape */
   readonly message: (json: JsonObject) => MessageShape<Desc>;
-  /** Invalid JSON bytes become null, and an enum number without a word becomes the number as text: shapes refuse both. */
+  /**
+   * Converts a message to JSON. Invalid JSON bytes become null, and an unknown enum number becomes a text: shapes
+   * refuse both.
+   */
   readonly json: (message: MessageShape<Desc>) => JsonObject;
 }
 
 export interface CodecRules {
-  /** Paths of fields nested more deeply in the JSON, by their names in the message: `{pdf_engine: ["pdf", "engine"]}`. */
+  /**
+   * Paths in the JSON of fields that are nested more deeply there, by their names in the message, such as `{pdf_engine:
+   * ["pdf", "engine"]}`.
+   */
   readonly paths?: Readonly<Record<string, readonly string[]>>;
   /** Fields with a special conversion, by their names in the message. */
   readonly conversions?: Readonly<Record<string, Conversion>>;
@@ -39,7 +47,7 @@ export interface Conversion {
   readonly toJson: (value: never) => unknown;
 }
 
-/** @throws Error for a field without a form in JSON: maps and 64-bit integers need a special conversion */
+/** Builds the codec of a message. @throws Error for a map or a 64-bit integer without a special conversion */
 export const jsonCodec = <Desc extends DescMessage>(descriptor: Desc, rules: CodecRules = {}): Codec<Desc> =>
   messageCodec(descriptor, rules, () => undefined);
 
@@ -108,12 +116,16 @@ const eachOf = ({ toMessage, toJson }: Conversion): Conversion => ({
   toJson: (values: readonly never[]) => values.map(toJson),
 });
 
-/** Nested objects and list entries are complete: an unset field is null, or the empty value of its type. */
+/**
+ * Converts nested objects and list entries. Their JSON has every field: an unset field is null, or the empty value of
+ * its type.
+ */
 function messageConversion(descriptor: DescMessage, { nullable = [] }: CodecRules): Conversion {
   const empty = create(descriptor) as unknown as Readonly<Record<string, unknown>>;
   const unset = ({ name, localName, enum: words }: DescField): unknown => {
     if (nullable.includes(name)) return null;
-    // The unspecified value of an enum has no word; shapes refuse the empty word with a list of the valid ones.
+    // The unspecified value of an enum has no word. It becomes the empty word, which shapes refuse with a list of the
+    // valid words.
     return words ? "" : (empty[localName] ?? null);
   };
   const inner = messageCodec(descriptor, {}, unset);

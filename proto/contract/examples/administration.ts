@@ -1,4 +1,4 @@
-/** Worked examples of the published document. A test holds each against its schema. */
+/** Examples of administration in the OpenAPI document. A test checks each against its schema. */
 import { guardrailRecord, toGuardrailJson } from "../records/guardrail-record.ts";
 import { unsetGuardrail } from "../records/guardrails.ts";
 

@@ -1,4 +1,4 @@
-/** Examples of the audit log and of workspaces. */
+/** Examples of the audit log and of workspaces in the OpenAPI document. */
 const workspace = "00000000-0000-4000-8000-000000000001";
 const hash = "c56454edb818d6b14bc0d61c46025f1450b0f4012d12304ab40aacb519fcbc93";
 

@@ -1,4 +1,4 @@
-/** Examples of usage records. */
+/** Examples of usage records in the OpenAPI document. */
 export const generationExample = {
   id: "gen-3yGx0CqkWnXo4pTz1bLr2V",
   request_id: "req_5dRt1QwErTyUiOpAsDfGhJ",

@@ -1,4 +1,4 @@
-/** Output items for calls run by the client. */
+/** Output items for tool calls that the client runs. */
 import {
   anyValue,
   array,

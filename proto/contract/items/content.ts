@@ -35,13 +35,16 @@ export const oneOfFields =
     problems.add(childPath(path, names[0]), `${names.slice(0, -1).join(", ")} or ${last} is required`);
   };
 
-/** An address of a picture or video. A data URL of another type is refused: it would pass guardrails unscanned, or reach the model as a wrong type. */
+/**
+ * Address of an image or video. A data URL of another media type is refused: it would pass guardrails unscanned, or
+ * reach the model as the wrong type.
+ */
 export const mediaUrl = (kind: "image" | "video", max: number): Shape =>
   string({
     min: 1,
     max,
     pattern: {
-      // The brackets keep client generators from taking a slash at the end of a published pattern for a delimiter.
+      // The slash is in brackets because client generators would take a slash at the end of a pattern for a delimiter.
       form: new RegExp(`^(?!\\s*[Dd][Aa][Tt][Aa]:)|^[Dd][Aa][Tt][Aa]:${kind}[/]`),
       message: `must be an address, or a data URL of type ${kind}/*`,
     },
@@ -196,7 +199,7 @@ export const outputContent = stringOrParts(parts({ input_text: outputText, input
 /** Content of a message between agents. */
 export const agentContent = parts({ input_text: text, input_image: image, encrypted_content: encryptedPart });
 
-/** Values for the variables of a stored prompt. */
+/** Value of a variable in a stored prompt. */
 export const promptVariable = stringOr(
   inputText,
   tagged("type", { input_text: text, input_image: image, input_file: file }, { elsewhere: everyKind }),

@@ -1,4 +1,4 @@
-/** Items of tools run by the provider. */
+/** Output items of tools that the provider runs. */
 import {
   type ObjectShape,
   anyValue,

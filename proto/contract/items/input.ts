@@ -1,4 +1,4 @@
-/** Items in the input of a request: returned items of answers, and items made by clients. */
+/** Items in the input of a request: output items of earlier answers, and items made by clients. */
 import type { JsonObject } from "../../lib/validation/fields.ts";
 import {
   type ObjectShape,
@@ -29,7 +29,7 @@ const id = nullable(string());
 const required = described(string({ min: 1 }), "By which a call and its output belong together.");
 const status = nullable(word("in_progress", "completed", "incomplete"));
 
-/** The shape of a returned output item: `id` and `status` are optional, and null counts as unset. */
+/** Shape of an output item in the input: `id` and `status` are optional, and null counts as unset. */
 function replayed({ fields, rules }: ObjectShape, more: Readonly<Record<string, Shape>> = {}): ObjectShape {
   const needed = (rules.required ?? []).filter((name) => name !== "id" && name !== "status");
   const all = Object.entries({ ...fields, ...more }).map(([name, shape]) => [
@@ -101,7 +101,7 @@ const mapped = <From>(
 ): Readonly<Record<string, Shape>> =>
   Object.fromEntries(Object.entries(kinds).map(([type, kind]) => [type, change(kind, type)]));
 
-/** Replayed output items, by type. */
+/** Shapes of output items in the input, by type. */
 const replays: Readonly<Record<string, Shape>> = {
   ...mapped(outputItems, (shape) => replayed(shape)),
   reasoning,
@@ -110,7 +110,7 @@ const replays: Readonly<Record<string, Shape>> = {
   apply_patch_call: replayed(modelItems.apply_patch_call, call),
   local_shell_call: replayed(modelItems.local_shell_call, {
     ...call,
-    // Codex sends no such field.
+    // `timeout_ms` and other fields are optional, because Codex does not send them.
     action: replayed({ ...localShellAction, rules: { required: ["type", "command"] } }),
   }),
   shell_call: replayed(modelItems.shell_call, call),

@@ -1,11 +1,11 @@
-/** Fields of every item of an answer. */
+/** Fields that every item of an answer has. */
 import { type ObjectShape, type Shape, described, object, string, word } from "../../lib/validation/shape.ts";
 
 /** State of an item while it streams, and at its end. */
 export const itemStatuses = ["in_progress", "completed", "incomplete"] as const;
 
 interface ItemRules {
-  /** Additional required fields of the kind; `type`, `id` and `status` are always required. */
+  /** Further required fields of the item's type; `type`, `id` and `status` are always required. */
   readonly required?: readonly string[];
   readonly status?: readonly string[];
 }

@@ -1,4 +1,4 @@
-/** Items of MCP servers called by a provider or by Sluice. */
+/** Items for MCP servers that a provider or Sluice calls. */
 import { anyValue, array, described, nullable, object, string } from "../../lib/validation/shape.ts";
 import { itemShape } from "./item.ts";
 

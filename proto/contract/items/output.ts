@@ -1,4 +1,4 @@
-/** Items of an answer made by models: messages, reasoning, calls. The same items return as input of the next request. */
+/** Items of an answer that the model makes: messages, reasoning, calls. They return as input of the next request. */
 import {
   type ObjectShape,
   array,
@@ -101,7 +101,7 @@ export const modelItems = {
 /** Every kind of item in an answer, by type. */
 export const outputItems: Readonly<Record<string, ObjectShape>> = { ...modelItems, ...serviceItems };
 
-/** Name of an item's schema in the document: `service:web_search` is ServiceWebSearchItem. */
+/** Name of an item's schema in the OpenAPI document: that of `service:web_search` is ServiceWebSearchItem. */
 export const itemName = (type: string): string =>
   `${type.replaceAll(/(?:^|[_:])([a-z])/g, (_, letter: string) => letter.toUpperCase())}Item`;
 

@@ -1,4 +1,4 @@
-/** Parts of messages and reasoning, and annotations on their text, in answers and in inputs returning them. */
+/** Parts of messages and reasoning, with annotations on their text, in answers and in later inputs. */
 import {
   anyValue,
   array,
@@ -125,7 +125,7 @@ export const summaryText = object(
   { required: ["type", "text"], description: "A summary of reasoning." },
 );
 
-/** Parts by their place: of a message, of raw reasoning, of its summary. */
+/** Types of parts: of a message, of raw reasoning, and of a reasoning summary. */
 export const parts = {
   outputText: named("OutputText", outputText),
   refusal: named("Refusal", refusalPart),
@@ -133,7 +133,7 @@ export const parts = {
   summaryText: named("SummaryText", summaryText),
 } as const;
 
-/** Parts of a message of the model. */
+/** Parts of a message from the model. */
 export const messageParts = array(tagged("type", { output_text: parts.outputText, refusal: parts.refusal }));
 
 /** An object with fields defined by the tool. */

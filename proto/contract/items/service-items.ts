@@ -1,4 +1,4 @@
-/** Items of an answer made by server tools. Some of their fields are in camel case on the wire. */
+/** Items that server tools add to an answer. Some of their fields are in camel case on the wire. */
 import {
   type ObjectShape,
   type Shape,
@@ -25,7 +25,7 @@ const files = described(array(containerFileCitation, { max: 10 }), "Files that t
 
 const source = object({ type: word("url"), url: string() }, { required: ["type", "url"] });
 
-/** Findings of the analyst of a fusion run. */
+/** Result of the analyst in a fusion run. */
 export const fusionAnalysis = object(
   {
     consensus: described(array(string()), "What all models say."),
@@ -199,7 +199,7 @@ const codeInterpreter = itemShape("service:code_interpreter", "Code that the ser
   error,
 });
 
-/** Items made by server tools, by type. */
+/** Items that server tools make, by type. */
 export const serviceItems = {
   "service:web_search": webSearch,
   "service:web_fetch": webFetch,

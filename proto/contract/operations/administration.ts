@@ -1,7 +1,7 @@
-/** Bodies and answers of bulk assignment. */
+/** Request and response bodies of bulk assignment. */
 import { array, described, integer, named, object, string } from "../../lib/validation/shape.ts";
 
-/** A hash has 64 digits; a longer text up to this maximum is valid, but names no key. */
+/** Hash of a key, which has 64 digits. Longer texts up to the maximum are accepted, but match no key. */
 const keyHash = string({ min: 1, max: 1_024, identifier: true });
 
 export const keyHashes = named(

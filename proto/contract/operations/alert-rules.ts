@@ -1,4 +1,4 @@
-/** The operations on alerts on views of usage. */
+/** Operations on alert rules for views of usage. */
 import { type AlertRule, AlertService } from "../../gen/sluice/admin/v1/alert_service_pb.ts";
 import { alertRuleExample } from "../examples/administration.ts";
 import {
@@ -34,7 +34,7 @@ const tag = "Administration";
 const key = "management";
 const statuses = administrationStatuses;
 const { method } = AlertService;
-/** Filters and channels of the maximum length with each character escaped. */
+/** Maximum body size in bytes: filters and channels of the maximum length, with each character escaped. */
 const maxBytes = 65_536;
 
 const name: PathParameter = {

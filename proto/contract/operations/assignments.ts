@@ -13,7 +13,7 @@ const tag = "Administration";
 const key = "management";
 const parameters = { id: guardrailId };
 const statuses = administrationStatuses;
-/** 500 hashes of 64 digits are 34 KB. */
+/** Maximum body size in bytes; 500 hashes of 64 digits take 34 KB. */
 const maxAssignmentBytes = 262_144;
 
 const toPage = ({ assignments, ...page }: ListKeyAssignmentsResponse) =>

@@ -1,4 +1,4 @@
-/** The operations on end users. */
+/** Operations on end users. */
 import { type EndUser, EndUserService } from "../../gen/sluice/admin/v1/end_user_service_pb.ts";
 import {
   endUserAnswer,
@@ -27,7 +27,10 @@ const user: PathParameter = {
   },
 };
 
-/** An end user of the maximum length, each character escaped as two surrogate halves, is 6 KB. */
+/**
+ * Maximum body size in bytes: a name of the maximum length, with each character escaped as two surrogate halves, takes
+ * 6 KB.
+ */
 const maxBytes = 8_192;
 const maxChangeBytes = 4_096;
 

@@ -1,4 +1,4 @@
-/** Error bodies: every status has the same form, and specific metadata. */
+/** Error bodies: all statuses have the same form, with metadata that depends on the error. */
 import { Fault, FaultReason } from "../../lib/faults/fault.ts";
 import { maxTokensPerDay } from "../../lib/limits/settings.ts";
 import {
@@ -21,7 +21,7 @@ import { outputItem } from "../items/output.ts";
 import { unansweredKind } from "../response/provider-error.ts";
 import { exclusions, serviceMetadataShape } from "../response/service-metadata.ts";
 
-/** Failures as shown to clients, by reason. */
+/** Every failure as clients see it, by its reason. */
 const faults = Object.values(FaultReason)
   .filter((reason): reason is FaultReason => typeof reason === "number" && reason !== FaultReason.UNSPECIFIED)
   .map((reason) => new Fault(reason));
@@ -30,7 +30,10 @@ const distinct = <Value>(values: readonly Value[]): Value[] => [...new Set(value
 
 export const errorStatuses: readonly number[] = distinct(faults.map(({ status }) => status)).sort((a, b) => a - b);
 
-/** OpenAI's `error.type` for a status, by which its SDKs and programs distinguish failures. Undefined for 401, whose body contains only code and message. */
+/**
+ * OpenAI's `error.type` for a status, by which SDKs distinguish failures. Undefined for 401, whose body contains only
+ * code and message.
+ */
 export function openAiTypeOf(status: number): string | undefined {
   if (status === 401) return undefined;
   const known: Readonly<Record<number, string>> = {
@@ -42,7 +45,7 @@ export function openAiTypeOf(status: number): string | undefined {
   return known[status] ?? (status < 500 ? "invalid_request_error" : "server_error");
 }
 
-/** The member `error` of an error body. Members without a value are omitted from its JSON. */
+/** Members of `error` in an error body; members without a value are absent from its JSON. */
 export function errorMembers({ status, message, metadata }: Pick<Fault, "status" | "message" | "metadata">): object {
   const param = typeof metadata?.["param"] === "string" ? metadata["param"] : undefined;
   return { code: status, message, type: openAiTypeOf(status), param, metadata };
@@ -141,7 +144,7 @@ const modelLimit = object(
   { required: ["owner", "limit", "models", "maximum"], description: "The limit of models that was reached." },
 );
 
-/** `metadata.model_limit` of a refusal. */
+/** `error.metadata.model_limit` when a rate limit by model refuses a request. */
 export type ModelLimitRefusal = Accepted<typeof modelLimit>;
 
 export const errorMetadata = object(
@@ -195,7 +198,7 @@ export const errorMetadata = object(
   { description: "What is known beyond the message." },
 );
 
-/** @param status the code repeated in the body */
+/** Shape of an error body. @param status shape of the code in the body */
 const errorBody = (status: Shape): Shape =>
   object(
     {
@@ -222,13 +225,13 @@ const errorBody = (status: Shape): Shape =>
     { required: ["error"] },
   );
 
-/** The body for a status. */
+/** Shape of the error body for a status. */
 export const errorShape = (status: number): Shape => named(`Error${status}`, errorBody(constant(status)));
 
-/** The default text of a status. */
+/** Default error text for a status. */
 export const defaultMessage = (status: number): string =>
   (faults.find((fault) => fault.status === status) as Fault).message;
 
-/** The default `error_type` of a status. */
+/** Default `error_type` for a status. */
 export const defaultErrorType = (status: number): string =>
   (faults.find((fault) => fault.status === status) as Fault).errorType;

@@ -4,14 +4,14 @@ import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } fro
 import type { JsonObject } from "../../lib/validation/fields.ts";
 import type { Operation, ParameterNames, PublishedParameter } from "./operation.ts";
 
-/** A union over the paths, because an alias may have other parameters. */
+/** Parameters of an operation's path; of several paths, the union, because an alias may have other parameters. */
 export type ParametersOf<Path extends string> = Path extends string
   ? { readonly [Name in ParameterNames<Path>]: string }
   : never;
 
-/** The checked parts of a request. */
+/** The parts of a request after the check. */
 export interface CheckedRequest<Path extends string = string, Query = unknown, Body = unknown> {
-  /** Path parameters, decoded once. */
+  /** Path parameters, percent-decoded. */
   readonly parameters: ParametersOf<Path>;
   readonly query: Query;
   readonly body: Body;
@@ -23,11 +23,11 @@ export type MessageFields<Desc extends DescMessage> = {
 };
 
 export interface ForwardOptions {
-  /** The request carries settings, so an older admin-svc refuses it when it does not support one of them. */
+  /** Whether the request carries settings: an older admin-svc then refuses it if it does not support one of them. */
   readonly carriesSettings?: true;
 }
 
-/** A call of admin-svc. The types of request and answer are checked at its description. */
+/** A call of admin-svc. The compiler checks the types of request and answer where the operation is described. */
 export interface Forward extends ForwardOptions {
   readonly method: DescMethodUnary;
   readonly toRequest: (request: CheckedRequest) => MessageFields<DescMessage>;
@@ -36,7 +36,7 @@ export interface Forward extends ForwardOptions {
 
 export type Forwarded = { readonly forward: Forward };
 
-/** Names the workspace of an operation. */
+/** Query parameter that names the workspace of an operation. */
 const workspaceParameter: PublishedParameter = {
   name: "X-Sluice-Workspace",
   in: "header",
@@ -45,7 +45,7 @@ const workspaceParameter: PublishedParameter = {
   schema: { type: "string", pattern: uuidForm.source },
 };
 
-/** Adds the call of admin-svc to an operation; it then needs no handler in the gateway. */
+/** Adds the call of admin-svc to an operation, which then needs no handler in the gateway. */
 export const forwarded = <Path extends string, Query, Body, Input extends DescMessage, Output extends DescMessage>(
   operation: Operation<Path, Query, Body>,
   method: DescMethodUnary<Input, Output>,

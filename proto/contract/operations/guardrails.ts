@@ -32,7 +32,10 @@ const tag = "Administration";
 const key = "management";
 const parameters = { id: guardrailId };
 const statuses = administrationStatuses;
-/** Two patterns of the maximum length fit, however their characters are escaped, and so do a hundred of 10,000 letters. */
+/**
+ * Maximum body size in bytes. It holds two patterns of the maximum length, however their characters are escaped, or a
+ * hundred of 10,000 letters.
+ */
 const maxBytes = 1_048_576;
 
 const filters = [{ pattern: "BEGIN [A-Z ]*PRIVATE KEY", action: "block", label: "private-key" }];
@@ -180,7 +183,9 @@ const deleteGuardrail = forwarded(
   () => ({ deleted: true }),
 );
 
-/** Room for the largest guardrail and a text of the maximum length with every unit escaped. */
+/**
+ * Maximum body size in bytes: the largest guardrail, and a text of the maximum length with every UTF-16 unit escaped.
+ */
 const maxTrialBytes = 4_194_304;
 
 const tryGuardrail = operation({

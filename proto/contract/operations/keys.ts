@@ -1,4 +1,4 @@
-/** The operations on keys. */
+/** Operations on keys. */
 import { described, integer, named, object } from "../../lib/validation/shape.ts";
 import { createdKeyExample, currentKeyExample, keyExample } from "../examples/administration.ts";
 import { type GetKeyResponse, KeyService, type UpdateKeyResponse } from "../../gen/sluice/admin/v1/key_service_pb.ts";
@@ -30,7 +30,7 @@ import { forwarded } from "./forward.ts";
 
 const { method } = KeyService;
 
-/** A name and an end user of the maximum length, each character escaped, are 5 KB. */
+/** Maximum body size in bytes: a name and an end user of the maximum length, with each character escaped, take 5 KB. */
 const maxBytes = 16_384;
 
 const getCurrentKey = forwarded(
@@ -79,7 +79,7 @@ const listKeys = forwarded(
     sort,
   }),
   ({ keys, ...page }) => toPageJson(keys.map(toKeyJson), page),
-  // An admin-svc without support for a search or a cursor would list other keys.
+  // Marked as carrying settings: an admin-svc that does not support searches or cursors would list other keys.
   { carriesSettings: true },
 );
 
@@ -187,7 +187,7 @@ const updateKey = forwarded(
   { carriesSettings: true },
 );
 
-/** Settings of a key rotation, also over gRPC and on the command line. */
+/** Settings of a key rotation, used by HTTP, gRPC and the command line. */
 export const keyRotation = named(
   "KeyRotation",
   object(

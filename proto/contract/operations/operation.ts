@@ -6,27 +6,31 @@ import type { Role } from "../../lib/policy/role.ts";
 /** Common prefix of all operation paths. */
 export const basePath = "/api/v1";
 
-/** Names of the parameters in a path: `hash` in `/keys/{hash}`. */
+/** Names of the parameters in a path; `hash` for `/keys/{hash}`. */
 export type ParameterNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? Name | ParameterNames<Rest>
   : never;
 
 /**
+ * An HTTP operation.
  * @typeParam Path its path, or a union of all its paths
  * @typeParam Query the type of its checked query
  * @typeParam Body the type of its checked body
  */
 export interface Operation<Path extends string = string, Query = unknown, Body = unknown> {
   readonly path: Path;
-  /** Additional paths, mentioned only in the document's description. */
+  /** Further paths of the operation, which the OpenAPI document only mentions in the description. */
   readonly aliases?: readonly Path[];
   readonly method: "get" | "post" | "put" | "patch" | "delete";
   readonly tag: "Responses" | "Embeddings" | "Administration" | "Catalogue";
   readonly summary: string;
   readonly description: string;
-  /** The keys allowed to call it. Management keys are also accepted for the catalogue, which is undocumented. */
+  /**
+   * The kind of keys that may call the operation. Operations of the catalogue also accept management keys, though that
+   * is not documented.
+   */
   readonly key: "inference" | "management" | "any";
-  /** Minimum role for a call from the console: when absent, `viewer` for `get` and `admin` for everything else. */
+  /** Minimum role for a call from the console; by default `viewer` for `get` and `admin` for all other methods. */
   readonly role?: Role;
   /** Parameters by their names in the path. */
   readonly parameters?: { readonly [Name in ParameterNames<Path>]: PathParameter };
@@ -34,49 +38,58 @@ export interface Operation<Path extends string = string, Query = unknown, Body =
   readonly query?: ObjectShape<Readonly<Record<string, Shape>>, Query>;
   readonly body?: RequestBody<Body>;
   readonly answer: {
-    /** 200 when absent. */
+    /** HTTP status of success; 200 when absent. */
     readonly status?: 201 | 204;
-    /** The description of status 201, for answers with `created`: true makes the status 201. */
+    /**
+     * Description of status 201, for an operation that answers 201 when `created` in its answer is true and 200
+     * otherwise.
+     */
     readonly whenCreated?: string;
     readonly description: string;
     readonly content: readonly Content[];
   };
-  /** Form of error bodies; the form of `POST /responses` when absent. */
+  /** Form of error bodies; by default that of `POST /responses`. */
   readonly failures?: "messages";
-  /** HTTP statuses of failures. */
+  /** HTTP statuses of the operation's failures. */
   readonly statuses: readonly number[];
 }
 
-/** Infers the types of path, query and body from the description. */
+/** Returns the description unchanged; the compiler infers the types of path, query and body from it. */
 export const operation = <const Path extends string, Query = unknown, Body = unknown>(
   described: Operation<Path, Query, Body>,
 ): Operation<Path, Query, Body> => described;
 
-/** The parameters of a path, in their order. */
+/** Names of the parameters in a path, in their order. */
 export const parameterNames = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
 
 export interface PathParameter {
   readonly description: string;
-  /** A text violating this shape is 400. */
+  /** Shape of the parameter; a text that violates it gets status 400. */
   readonly shape: Shape<string>;
-  /** A text of another form names no record: 404 with the message, without a database query. */
+  /**
+   * Form of the texts that can name a record; any other text gets status 404 with the message `otherwise`, without a
+   * database query.
+   */
   readonly addressable?: { readonly form: RegExp; readonly otherwise: string };
 }
 
 export interface Content<Value = unknown> {
   readonly type: string;
-  /** The format of a stream's events, and what ends it; absent when the content is a single object. */
+  /** Describes the format of a stream's events and how the stream ends; absent for a single object. */
   readonly framing?: string;
   readonly shape: Shape<Value>;
   readonly examples: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
 }
 
 export interface RequestBody<Value = unknown> extends Content<Value> {
-  /** Absent for requests to models: `limits.body_bytes` of the configuration file limits them. */
+  /**
+   * Maximum body size in bytes; absent for requests to models, which `limits.body_bytes` of the configuration file
+   * limits.
+   */
   readonly maxBytes?: number;
 }
 
-/** A stream of server-sent events, each with one object of the shape. */
+/** Content that is a stream of server-sent events, each with one object of the shape. */
 export const eventStream = <Value>(
   shape: Shape<Value>,
   examples: Content["examples"],
@@ -93,7 +106,7 @@ export const example = (value: unknown, summary = "An example"): Content["exampl
   example: { summary, value },
 });
 
-/** A parameter in the form of the OpenAPI document. */
+/** A parameter as the OpenAPI document has it. */
 export interface PublishedParameter {
   readonly name: string;
   readonly in: "header" | "path" | "query";
@@ -103,7 +116,7 @@ export interface PublishedParameter {
   readonly schema: JsonSchema;
 }
 
-/** All parameters of an operation in the order of the document: path, headers, query. */
+/** All parameters of an operation in the order of the OpenAPI document: path, headers, query. */
 export function publishedParameters(
   { path, parameters = {}, headers = [], query }: Operation,
   components: Components,
@@ -119,10 +132,13 @@ export function publishedParameters(
   return [...inPath, ...headers, ...inQuery];
 }
 
-/** Possible failures of every administration operation. */
+/** HTTP statuses of failures that every administration operation can have. */
 export const administrationStatuses: readonly number[] = [400, 401, 403, 404, 500];
 
-/** Failures of a report (a list, search or sum): 422 when it would read too much, 429 when too many are running. */
+/**
+ * HTTP statuses of failures of a report, that is, a list, search or sum: 422 when it would read too much, 429 when too
+ * many reports are running.
+ */
 export const reportStatuses = (others: readonly number[] = administrationStatuses): readonly number[] =>
   [...others, 422, 429].sort((one, other) => one - other);
 
@@ -137,11 +153,13 @@ export const externalId: PathParameter = {
   shape: string({ min: 1, max: 200, identifier: true }),
 };
 
-/** Sentences for every operation that puts a record. */
+/** Text in the descriptions of all operations that create or replace a record by its external id. */
 export const putDescription =
   "Makes it when there is none with this external id, else gives it the settings of the body; a setting that the body lacks is that of a new one. May be repeated, and two at once make one; a body that changes nothing writes nothing, not even to the audit log. In force on the next request.";
 
-/** The answer of an operation that puts a record: the same for a new record, with another status. */
+/**
+ * Answer of an operation that creates or changes a record by its external id; a new record differs only in the status.
+ */
 export const putAnswer = (noun: string, content: Content): Operation["answer"] => ({
   description: `The ${noun}, which was there.`,
   whenCreated: `The ${noun}, which this request made.`,

@@ -1,4 +1,4 @@
-/** Operations on providers as they are configured, in the file and in the database. */
+/** Operations on configured providers, both of the file and of the database. */
 import { string } from "../../lib/validation/shape.ts";
 import { configuredProviderExample, localServerExample, providerTestExample } from "../examples/administration.ts";
 import {
@@ -14,7 +14,7 @@ import { type PathParameter, example, json, operation } from "./operation.ts";
 
 const tag = "Catalogue";
 const key = "management";
-/** Room for a thousand models with their prices. */
+/** Maximum body size in bytes: enough for a thousand models with their prices. */
 const maxBytes = 1_048_576;
 
 const id: PathParameter = { description: "Id of a provider in the database.", shape: string() };

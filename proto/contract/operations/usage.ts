@@ -72,7 +72,7 @@ const getGenerationContent = forwarded(
   (answer) => ({ data: toContentJson(answer) }),
 );
 
-/** A class such as 5xx is another field than a status. */
+/** Fields of the message for a status filter: a single status, and a class such as 5xx, are separate fields. */
 const toStatusFields = (status: string | undefined) =>
   status?.endsWith("xx") === true
     ? { statusClass: Number(status[0]) }

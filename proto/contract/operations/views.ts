@@ -1,4 +1,4 @@
-/** The operations on saved views of the explorer. */
+/** Operations on saved views of the console's explorer. */
 import { ViewService } from "../../gen/sluice/admin/v1/view_service_pb.ts";
 import { viewExample } from "../examples/administration.ts";
 import { toPageJson } from "../records/record-shapes.ts";
@@ -25,7 +25,7 @@ import {
 const tag = "Administration";
 const key = "management";
 const { method } = ViewService;
-/** A query of the maximum length with each character escaped. */
+/** Maximum body size in bytes: a query of the maximum length, with each character escaped. */
 const maxBytes = 32_768;
 
 const name: PathParameter = {

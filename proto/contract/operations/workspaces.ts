@@ -34,7 +34,7 @@ const { method } = WorkspaceService;
 const tag = "Administration";
 const key = "management";
 const statuses = administrationStatuses;
-/** A name of the maximum length, each character escaped, is 2.4 KB. */
+/** Maximum body size in bytes; a name of the maximum length, with each character escaped, takes 2.4 KB. */
 const maxBytes = 8_192;
 
 const id: PathParameter = {

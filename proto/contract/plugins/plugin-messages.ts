@@ -1,4 +1,4 @@
-/** Converts plugins between their JSON and their messages. */
+/** Converts plugins of a request between JSON and protobuf messages. */
 import { create } from "@bufbuild/protobuf";
 import { type Plugin, PluginSchema } from "../../gen/sluice/inference/v1/turn_pb.ts";
 import type { JsonObject } from "../../lib/validation/fields.ts";
@@ -16,7 +16,7 @@ interface CarriedPlugin {
   readonly contract: PluginContract;
   /** Name of the case in the oneof of the message Plugin. */
   readonly oneofCase: string;
-  /** Whether the message has `enabled`, as for plugins that run by default. */
+  /** Whether the message has the field `enabled`, for plugins that run by default. */
   readonly carriesEnabled: boolean;
 }
 
@@ -29,7 +29,7 @@ const carried: readonly CarriedPlugin[] = Object.entries(pluginContracts).map(([
 const carriedById: ReadonlyMap<string, CarriedPlugin> = new Map(carried.map((plugin) => [plugin.id, plugin]));
 const carriedByCase: ReadonlyMap<string, CarriedPlugin> = new Map(carried.map((plugin) => [plugin.oneofCase, plugin]));
 
-/** A plugin with `enabled: false` is left out unless its message has this field. */
+/** Converts plugins to messages. A plugin with `enabled: false` is left out unless its message has that field. */
 export const pluginMessages = (plugins: readonly PluginJson[]): Plugin[] =>
   plugins.flatMap((json) => {
     const plugin = carriedById.get(json.id);

@@ -1,11 +1,14 @@
-/** Building blocks for the rows of the plugins. */
+/** Building blocks for the descriptions of plugins. */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { type ObjectRules, type Shape, boolean, described, object, string, word } from "../../lib/validation/shape.ts";
 import { type Codec, type CodecRules, jsonCodec } from "../codec/codec.ts";
 
 export const enabled = described(boolean, "false turns the plugin off for the request.");
 
-/** A shape with its description; two plugins with a receipt field of the same name share the shape but not the description. */
+/**
+ * A shape with its description. Receipt fields with the same name in several plugins share the shape but not the
+ * description.
+ */
 export interface DescribedShape {
   readonly shape: Shape;
   readonly text: string;
@@ -17,7 +20,7 @@ export interface PluginContract {
   readonly shape: Shape;
   readonly descriptor: DescMessage;
   readonly codec: Codec<DescMessage>;
-  /** Fields of `data` in the stages of the plugin in `service_metadata`. */
+  /** Fields of `data` in the plugin's stages of `service_metadata`. */
   readonly receipt: Readonly<Record<string, DescribedShape>>;
 }
 
@@ -39,14 +42,17 @@ export const plugin = (
   receipt,
 });
 
-/** A rule of the alignment plugin: one line of text. */
+/** A rule of the alignment plugin, which is one line of text. */
 export const alignmentRule = string({
   min: 1,
   max: 200,
   pattern: { form: /^[^\n\v\f\r\u0085\u2028\u2029]*$/, message: "must not contain line breaks" },
 });
 
-/** Details in the stages of plugins, in one table: the description of a field shared by several plugins names each of them. */
+/**
+ * Merges the receipt fields of all plugins. The description of a field with the same name in several plugins lists each
+ * of them.
+ */
 export function receiptFields(contracts: Readonly<Record<string, PluginContract>>): Record<string, Shape> {
   const fields = new Map<string, { readonly shape: Shape; readonly texts: Map<string, string[]> }>();
   for (const [id, { receipt }] of Object.entries(contracts)) {

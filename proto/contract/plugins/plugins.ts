@@ -1,4 +1,4 @@
-/** Every plugin of a request, described once: its settings with their limits, and its message. */
+/** Every plugin of a request, described once: its settings with their limits, its message, and its receipt fields. */
 import {
   AlignmentPluginSchema,
   ContextCompressionPluginSchema,
@@ -175,5 +175,5 @@ export const pluginContracts: Readonly<Record<string, PluginContract>> = {
   ),
 };
 
-/** Fields of `data` in the stages of all plugins. */
+/** Fields of `data` in the stages of all plugins in `service_metadata`. */
 export const pluginReceiptFields = receiptFields(pluginContracts);

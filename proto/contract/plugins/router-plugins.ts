@@ -1,4 +1,7 @@
-/** The plugins that choose the model of a request: their settings with their limits, and their details of a choice. */
+/**
+ * The plugins that choose the model of a request: their settings with limits, and the details of a choice in the
+ * receipt.
+ */
 import {
   AutoBetaRouterPluginSchema,
   AutoRouterPluginSchema,
@@ -59,7 +62,7 @@ const option = object(
   { required: ["model", "effort", "estimated_cost"] },
 );
 
-/** A model considered by a router: its slug, or an object with the criteria of the choice. */
+/** A candidate model of a router: its slug, or an object with criteria for the choice. */
 const candidate: Shape = {
   check: (value, path, problems) => (typeof value === "string" ? slug : option).check(value, path, problems),
   schema: (components) => ({ anyOf: [slug.schema(components), option.schema(components)] }),

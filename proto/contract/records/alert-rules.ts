@@ -1,4 +1,4 @@
-/** Alerts on views of usage: bodies and answers of their operations. */
+/** Alert rules on views of usage: request and response bodies of their operations. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import {
@@ -30,14 +30,14 @@ import { addressedName, storedName } from "./views.ts";
 
 /** Maximum number of rules of a workspace. */
 export const maxAlertRules = 50;
-/** Rules of a page when no limit is given. */
+/** Number of rules in a page when the request gives no limit. */
 export const defaultRulePage = 100;
-/** Maximum number of events of a rule that are kept. */
+/** Maximum number of events kept in the history of a rule. */
 export const maxRuleEvents = 100;
 
 export const defaultWindowMinutes = 60;
 
-/** Conditions with the unit of their threshold. */
+/** Conditions of a rule, with the unit of their threshold. */
 export const alertConditions = {
   spend: "USD",
   spend_change: "%",
@@ -50,7 +50,7 @@ export const alertConditions = {
 export type AlertCondition = keyof typeof alertConditions;
 export const alertConditionWords = Object.keys(alertConditions) as readonly AlertCondition[];
 
-/** Filters of the conditions that read other figures than sums of requests. */
+/** Allowed filters of conditions whose figures are not sums of requests. */
 const narrowedFilters: Readonly<Partial<Record<AlertCondition, readonly (keyof UsageFilterWords)[]>>> = {
   provider_down: ["provider", "model"],
   budget_forecast: ["key"],
@@ -196,7 +196,7 @@ export const alertChannelList = named(
   object({ data: array(object(channelFields, { required: Object.keys(channelFields) })) }, { required: ["data"] }),
 );
 
-/** A rule as it is given, over gRPC and on the command line. */
+/** A rule as clients give it, over gRPC and on the command line. */
 export const newAlertRule = object(
   {
     name: ruleName,
@@ -205,7 +205,7 @@ export const newAlertRule = object(
   { required: ["name", "settings"] },
 );
 
-/** Settings with their defaults, accepted by their shape. */
+/** Fills in defaults. @param given settings accepted by their shape */
 export const completeRule = (given: Accepted<typeof alertRuleSettings>): AlertRuleWords => ({
   filters: given.filters ?? {},
   condition: given.condition,
@@ -215,7 +215,7 @@ export const completeRule = (given: Accepted<typeof alertRuleSettings>): AlertRu
   channels: given.channels,
 });
 
-/** Settings as a message. */
+/** Converts settings to a message. */
 export const ruleSettingsMessage = (rule: AlertRuleWords): MessageInitShape<typeof AlertRuleSettingsSchema> => ({
   filter: toUsageFilter(rule.filters),
   condition: rule.condition,
@@ -225,7 +225,7 @@ export const ruleSettingsMessage = (rule: AlertRuleWords): MessageInitShape<type
   channels: [...rule.channels],
 });
 
-/** A message as settings, which are not checked yet; 0 and an empty text mean unset. */
+/** Converts a message to settings, which are not checked yet; 0 and the empty text mean unset. */
 export const ruleSettingsJson = (message: AlertRuleSettings | undefined): JsonObject => ({
   filters: Object.fromEntries(
     Object.entries(fromUsageFilter(message?.filter)).filter(([, value]) => value !== undefined),
@@ -239,7 +239,7 @@ export const ruleSettingsJson = (message: AlertRuleSettings | undefined): JsonOb
 
 const shownTime = (at: Timestamp | undefined): string | null => (at ? instant(at) : null);
 
-/** A rule in the form of answers. */
+/** Converts a rule to its JSON in answers. */
 export const toAlertRuleJson = (message: AlertRule): JsonObject => ({
   name: message.name,
   ...ruleSettingsJson(message.settings),

@@ -1,4 +1,4 @@
-/** Entries of the audit log: queries and answers of their operations. */
+/** Entries of the audit log: queries and response bodies of their operations. */
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { AuditEntry, AuditState } from "../../gen/sluice/admin/v1/audit_service_pb.ts";
 import { instant } from "../../lib/time/instant.ts";
@@ -11,7 +11,7 @@ const workspace = described(
   "The only workspace that is meant. When absent: every workspace for a management key of the account, its own for any other. Any other is not found: 404.",
 );
 
-/** A text of this length names any record: an end user has 512 code points. */
+/** Text that can name any record; the longest name is that of an end user, 512 code points. */
 const word = string({ min: 1, max: 1_024, identifier: true });
 
 export const auditFilter = {
@@ -118,7 +118,7 @@ export const auditStateList = named(
   object({ data: described(array(auditState), "One for each workspace.") }, { required: ["data"] }),
 );
 
-/** An entry in the form of answers. */
+/** Converts an entry to its JSON in answers. */
 export const toAuditEntryJson = (entry: AuditEntry): JsonObject => ({
   sequence: Number(entry.sequence),
   workspace_id: entry.workspaceId,
@@ -139,7 +139,7 @@ export const toAuditEntryJson = (entry: AuditEntry): JsonObject => ({
 
 const parsed = (json: Uint8Array): unknown => (json.length === 0 ? null : JSON.parse(Buffer.from(json).toString()));
 
-/** A state in the form of answers. */
+/** Converts the outcome of a check to its JSON in answers. */
 export const toAuditStateJson = (state: AuditState): JsonObject => ({
   workspace_id: state.workspaceId,
   name: state.name,
@@ -151,6 +151,6 @@ export const toAuditStateJson = (state: AuditState): JsonObject => ({
   unverifiable: state.unverifiable.map(Number),
 });
 
-/** A given time as a message; undefined stays undefined. */
+/** Converts the text of a time to a message; undefined stays undefined. */
 export const toTimestamp = (text: string | undefined) =>
   text === undefined ? undefined : timestampFromDate(new Date(text));

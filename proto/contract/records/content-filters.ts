@@ -17,7 +17,7 @@ import {
   scanScopes,
 } from "../../lib/policy/guardrail-words.ts";
 
-/** Placeholders for matches of built-in filters. */
+/** Placeholders that replace matches of built-in filters. */
 export const builtinPlaceholders: Readonly<Record<string, string>> = {
   email: "[EMAIL]",
   phone: "[PHONE]",
@@ -30,10 +30,10 @@ export const builtinPlaceholders: Readonly<Record<string, string>> = {
   "regex-prompt-injection": "[PROMPT_INJECTION]",
 };
 
-/** The built-in filter that can be limited to user messages. */
+/** The only built-in filter that can be limited to user messages. */
 export const injectionSlug = "regex-prompt-injection";
 
-/** The action of a rule on the matched text. */
+/** The action on text that a rule matches. */
 export const actionField = described(
   word(...filterActions.all),
   `${filterActions.rows.map(({ word: action, does }) => `${action} ${does}`).join(", ")}.`,
@@ -83,7 +83,10 @@ function eachOnce(entries: readonly unknown[], path: string, problems: Problems)
   }
 }
 
-/** Maximum size of all patterns of a guardrail in UTF-8. It equals the maximum body over HTTP, and applies to gRPC and the command line, too. */
+/**
+ * Maximum size of all patterns of a guardrail together, in bytes of UTF-8. It equals the maximum body over HTTP, and
+ * also applies to gRPC and the command line.
+ */
 const maxPatternBytes = 1_048_576;
 
 function notTooMuch(filters: readonly unknown[], path: string, problems: Problems): void {
@@ -114,14 +117,14 @@ const shownBuiltin = object(
   { required: ["slug", "action", "label"] },
 );
 
-/** A content filter in its stored, shown and enforced form. */
+/** A content filter as it is stored, shown and enforced. */
 export type ContentFilter = Accepted<typeof shownFilter>;
 
-/** A built-in filter in its stored and enforced form. */
+/** A built-in filter as it is stored and enforced. */
 export interface BuiltinFilter {
   readonly slug: string;
   readonly action: FilterActionWord;
-  /** Null means the model's whole input. */
+  /** Part of the model's input that is scanned; null for all of it. */
   readonly scan_scope: ScanScopeWord | null;
 }
 
@@ -141,7 +144,7 @@ export const builtinFilters = {
   shown: described(nullable(array(shownBuiltin)), "Built-in detectors; null: none."),
 };
 
-/** A built-in filter as shown in answers, with the placeholder for redacted text. */
+/** Converts a built-in filter to its JSON in answers, which includes the placeholder for redacted text. */
 export const toBuiltinFilterJson = ({ slug, action, scan_scope }: BuiltinFilter): Accepted<typeof shownBuiltin> => ({
   slug,
   action,

@@ -1,8 +1,11 @@
-/** Rules on external detectors: the configuration file names the detectors, guardrails decide on the action. */
+/**
+ * Rules of a guardrail for external detectors. The configuration file defines the detectors; guardrails decide on the
+ * action.
+ */
 import { type Accepted, array, described, nullable, number, object, string } from "../../lib/validation/shape.ts";
 import { actionField } from "./content-filters.ts";
 
-/** Placeholder for text of a category: `person-name` becomes `[PERSON_NAME]`. */
+/** Placeholder for text of a category; that of `person-name` is `[PERSON_NAME]`. */
 export const categoryPlaceholder = (category: string): string =>
   `[${category.toUpperCase().replaceAll(/[^\p{L}\p{N}]+/gu, "_")}]`;
 
@@ -49,7 +52,7 @@ const shownRule = object(
   { required: ["detector", "category", "action", "threshold", "label"] },
 );
 
-/** A detector rule in its stored, shown and enforced form. */
+/** A detector rule as it is stored, shown and enforced. */
 export type DetectorRule = Accepted<typeof shownRule>;
 
 export const detectorRulesAnswer = described(nullable(array(shownRule)), "Rules on external detectors; null: none.");

@@ -1,4 +1,4 @@
-/** End users: bodies, queries and answers of their operations. */
+/** End users: queries, request and response bodies of their operations. */
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type EndUser, EndUserSchema } from "../../gen/sluice/admin/v1/end_user_service_pb.ts";
 import { instant } from "../../lib/time/instant.ts";
@@ -21,7 +21,7 @@ export const endUserChange = named(
   ),
 );
 
-/** The name of a registered end user, restricted to texts that can be stored once and found again. */
+/** Name of a registered end user, limited to texts that can be stored once and found again. */
 export const endUserName: Shape<string> = {
   check(value, path, problems) {
     if (typeof value === "string") checkEndUser(path, value, problems);
@@ -56,7 +56,7 @@ export const endUserList = named("EndUserList", pageShape(endUser));
 
 export const newEndUser = named("NewEndUser", object({ user: endUserName }, { required: ["user"], strict: true }));
 
-/** The name in the query is checked like a new name, because no other can exist. */
+/** A name in a query must be valid as a new name, because no other name can exist. */
 export const endUserQuery = object(
   {
     ...pageQuery(50),
@@ -72,5 +72,5 @@ export const endUserQuery = object(
 const times = { toMessage: timestampFromDate, toJson: instant };
 const record = jsonCodec(EndUserSchema, { conversions: { created_at: times, updated_at: times } });
 
-/** An end user in the form of answers. */
+/** Converts an end user to its JSON in answers. */
 export const toEndUserJson = (message: EndUser): JsonObject => ({ is_active: false, ...record.json(message) });

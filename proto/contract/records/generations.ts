@@ -1,4 +1,4 @@
-/** Turns in lists: the query, the answer, and the conversion of a message to its JSON. */
+/** Lists of turns: the query, the answer, and the conversion of a message to JSON. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { TurnOutcome } from "../../gen/sluice/admin/v1/ledger_service_pb.ts";
 import type { Generation } from "../../gen/sluice/admin/v1/usage_service_pb.ts";
@@ -37,7 +37,7 @@ const wordsByNumber: ReadonlyMap<TurnOutcome, TurnOutcomeWord> = new Map(
   turnOutcomeWords.map((name) => [turnOutcomes[name], name]),
 );
 
-/** Undefined for an outcome added by a newer build. */
+/** The word for an outcome; undefined for an outcome of a newer build. */
 export const toTurnOutcomeWord = (outcome: TurnOutcome): TurnOutcomeWord | undefined => wordsByNumber.get(outcome);
 
 export const turnDoors = ["responses", "chat", "messages", "embeddings", "other"] as const;
@@ -48,12 +48,12 @@ const text = string({ min: 1, max: 512, identifier: true });
 
 export const defaultGenerations = 50;
 
-/** An HTTP status, or a class of them. */
+/** An HTTP status such as 502, or a class of statuses such as 5xx. */
 export const statusOrClass = string({
   pattern: { form: /^[1-5](?:\d\d|xx)$/, message: "must be a status such as 502, or a class such as 5xx" },
 });
 
-/** The same rules hold over gRPC: see store/ledger/turn-pages.ts of admin-svc. */
+/** Query of the list. The same rules apply over gRPC: see store/ledger/turn-pages.ts of admin-svc. */
 export const generationsQuery = object(
   {
     cursor: pageCursor,
@@ -88,7 +88,7 @@ export const generationsQuery = object(
 
 const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 const milliseconds = nullable(number({ min: 0 }));
-/** Cost as text, because a large sum would be rounded as a number. */
+/** A cost as text, because a large sum would be rounded as a number. */
 export const exactDollarsShape = described(
   string({ pattern: { form: /^\d+(\.\d+)?$/, message: "must be a decimal" } }),
   "USD, exact to the picodollar.",
@@ -102,7 +102,7 @@ export const turnFigures = {
   reasoning_tokens: described(count, "Tokens of reasoning."),
 };
 
-/** The provider's error of a failed turn. */
+/** Fields about the provider's error in a failed turn. */
 export const providerErrorFields = {
   provider_error: described(nullable(string()), providerErrorMeaning),
   provider_code: described(nullable(string({ max: 64 })), "The provider's own code of that failure."),
@@ -201,7 +201,7 @@ export function toTurnJson(generation: Generation): JsonObject {
   };
 }
 
-/** How a turn ended. */
+/** Converts the outcome of a turn to JSON. */
 export const toTurnEndJson = (generation: Generation): JsonObject => ({
   outcome: toTurnOutcomeWord(generation.outcome) ?? "failed",
   status: generation.httpStatus,

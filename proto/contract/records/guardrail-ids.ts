@@ -15,5 +15,5 @@ const guardrailId: Shape<string> = {
   schema: (components) => ({ ...text.schema(components), pattern: uuidForm.source }),
 };
 
-/** An empty list is refused, as null says the same. */
+/** A list of guardrail ids. An empty list is refused, because null has that meaning. */
 export const guardrailIds = array(guardrailId, { min: 1, max: 10, entry: "guardrail" });

@@ -1,4 +1,4 @@
-/** Converts the settings of a guardrail between JSON, messages, and the form for checks and storage. */
+/** Converts the settings of a guardrail between JSON, messages, and the form that is checked and stored. */
 import { create } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type Guardrail, GuardrailSchema } from "../../gen/sluice/admin/v1/access_service_pb.ts";
@@ -29,7 +29,7 @@ import {
   expandEnforceZdr,
 } from "./routing-policy.ts";
 
-/** The stored type of a setting. It excludes null when the unset value is not null. */
+/** The stored type of a setting; it includes null only if null means unset. */
 type Stored<Name extends GuardrailSettingName> = (typeof unsetGuardrail)[Name] extends null
   ? GuardrailSettingsJson[Name]
   : NonNullable<GuardrailSettingsJson[Name]>;
@@ -37,15 +37,18 @@ type Stored<Name extends GuardrailSettingName> = (typeof unsetGuardrail)[Name] e
 /** Settings in their stored form. */
 export type StoredGuardrailSettings = { readonly [Name in GuardrailSettingName]: Stored<Name> } & {
   readonly content_filter_builtins: readonly BuiltinFilter[];
-  /** Decimal USD, because a float is not exact. */
+  /** Limit in USD as a decimal, because a float is not exact. */
   readonly limit_usd: string | null;
 };
 
-/** Settings in the form for checks and storage; an absent setting stays unchanged, or has the default of a new guardrail. */
+/**
+ * Settings as they are checked and stored. An absent setting stays unchanged in a change, and has its default in a new
+ * guardrail.
+ */
 export type GuardrailSettings = Partial<Omit<StoredGuardrailSettings, "limit_usd" | "content_filter_builtins">> & {
   readonly content_filter_builtins?: readonly BuiltinFilter[];
   readonly limit_usd?: string | null;
-  /** Null clears a field. */
+  /** Changed fields of the routing policy; null clears a field. */
   readonly routing_policy?: RoutingPolicyChange;
 };
 
@@ -68,10 +71,10 @@ const assignment = jsonCodec(KeyAssignmentSchema, rules);
 const settingNames = Object.keys(unsetGuardrail) as GuardrailSettingName[];
 const policyPrefix = "routing_policy.";
 
-/** @param body accepted by its shape */
+/** Converts the body of a creation to a request message. @param body accepted by its shape */
 export const newGuardrailMessage = (body: JsonObject): CreateGuardrailRequest => creation.message(carried(body));
 
-/** A change as a request; its mask names the changed fields. */
+/** Converts the body of a change to a request message, whose mask names the changed fields. */
 export function guardrailChangeMessage(id: string, body: JsonObject): UpdateGuardrailRequest {
   const named = settingNames.filter((name) => body[name] !== undefined);
   const paths = [...named, ...Object.keys(routingFields(body)).map((field) => `${policyPrefix}${field}`)];
@@ -79,7 +82,7 @@ export function guardrailChangeMessage(id: string, body: JsonObject): UpdateGuar
   return create(UpdateGuardrailRequestSchema, { guardrail, updateMask: { paths } });
 }
 
-/** A body in the form of the messages: amounts as decimals, routing fields in a separate object. */
+/** Adapts a body to the form of messages: amounts are decimals, and routing fields are in a separate object. */
 function carried(body: JsonObject): JsonObject {
   const { limit_usd: limit } = body;
   return {
@@ -94,7 +97,7 @@ function routingFields(body: JsonObject): RoutingPolicyChange {
   return Object.fromEntries(given.filter(([field]) => Object.hasOwn(routingPolicyFields, field)));
 }
 
-/** Every setting of a message, with defaults for unset settings. */
+/** Reads every setting of a message; unset settings get their defaults. */
 export function storedSettings(message: CreateGuardrailRequest | GuardrailRecord): GuardrailSettings {
   const json =
     message.$typeName === CreateGuardrailRequestSchema.typeName ? creation.json(message) : record.json(message);
@@ -107,10 +110,16 @@ export function storedSettings(message: CreateGuardrailRequest | GuardrailRecord
   };
 }
 
-/** Adds the default threshold: in protobuf an unset threshold is 0, and every text would break the rule. */
+/**
+ * Adds the default threshold to a rule. In protobuf an unset threshold is 0, with which every text would break the
+ * rule.
+ */
 const withThreshold = (rule: JudgeRule): JudgeRule => ({ ...rule, threshold: rule.threshold ?? defaultThreshold });
 
-/** The settings named by a mask; a named but unset setting is cleared. @throws Fault INVALID_REQUEST for an unknown name */
+/**
+ * Reads the settings named by an update mask; a named but unset setting is cleared. @throws Fault INVALID_REQUEST for
+ * an unknown name
+ */
 export function maskedSettings(message: GuardrailRecord | undefined, mask: readonly string[]): GuardrailSettings {
   if (!message) return {};
   const stored = storedSettings(message);
@@ -129,13 +138,13 @@ export function maskedSettings(message: GuardrailRecord | undefined, mask: reado
   return { ...change, ...(Object.keys(policy).length > 0 && { routing_policy: policy as RoutingPolicyChange }) };
 }
 
-/** @param stored every setting, with id, workspace_id, created_at and updated_at */
+/** Builds the message of a guardrail. @param stored every setting, with id, workspace_id, created_at and updated_at */
 export const guardrailRecord = (stored: JsonObject): GuardrailRecord => record.message(stored);
 
-/** The part of a guardrail enforced by processes. @param stored every setting, with the id */
+/** Builds the message with the part of a guardrail that processes enforce. @param stored every setting, with the id */
 export const enforcedGuardrail = (stored: JsonObject): Guardrail => enforced.message(stored);
 
-/** A guardrail in its shown form: null for unset values. */
+/** Converts a guardrail to its JSON in answers, with null for unset values. */
 export function toGuardrailJson(message: GuardrailRecord): JsonObject {
   const { id, workspace_id, created_at, updated_at, ...json } = record.json(message);
   const builtins = json["content_filter_builtins"] as readonly BuiltinFilter[] | undefined;
@@ -153,7 +162,7 @@ export function toGuardrailJson(message: GuardrailRecord): JsonObject {
   };
 }
 
-/** An assignment in the form of answers. */
+/** Converts an assignment to its JSON in answers. */
 export const toAssignmentJson = (message: KeyAssignment): JsonObject => ({
   assigned_by: null,
   ...assignment.json(message),

@@ -1,4 +1,4 @@
-/** Guardrails: bodies, queries and answers of their operations. */
+/** Guardrails: queries, request and response bodies of their operations. */
 import {
   type Accepted,
   boolean,
@@ -31,8 +31,8 @@ import { judgeRulesField, judgeRulesAnswer } from "./judge-rules.ts";
 import { enforceZdrField, routingPolicyFields } from "./routing-policy.ts";
 
 /**
- * Every setting of a guardrail, described once: allowed input, shown form, and the stored value while it is unset. When nothing is stored, null is shown.
- * Names are those of the JSON, and of the messages and columns.
+ * Every setting of a guardrail, described once: allowed input, form in answers, and the stored value while it is unset.
+ * When nothing is stored, answers have null. Names are those of the JSON, the messages and the database columns.
  */
 const settings = {
   name: {
@@ -117,25 +117,25 @@ const settings = {
 
 export type GuardrailSettingName = keyof typeof settings;
 
-/** Settings in their shown form. */
+/** Settings as answers show them. */
 export type GuardrailSettingsJson = {
   readonly [Name in GuardrailSettingName]: Accepted<(typeof settings)[Name]["shown"]>;
 };
 
 const names = Object.keys(settings) as GuardrailSettingName[];
 
-/** A column of the table above, keyed by setting. */
+/** One column of the table above, by the name of the setting. */
 const each = <Column extends "given" | "shown" | "unset">(column: Column) =>
   Object.fromEntries(names.map((name) => [name, settings[name][column]])) as {
     readonly [Name in GuardrailSettingName]: (typeof settings)[Name][Column];
   };
 
-/** The stored settings of a guardrail with only a name. */
+/** Stored settings of a guardrail that has only a name. */
 export const unsetGuardrail = each("unset");
 
 const given = { ...each("given"), ...routingPolicyFields };
 
-/** The fields of a change, over HTTP, over gRPC and on the command line. */
+/** Fields of a change, over HTTP, over gRPC and on the command line. */
 export const guardrailSettings = object(given);
 
 const unavailable = { include_byok_in_budgets: onlyFalse("keys of your own are") };

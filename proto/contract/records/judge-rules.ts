@@ -1,4 +1,4 @@
-/** Rules in words: a model configured by the operator judges whether a text breaks them. */
+/** Rules of a guardrail in words. A model configured by the operator judges whether a text breaks them. */
 import { type Accepted, array, described, nullable, number, object, string, word } from "../../lib/validation/shape.ts";
 import { judgeActions } from "../../lib/policy/guardrail-words.ts";
 
@@ -45,7 +45,7 @@ const shownRule = object(
   { required: ["rule", "action", "threshold", "label"] },
 );
 
-/** A rule in words in its stored, shown and enforced form. */
+/** A rule in words as it is stored, shown and enforced. */
 export type JudgeRule = Accepted<typeof shownRule>;
 
 export const judgeRulesAnswer = described(nullable(array(shownRule)), "Rules in words; null: none.");

@@ -1,4 +1,4 @@
-/** Converts keys between JSON, messages, and the form for checks and storage. */
+/** Converts keys between JSON, messages, and the form that is checked and stored. */
 import { create } from "@bufbuild/protobuf";
 import { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { KeyKind } from "../../gen/sluice/admin/v1/access_service_pb.ts";
@@ -18,13 +18,16 @@ import { type ModelLimitsJson, modelLimitsJson, modelLimitsMessage } from "./mod
 import { type PermissionsJson, permissionsJson, permissionsMessage } from "./permissions.ts";
 import { type KeySettingName, keySettingRows, unsetKey } from "./key-settings.ts";
 
-/** Settings in the form for checks and storage; an absent setting stays unchanged, or has the default of a new key. */
+/**
+ * Settings as they are checked and stored. An absent setting stays unchanged in a change, and has its default in a new
+ * key.
+ */
 export interface KeySettings {
   readonly name?: string;
   readonly disabled?: boolean;
   readonly expires_at?: Date | null;
   readonly external_user?: string | null;
-  /** Decimal USD, because a float is not exact. */
+  /** Limit in USD as a decimal, because a float is not exact. */
   readonly limit_usd?: string | null;
   readonly limit_reset?: string | null;
   readonly requests_per_minute?: number | null;
@@ -34,10 +37,10 @@ export interface KeySettings {
   readonly permissions?: PermissionsJson | null;
   readonly capture_content?: boolean;
   readonly trace_content?: boolean;
-  /** Tags in the form of the header `x-sluice-tags`. */
+  /** Tags as text, in the form of the header `x-sluice-tags`. */
   readonly tags?: string | null;
   readonly allowed_networks?: readonly string[] | null;
-  /** Ids of guardrails. */
+  /** Ids of additional guardrails. */
   readonly further_guardrails?: readonly string[] | null;
 }
 
@@ -61,14 +64,14 @@ const rules: CodecRules = {
 const creation = jsonCodec(CreateKeyRequestSchema, rules);
 const record = jsonCodec(KeySchema, rules);
 
-/** The path of a setting in the message and in an update mask. */
+/** Path of a setting in the message and in an update mask. */
 const pathOf = (name: KeySettingName): string => (rateLimitNames.has(name) ? `${rateLimitsField}.${name}` : name);
 
-/** @param body accepted by its shape */
+/** Converts the body of a creation to a request message. @param body accepted by its shape */
 export const newKeyMessage = (body: JsonObject): CreateKeyRequest =>
   creation.message({ ...inMessage(storedValues(body)), workspace_id: body["workspace_id"] });
 
-/** A change as a request; its mask names the changed settings. */
+/** Converts the body of a change to a request message, whose mask names the changed settings. */
 export function keyChangeMessage(hash: string, body: JsonObject): UpdateKeyRequest {
   const settings = storedValues(body);
   const paths = Object.keys(settings).map((name) => pathOf(name as KeySettingName));
@@ -76,7 +79,7 @@ export function keyChangeMessage(hash: string, body: JsonObject): UpdateKeyReque
   return create(UpdateKeyRequestSchema, { key, updateMask: { paths } });
 }
 
-/** The settings present in a body, by their own names. */
+/** The settings of a body, by their stored names. */
 function storedValues(body: JsonObject): JsonObject {
   const named = keySettingRows.flatMap(([name, { givenAs = name, toStored }]) => {
     const value = body[givenAs];
@@ -86,7 +89,7 @@ function storedValues(body: JsonObject): JsonObject {
   return Object.fromEntries(named);
 }
 
-/** Settings in the form of the messages, with the rate limits in a separate object. */
+/** Moves the rate limits among the settings into a separate object, as messages have them. */
 function inMessage(settings: JsonObject): JsonObject {
   const entries = Object.entries(settings);
   return {
@@ -95,7 +98,7 @@ function inMessage(settings: JsonObject): JsonObject {
   };
 }
 
-/** Every setting of a message, with the stored values of unset settings. */
+/** Reads every setting of a message; unset settings get their stored defaults. */
 export function storedKeySettings(message: CreateKeyRequest | Key): KeySettings {
   const json = message.$typeName === CreateKeyRequestSchema.typeName ? creation.json(message) : record.json(message);
   const limits = json[rateLimitsField];
@@ -103,7 +106,10 @@ export function storedKeySettings(message: CreateKeyRequest | Key): KeySettings 
   return Object.fromEntries(keySettingRows.map(([name]) => [name, values[name] ?? unsetKey[name]]));
 }
 
-/** The settings named by a mask; a named but unset setting is cleared. @throws Fault INVALID_REQUEST for an unknown name */
+/**
+ * Reads the settings named by an update mask; a named but unset setting is cleared. @throws Fault INVALID_REQUEST for
+ * an unknown name
+ */
 export function maskedKeySettings(message: Key | undefined, mask: readonly string[]): KeySettings {
   const stored: Readonly<Record<string, unknown>> = message ? { ...storedKeySettings(message) } : unsetKey;
   const named = mask.map((path) => {
@@ -114,10 +120,13 @@ export function maskedKeySettings(message: Key | undefined, mask: readonly strin
   return Object.fromEntries(named);
 }
 
-/** @param stored every setting, with `hash`, `workspace_id`, `label`, `kind`, `created_at`, `updated_at`, `last_used_at`, `spending`, `external_id` */
+/**
+ * Builds the message of a key. @param stored every setting, with `hash`, `workspace_id`, `label`, `kind`, `created_at`,
+ * `updated_at`, `last_used_at`, `spending`, `external_id`
+ */
 export const keyRecord = (stored: JsonObject): Key => record.message({ ...stored, ...inMessage(stored) });
 
-/** A key as shown to management keys. */
+/** Converts a key to its JSON in answers to management keys. */
 export const toKeyJson = (key: Key): JsonObject => ({
   hash: key.hash,
   label: key.label,
@@ -131,7 +140,7 @@ export const toKeyJson = (key: Key): JsonObject => ({
   last_used_at: key.lastUsedAt ? instant(key.lastUsedAt) : null,
 });
 
-/** A key as shown to its own bearer. */
+/** Converts a key to its JSON in the answer to the key itself. */
 export function toCurrentKeyJson(key: Key): JsonObject {
   const isManagement = key.kind === KeyKind.MANAGEMENT;
   const { name: _name, disabled: _disabled, external_user: _user, ...settings } = shownSettings(key);
@@ -160,7 +169,7 @@ function shownSettings(key: Key): JsonObject {
   return Object.fromEntries(shown);
 }
 
-/** The remaining and the spent budget in USD. */
+/** The spending and remaining budget of a key, in USD. */
 const spendingOf = ({ spending }: Key) => ({
   limit_remaining: spending?.remaining === undefined ? null : Number(spending.remaining),
   include_byok_in_limit: false,

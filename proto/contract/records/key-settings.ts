@@ -37,7 +37,7 @@ export const externalEndUser = object(
   },
 );
 
-/** Non-negative USD. */
+/** A non-negative amount in USD. */
 export const nonNegativeUsd = number({ min: 0 });
 
 const rateLimit = (max: number, description: string) => {
@@ -47,20 +47,23 @@ const rateLimit = (max: number, description: string) => {
 
 interface Setting {
   readonly given: Shape;
-  /** The name in the JSON of requests, if different. */
+  /** Name in the JSON of requests, if it differs. */
   readonly givenAs?: string;
   readonly shown: Shape;
-  /** The name in the JSON of answers, if different. */
+  /** Name in the JSON of answers, if it differs. */
   readonly shownAs?: string;
-  /** Converts between the JSON of requests, the stored value, and the JSON of answers. */
+  /**
+   * Converts the JSON of a request to the stored value; `toShown` converts the stored value to the JSON of an answer.
+   */
   readonly toStored?: (given: never) => unknown;
   readonly toShown?: (stored: never) => unknown;
   readonly unset: unknown;
 }
 
 /**
- * Every setting of a key, described once: allowed input, shown form, and the stored value while it is unset. Names are those of the columns, of the command
- * line, and of the messages, which contain the rate limits in a nested message.
+ * Every setting of a key, described once: allowed input, form in answers, and the stored value while it is unset. Names
+ * are those of the database columns, the command line, and the messages, which have the rate limits in a nested
+ * message.
  */
 const settings = {
   name: {
@@ -177,10 +180,10 @@ const settings = {
 
 export type KeySettingName = keyof typeof settings;
 
-/** The rows of the table above; a row omits what it does not need. */
+/** The settings as a list of rows. A row lacks the parts that it does not need. */
 export const keySettingRows = Object.entries<Setting>(settings) as readonly [KeySettingName, Setting][];
 
-/** The stored settings of a key without any given settings. */
+/** Stored settings of a key for which none was given. */
 export const unsetKey = Object.fromEntries(keySettingRows.map(([name, { unset }]) => [name, unset])) as {
   readonly [Name in KeySettingName]: (typeof settings)[Name]["unset"];
 };

@@ -1,4 +1,4 @@
-/** Keys: bodies, queries and answers of their operations. */
+/** Keys: queries, request and response bodies of their operations. */
 import {
   type Shape,
   array,
@@ -48,17 +48,17 @@ export const newKey = named(
   ),
 );
 
-/** The fields of a change, over HTTP, over gRPC and on the command line. */
+/** Fields of a change, over HTTP, over gRPC and on the command line. */
 export const keySettings = object(given);
 
 export const keyChange = named("KeyChange", changeShape({ ...given, ...unavailable }));
 
-/** Orders of a list of keys; a minus reverses the order. */
+/** Sort orders of the list of keys; a minus in front reverses an order. */
 export const keyOrders = ["name", "created", "spent", "last_used"] as const;
 export type KeyOrder = (typeof keyOrders)[number];
 export type KeySort = KeyOrder | `-${KeyOrder}`;
 
-/** Search text and order of a list of keys, also on the command line. */
+/** Search text and sort order of the list of keys, also on the command line. */
 export const keySearch = {
   q: described(
     string({ min: 1, max: 200 }),
@@ -82,7 +82,7 @@ export const keyQuery = object(
 
 const uncounted = (what: string) => described(constant(0), `${what} Always 0: there are none.`);
 
-/** Spending fields of a key, wherever it is shown. */
+/** Fields about the spending of a key, in every answer with the key. */
 const account = {
   limit_remaining: described(nullable(nonNegativeUsd), "What is left of it."),
   include_byok_in_limit: described(boolean, "Whether usage on keys of your own counts."),
@@ -154,7 +154,7 @@ export const putKeyAnswer = named(
 
 export const deletedKey = named("DeletedKey", deleted);
 
-/** Settings shown to the bearer of a key. */
+/** Settings shown to a client that asks about its own key. */
 const { name: _name, disabled: _disabled, external_user: _user, ...shownToBearer } = shown;
 
 const current = {

@@ -1,4 +1,4 @@
-/** Limits of models: entries of a key, or of a workspace for all its keys together. */
+/** Rate limits by model: entries of a key, or of a workspace for all its keys together. */
 import { create } from "@bufbuild/protobuf";
 import { type ModelLimit, type ModelLimits, ModelLimitsSchema } from "../../gen/sluice/admin/v1/access_service_pb.ts";
 import {
@@ -12,7 +12,7 @@ import { type JsonObject, isObject } from "../../lib/validation/fields.ts";
 import type { Problems } from "../../lib/validation/problems.ts";
 import { array, childPath, described, integer, nullable, object, string } from "../../lib/validation/shape.ts";
 
-/** An entry, without absent limits. */
+/** An entry; limits that are not set are absent. */
 export interface ModelLimitJson {
   readonly models: readonly string[];
   readonly requests_per_minute?: number;
@@ -22,12 +22,12 @@ export interface ModelLimitJson {
   readonly concurrent_requests?: number;
 }
 
-/** In the shown order; at least one entry. */
+/** Entries in the order in which they are shown; at least one. */
 export type ModelLimitsJson = readonly ModelLimitJson[];
 
 const limit = (max: number, description: string) => described(nullable(integer({ min: 1, max })), description);
 
-/** Every limit of an entry, in the shown order. */
+/** Every limit of an entry, in the order in which they are shown. */
 const limits = {
   requests_per_minute: limit(
     maxRequestsPerMinute,
@@ -52,7 +52,10 @@ function checkLimits(entry: JsonObject, path: string, problems: Problems): void 
   }
 }
 
-/** Names the models of an entry, in any order: use is counted under it, so that a changed limit keeps its counts. */
+/**
+ * Name under which the use of an entry's models is counted. It does not depend on the order of the globs or on the
+ * limits, so a changed limit keeps its counts.
+ */
 export const modelsName = (names: readonly string[]): string => [...new Set(names)].toSorted().join(" ");
 
 function checkDistinct(entries: readonly unknown[], path: string, problems: Problems): void {
@@ -66,7 +69,7 @@ function checkDistinct(entries: readonly unknown[], path: string, problems: Prob
   }
 }
 
-/** Settings of a key or a workspace; null clears them. */
+/** Field for the limits of a key or a workspace; null clears them. @param whose noun for the description */
 export const modelLimitsField = (whose: string) =>
   described(
     nullable(
@@ -84,7 +87,9 @@ export const shownModelLimits = described(
   "Limits of models; null: none.",
 );
 
-/** The entries without absent limits, in a fixed order of fields; null without any. @param given accepted by its shape */
+/**
+ * The entries without absent limits, with fields in a fixed order; null for none. @param given accepted by its shape
+ */
 export function storedModelLimits(given: unknown): ModelLimitsJson | null {
   if (!Array.isArray(given) || given.length === 0) return null;
   return given.map((entry: JsonObject) => {
@@ -95,7 +100,7 @@ export function storedModelLimits(given: unknown): ModelLimitsJson | null {
   });
 }
 
-/** The entries as a message. */
+/** Converts the entries to a message. */
 export const modelLimitsMessage = (given: ModelLimitsJson): ModelLimits =>
   create(ModelLimitsSchema, {
     entries: given.map((entry) => ({
@@ -108,7 +113,7 @@ export const modelLimitsMessage = (given: ModelLimitsJson): ModelLimits =>
     })),
   });
 
-/** A message as its entries; null without any. */
+/** Converts a message to its entries; null for none. */
 export const modelLimitsJson = (message: ModelLimits | undefined): ModelLimitsJson | null =>
   storedModelLimits(message?.entries.map(entryJson));
 

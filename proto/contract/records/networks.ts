@@ -1,8 +1,8 @@
-/** Lists of addresses and networks in requests. */
+/** Lists of network addresses and ranges in requests. */
 import { isNetwork, networkPattern } from "../../lib/networks/networks.ts";
 import { type Shape, array, string } from "../../lib/validation/shape.ts";
 
-/** More than enough for an IPv6 network in its longest spelling. */
+/** Text of a network. The maximum is more than an IPv6 network needs in its longest spelling. */
 const text = string({ min: 1, max: 64 });
 
 const network: Shape<string> = {
@@ -16,5 +16,5 @@ const network: Shape<string> = {
   schema: (components) => ({ ...text.schema(components), pattern: networkPattern }),
 };
 
-/** An empty list is refused: it could mean everything or nothing. */
+/** A list of networks. An empty list is refused, because it could be taken for all networks or for none. */
 export const networkList = array(network, { min: 1, max: 50, entry: "network" });

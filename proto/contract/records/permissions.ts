@@ -1,16 +1,16 @@
-/** Permissions: the names that a key or a workspace may use, one list for each kind of thing. */
+/** Permissions: names that a key or a workspace may use, as one list for each kind of name, such as models. */
 import { type JsonObject as ProtoJson, fromJson, toJson } from "@bufbuild/protobuf";
 import { type Permissions, PermissionsSchema } from "../../gen/sluice/admin/v1/access_service_pb.ts";
 import { type JsonObject, isObject } from "../../lib/validation/fields.ts";
 import { array, described, nullable, object, string } from "../../lib/validation/shape.ts";
 
-/** Lists by their names, without absent ones; null when no list is present. */
+/** The lists by their names. Lists that are not set are absent; null when none is set. */
 export type PermissionsJson = Readonly<Record<string, readonly string[]>>;
 
 const names = (message: string) =>
   described(nullable(array(string({ min: 1, max: 256, identifier: true }), { max: 1_000, entry: "name" })), message);
 
-/** Every list, in the shown order. */
+/** Every list, in the order in which they are shown. */
 const lists = {
   models: names(
     "Slugs of models that may serve, also as fallbacks, behind aliases and routers, and for tools that call models.",
@@ -35,7 +35,7 @@ const lists = {
 
 const listNames = Object.keys(lists);
 
-/** Settings of a key or a workspace; null clears them. */
+/** Field for the permissions of a key or a workspace; null clears them. @param whose noun for the description */
 export const permissionsField = (whose: string) =>
   described(
     nullable(object(lists, { strict: true })),
@@ -47,7 +47,7 @@ export const shownPermissions = described(
   "Lists of what may be used; null where there is none.",
 );
 
-/** The present lists in a fixed order; null without any. @param given accepted by its shape */
+/** The lists that are set, in a fixed order; null for none. @param given accepted by its shape */
 export function storedPermissions(given: unknown): PermissionsJson | null {
   if (!isObject(given)) return null;
   const present = listNames.flatMap((name) =>
@@ -56,13 +56,13 @@ export function storedPermissions(given: unknown): PermissionsJson | null {
   return present.length === 0 ? null : Object.fromEntries(present);
 }
 
-/** The present lists as a message. */
+/** Converts the lists to a message. */
 export function permissionsMessage(given: PermissionsJson): Permissions {
   const json = Object.entries(storedPermissions(given) ?? {}).map(([name, list]) => [name, { names: [...list] }]);
   return fromJson(PermissionsSchema, Object.fromEntries(json) as ProtoJson);
 }
 
-/** A message as its lists; null without any. */
+/** Converts a message to its lists; null for none. */
 export function permissionsJson(message: Permissions | undefined): PermissionsJson | null {
   if (message === undefined) return null;
   const json = toJson(PermissionsSchema, message, { useProtoFieldName: true, alwaysEmitImplicit: true }) as JsonObject;

@@ -1,4 +1,4 @@
-/** Shapes of POST /providers/{id}/test. */
+/** Shapes for POST /providers/{id}/test. */
 import { boolean, described, integer, named, nullable, object, string, word } from "../../lib/validation/shape.ts";
 
 export const providerTestRequest = named(

@@ -1,4 +1,7 @@
-/** Shapes of providers as they are configured. Their settings are those of the configuration file, printed and checked from its schema. */
+/**
+ * Shapes of configured providers. Their settings are those of the configuration file, and their shapes are derived from
+ * its schema.
+ */
 import { z } from "zod";
 import { provider, storableDialects } from "../../config/provider.ts";
 import { catalogueVendors } from "../../config/vendors.ts";
@@ -27,7 +30,10 @@ const models = z
     "Models that it serves: entries of `models` as in the configuration file, whose endpoints are those of this provider, or names of models at the provider, whose slugs begin with its id.",
   );
 
-/** Identities of the machine, and what reaches further than the provider, are for those with access to the machine. */
+/**
+ * Settings of a provider in the database. Identities of the machine, and settings that affect more than the provider,
+ * are reserved for the configuration file.
+ */
 const settings = provider
   .omit({ aws: true, google: true, azure: true, trace_context: true })
   .extend({
@@ -55,7 +61,7 @@ const nullableFields = Object.fromEntries(
   Object.entries(changeable).map(([name, shape]) => [name, shape.nullable().describe(String(shape.description))]),
 );
 
-/** A validator without the names of formats accepts the document as well. */
+/** Removes names of formats from the schema, so that a validator that does not know them accepts the document too. */
 const override = ({ jsonSchema }: { readonly jsonSchema: { format?: string | undefined } }): void => {
   delete jsonSchema.format;
 };

@@ -1,4 +1,4 @@
-/** Shapes shared by administration records: names, times, pages, and fields without a meaning yet. */
+/** Shapes shared by administration records, such as names, times, pages, and fields reserved for later. */
 import type { JsonObject } from "../../lib/validation/fields.ts";
 import type { Problems } from "../../lib/validation/problems.ts";
 import {
@@ -15,10 +15,10 @@ import {
   string,
 } from "../../lib/validation/shape.ts";
 
-/** Name of a key or of a guardrail. */
+/** Name of a key or a guardrail. */
 export const recordName = string({ min: 1, max: 200, identifier: true });
 
-/** A time in an answer: ISO 8601, UTC. */
+/** A time in an answer: ISO 8601 in UTC. */
 export const time = string({
   pattern: { form: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/, message: "must be an ISO 8601 time in UTC" },
 });
@@ -37,15 +37,15 @@ export const requestTime: Shape<string> = {
   schema: timeText.schema,
 };
 
-/** Whether the month has this day; Date would take the 30th of February for a day of March. */
+/** Whether the month has this day: Date would take the 30th of February for a day of March. */
 const isDay = (text: string): boolean =>
   new Date(`${text.slice(0, 10)}T00:00:00Z`).getUTCDate() === Number(text.slice(8, 10));
 
-/** A field whose only valid value is null: any other value would be stored without an effect. */
+/** A field whose only valid value is null, because any other value would have no effect. */
 export const onlyNull = (subject: string): Shape<null> =>
   described(constant(null, `${subject} not available yet`), `Only null: ${subject} not available yet.`);
 
-/** A switch whose only valid value is false, for the same reason as `onlyNull`. */
+/** A boolean whose only valid value is false, because true would have no effect. */
 export const onlyFalse = (subject: string): Shape<false> =>
   described(constant(false, `${subject} not available yet`), `Only false: ${subject} not available yet.`);
 
@@ -53,18 +53,18 @@ const oneAtLeast = (value: object, path: string, problems: Problems): void => {
   if (Object.keys(value).length === 0) problems.add(path === "" ? "body" : path, "at least one field");
 };
 
-/** Shape of a change: an object with at least one field. */
+/** Shape of a change, which is an object with at least one field. */
 export function changeShape<const F extends Readonly<Record<string, Shape>>>(fields: F) {
   const change = object(fields, { strict: true, also: oneAtLeast, description: "At least one field." });
   const schema = (components: Components): JsonSchema => ({ ...change.schema(components), minProperties: 1 });
   return { ...change, schema };
 }
 
-/** Reset intervals of a budget, in UTC: at midnight, on Mondays, on the first of the month. */
+/** Reset intervals of a budget, in UTC: daily at midnight, weekly on Monday, monthly on the first. */
 export const resetIntervals = ["daily", "weekly", "monthly"] as const;
 export type ResetInterval = (typeof resetIntervals)[number];
 
-/** The place of a page in a list, in the same form for every list. */
+/** Cursor of a page, in the same form for every list. */
 export const pageCursor = described(
   string({ pattern: { form: /^[\w-]{1,8192}$/, message: "must be the next_cursor of a page" } }),
   "`next_cursor` of the page before, of the same list, order and filters; absent for the first page. Records that are added or removed meanwhile move no others.",
@@ -72,16 +72,16 @@ export const pageCursor = described(
 
 export const nextCursor = described(nullable(string()), "Cursor of the next page; null after the last one.");
 
-/** An empty text means that there is no next page. */
+/** Converts the cursor of a message, in which the empty text means that there is no next page. */
 export const toCursorJson = (cursor: string): string | null => (cursor === "" ? null : cursor);
 
-/** A page of records in the form of answers. */
+/** Converts a page of records to its JSON in answers. */
 export const toPageJson = (
   data: readonly JsonObject[],
   { totalCount, nextCursor: next }: { readonly totalCount: bigint; readonly nextCursor: string },
 ) => ({ data, total_count: Number(totalCount), next_cursor: toCursorJson(next) });
 
-/** @param defaultLimit rows of a page without `limit` */
+/** Query fields for a page. @param defaultLimit number of records when `limit` is absent */
 export const pageQuery = (defaultLimit: number) => ({
   cursor: pageCursor,
   offset: described(
@@ -91,13 +91,13 @@ export const pageQuery = (defaultLimit: number) => ({
   limit: described(integer({ min: 1, max: 100 }), `How many to list at most; ${defaultLimit} when absent.`),
 });
 
-/** The caller's workspace; any other workspace is not found. */
+/** Id of the caller's own workspace, the only valid value; any other gets status 404. */
 export const ownWorkspace = described(
   string({ identifier: true }),
   "The workspace of the management key, which is also meant when this is absent. Any other is not found: 404.",
 );
 
-/** A page of records. @param record shape of one record */
+/** Shape of a page of records. @param record shape of one record */
 export const pageShape = (record: Shape) =>
   object(
     {
@@ -108,14 +108,14 @@ export const pageShape = (record: Shape) =>
     { required: ["data", "total_count", "next_cursor"] },
   );
 
-/** The external id of a record, given by another program. */
+/** External id of a record: the id that another program gave to it. */
 export const externalIdField = described(nullable(string()), "Id under which a program has put it; null: none has.");
 
-/** Members of the answer to a PUT. */
+/** Members of the answer to a PUT of a record. */
 export const putOutcome = {
   created: described(boolean, "Whether this request made it; false: it was there."),
   changed: described(boolean, "Whether this request made it or changed a setting; false: nothing was written."),
 };
 
-/** The answer to a deletion. */
+/** Answer to the deletion of a record. */
 export const deleted = object({ deleted: described(constant(true), "It is gone.") }, { required: ["deleted"] });

@@ -14,10 +14,10 @@ import {
   word,
 } from "../../lib/validation/shape.ts";
 
-/** The configured fields, by their names in JSON. */
+/** The configured fields of a routing policy, by their names in JSON. */
 export type RoutingPolicyJson = JsonObject;
 
-/** Changed fields; null clears a field. */
+/** Changed fields of a routing policy; null clears a field. */
 export type RoutingPolicyChange = { readonly [field: string]: JsonObject[string] };
 
 const slugs = (message: string): Shape =>
@@ -39,7 +39,7 @@ const groups = map(boolean, {
   },
 });
 
-/** Every field, in the shown order. */
+/** Every field of a routing policy, in the order in which they are shown. */
 export const routingPolicyFields: ObjectShape["fields"] = {
   allowed_models: slugs("Slugs of models: no other may be asked."),
   ignored_models: slugs("Slugs of models that may not be asked."),
@@ -67,7 +67,7 @@ export const routingPolicyFields: ObjectShape["fields"] = {
   ),
 };
 
-/** Short form of the five fields by author, accepted in requests and never stored. */
+/** Short form for the five fields on zero data retention by model author; accepted in requests and never stored. */
 export const enforceZdrField = deprecated(choice("Short for the five fields by author that follow; out of use."));
 const five = ["anthropic", "openai", "google", "xai", "other"].map((name) => `enforce_zdr_${name}`);
 
@@ -77,22 +77,22 @@ export function expandEnforceZdr({ enforce_zdr: every, ...rest }: RoutingPolicyC
   return { ...Object.fromEntries(five.map((field) => [field, every])), ...rest };
 }
 
-/** Common value of the five fields; null when they differ. */
+/** The common value of the five fields; null when they differ. */
 const common = (json: RoutingPolicyJson): boolean | null => {
   const [first, ...others] = five.map((field) => json[field] ?? null);
   return typeof first === "boolean" && others.every((value) => value === first) ? first : null;
 };
 
-/** The policy in its shown form, with every field. */
+/** Converts a policy to its JSON in answers, with every field. */
 export const toRoutingPolicyJson = (policy: RoutingPolicy | undefined): JsonObject => {
   const json = toStoredRoutingPolicyJson(policy);
   const fields = Object.keys(routingPolicyFields).map((field) => [field, json[field] ?? null]);
   return { ...(Object.fromEntries(fields) as JsonObject), enforce_zdr: common(json) };
 };
 
-/** The policy as JSON, without empty fields. */
+/** Converts a policy to JSON without empty fields. */
 export const toStoredRoutingPolicyJson = (policy: RoutingPolicy | undefined): RoutingPolicyJson =>
   policy ? (toJson(RoutingPolicySchema, policy, { useProtoFieldName: true }) as RoutingPolicyJson) : {};
 
-/** Converts checked fields to a message, without null fields. */
+/** Converts checked fields to a message; null fields are left out. */
 export const parseRoutingPolicy = (json: RoutingPolicyChange): RoutingPolicy => fromJson(RoutingPolicySchema, json);

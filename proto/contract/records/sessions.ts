@@ -1,4 +1,4 @@
-/** Sessions: the query of their list, the answer, and the conversion of a message to its JSON. */
+/** Lists of sessions: the query, the answer, and the conversion of a message to JSON. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ListedSession } from "../../gen/sluice/admin/v1/usage_service_pb.ts";
 import { instant } from "../../lib/time/instant.ts";
@@ -11,7 +11,7 @@ import { tagsQuery } from "./tags.ts";
 export const defaultSessions = 50;
 export const maxSessionModels = 5;
 
-/** The same rules hold over gRPC: see store/ledger/sessions.ts of admin-svc. */
+/** Query of the list. The same rules apply over gRPC: see store/ledger/sessions.ts of admin-svc. */
 export const sessionsQuery = object(
   {
     cursor: pageCursor,

@@ -1,4 +1,4 @@
-/** Budgets for tags: entries of a workspace, each for a value of a tag or for every value. */
+/** Tag budgets of a workspace: each entry sets a budget for one value of a tag, or for every value. */
 import { create } from "@bufbuild/protobuf";
 import { type TagBudget, type TagBudgets, TagBudgetsSchema } from "../../gen/sluice/admin/v1/access_service_pb.ts";
 import { formatDollars } from "../../lib/ledger/money.ts";
@@ -8,21 +8,24 @@ import { array, childPath, described, nullable, number, object, word } from "../
 import { type ResetInterval, resetIntervals } from "./record-shapes.ts";
 import { tagName, tagValue } from "./tags.ts";
 
-/** Stands for every value of a tag. */
+/** The value in an entry that applies to every value of a tag. */
 export const eachValue = "*";
 
-/** Values of a workspace that may have a budget of their own by entries for every value; further ones share one. */
+/**
+ * Maximum number of tag values per workspace that get an individual budget from entries for every value; all further
+ * values share one budget.
+ */
 export const maxTagAccounts = 1_000;
 
 export interface TagBudgetJson {
   readonly tag: string;
   readonly value: string;
-  /** USD. */
+  /** Limit in USD. */
   readonly limit: number;
   readonly limit_reset: ResetInterval | null;
 }
 
-/** In the shown order; at least one entry. */
+/** Entries in the order in which they are shown; at least one. */
 export type TagBudgetsJson = readonly TagBudgetJson[];
 
 const fields = {
@@ -52,7 +55,7 @@ function checkDistinct(entries: readonly unknown[], path: string, problems: Prob
   }
 }
 
-/** A setting of a workspace; null clears it. */
+/** Field for the tag budgets of a workspace; null clears them. */
 export const tagBudgetsField = described(
   nullable(
     array(object(fields, { required: [...required], strict: true }), { max: 20, entry: "entry", also: checkDistinct }),
@@ -65,7 +68,7 @@ export const shownTagBudgets = described(
   "Budgets for tags; null: none.",
 );
 
-/** The entries in a fixed order of fields; null without any. @param given accepted by its shape */
+/** The entries with fields in a fixed order; null for none. @param given accepted by its shape */
 export function storedTagBudgets(given: unknown): TagBudgetsJson | null {
   if (!Array.isArray(given) || given.length === 0) return null;
   return given.map((entry: JsonObject) => ({
@@ -76,7 +79,7 @@ export function storedTagBudgets(given: unknown): TagBudgetsJson | null {
   }));
 }
 
-/** The entries as a message. */
+/** Converts the entries to a message. */
 export const tagBudgetsMessage = (given: TagBudgetsJson): TagBudgets =>
   create(TagBudgetsSchema, {
     entries: given.map(({ tag, value, limit, limit_reset: reset }) => ({
@@ -87,11 +90,11 @@ export const tagBudgetsMessage = (given: TagBudgetsJson): TagBudgets =>
     })),
   });
 
-/** A message as its entries; null without any. */
+/** Converts a message to its entries; null for none. */
 export const tagBudgetsJson = (message: TagBudgets | undefined): TagBudgetsJson | null =>
   storedTagBudgets(message?.entries.map(entryJson));
 
-/** An amount that is no number stays a text, for the check of its shape to refuse. */
+/** Converts an entry of a message. An amount that is not a number stays a text, so that its shape refuses it. */
 const entryJson = ({ tag, value, limitUsd, limitReset }: TagBudget): JsonObject => ({
   tag,
   value,

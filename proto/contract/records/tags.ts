@@ -1,4 +1,4 @@
-/** Tags in queries and answers. */
+/** Shapes of tags in queries and answers. */
 import { Fault } from "../../lib/faults/fault.ts";
 import {
   maxTagName,
@@ -13,12 +13,15 @@ import type { JsonObject } from "../../lib/validation/fields.ts";
 import type { Problem, Problems } from "../../lib/validation/problems.ts";
 import { type Shape, array, childPath, described, map, string } from "../../lib/validation/shape.ts";
 
-/** Longest text of a list of tags: every character of three bytes, each of these percent-encoded. */
+/**
+ * Maximum length of a list of tags as text: every character may have four bytes, each percent-encoded with three
+ * characters.
+ */
 const maxTagList = maxTags * (maxTagName + maxTagValue) * 12;
 
 const text = string({ min: 1, max: maxTagList });
 
-/** A list such as `team=search, env=prod`. */
+/** A list of tags as text, such as `team=search, env=prod`. */
 export const tagList: Shape<string> = {
   ...text,
   check: (value, path, problems) => {
@@ -30,17 +33,17 @@ export const tagList: Shape<string> = {
   },
 };
 
-/** A filter without tags would find none of the requests without tags. */
+/** Refuses a blank filter, with which a client may expect to find requests without tags. */
 const blankProblem = (list: string): string | undefined =>
   list.trim() === "" ? "must have at least one tag, such as team=search" : undefined;
 
-/** The filter of lists and sums. */
+/** Filter by tags, for lists and sums. */
 export const tagsQuery = described(
   tagList,
   "Requests with all of these tags, as in `x-sluice-tags`: `team=search, env=prod`.",
 );
 
-/** The problem with which a text is refused. */
+/** The text of the Fault that parsing throws; undefined when it succeeds. */
 function problemOf(parse: () => unknown): string | undefined {
   try {
     parse();
@@ -65,7 +68,7 @@ export const tagName: Shape<string> = {
   },
 };
 
-/** Names of tags; a repeated name counts once. */
+/** A list of tag names; a repeated name counts once. */
 export const tagNames = array(tagName, { max: maxTags, entry: "name" });
 
 const valueText = string({ min: 1, max: maxTagValue });
@@ -77,7 +80,7 @@ export const tagValue: Shape<string> = {
   },
 };
 
-/** An object with the values of tags by their names. */
+/** An object with tag values by their names. */
 export const tagMap = map(tagValue, {
   max: maxTags,
   key: {

@@ -1,4 +1,4 @@
-/** Usage of a period compared with the period before: the query, the answer, and the conversion of a message to its JSON. */
+/** Comparison of usage with the preceding period: the query, the answer, and the conversion of a message to JSON. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type {
   GetUsageChangeResponse,
@@ -14,7 +14,7 @@ import { usageFilters } from "./usage-series.ts";
 
 export const maxChangeParts = 20;
 
-/** The same rules hold over gRPC: see store/ledger/usage-change.ts of admin-svc. */
+/** Query of the comparison. The same rules apply over gRPC: see store/ledger/usage-change.ts of admin-svc. */
 export const changeQuery = object(
   {
     from: described(requestTime, "Beginning; midnight in UTC six days before the day of `to` when absent."),

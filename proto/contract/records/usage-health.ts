@@ -1,4 +1,4 @@
-/** Health of providers: the query, the answer, and the conversion of a message to its JSON. */
+/** Health of providers: the query, the answer, and the conversion of a message to JSON. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { CalledModel, GetUsageHealthResponse } from "../../gen/sluice/admin/v1/usage_service_pb.ts";
 import { instant } from "../../lib/time/instant.ts";
@@ -9,7 +9,7 @@ import { shownPercentiles } from "./usage-series.ts";
 
 export const maxHealthDays = 7;
 
-/** The same rules hold over gRPC: see store/ledger/health.ts of admin-svc. */
+/** Query of the health report. The same rules apply over gRPC: see store/ledger/health.ts of admin-svc. */
 export const healthQuery = object(
   {
     from: described(requestTime, "Calls that began then or later; those of 24 hours before `to` when absent."),

@@ -1,4 +1,4 @@
-/** Converts usage records to the JSON of answers. */
+/** Converts usage records to their JSON in answers. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { TurnOutcome, type UsageRecord } from "../../gen/sluice/admin/v1/ledger_service_pb.ts";
 import type {
@@ -17,7 +17,7 @@ import { toTagsJson } from "./tags.ts";
 import { unlimitedCredits } from "./usage.ts";
 import { instant } from "../../lib/time/instant.ts";
 
-/** Fields expected by clients of public interfaces but not recorded by Sluice. */
+/** Fields that clients of similar public interfaces expect but Sluice does not record. */
 const unrecorded = {
   native_finish_reason: null,
   native_tokens_completion_images: null,
@@ -38,7 +38,7 @@ const unrecorded = {
   web_search_engine: null,
 };
 
-/** @param records of the turn's calls, in their order; none for a refused turn */
+/** Converts a turn with its calls. @param records of the turn's calls, in their order; none for a refused turn */
 export function toGenerationJson({
   records,
   generation: turn,
@@ -86,7 +86,7 @@ export function toGenerationJson({
   };
 }
 
-/** The captured content of a turn. */
+/** Converts the captured content of a turn. */
 export function toContentJson({ content: turn, expiresAtMs }: GetGenerationContentResponse): JsonObject {
   if (!turn?.content) throw new Fault(FaultReason.INTERNAL);
   const { request, requestBytes, answer, answerBytes } = turn.content;
@@ -102,7 +102,7 @@ export function toContentJson({ content: turn, expiresAtMs }: GetGenerationConte
   };
 }
 
-/** A character cut in two by the limit is left out. */
+/** Decodes kept bytes as text; a character that the limit has cut in two is left out. */
 const shownText = (kept: Uint8Array, bytes: number): JsonObject => ({
   text: new TextDecoder("utf-8", { ignoreBOM: true }).decode(kept, { stream: true }),
   bytes,
@@ -121,13 +121,13 @@ function tokensJson(last: UsageRecord | undefined): JsonObject {
   };
 }
 
-/** USD; null when no call has a price. */
+/** Cost of the calls in USD; null when no call has a price. */
 function costOf(records: readonly UsageRecord[]): number | null {
   const costs = records.flatMap(({ costUsd }) => (costUsd === undefined ? [] : [parsePico(costUsd)]));
   return costs.length === 0 ? null : Number(toDecimal(costs.reduce((sum, cost) => sum + cost)));
 }
 
-/** @param begin epoch milliseconds of the turn's beginning */
+/** Converts a call. @param begin start of the turn in milliseconds since 1970 */
 const callJson = (record: UsageRecord, begin: bigint): JsonObject => ({
   provider_name: record.provider,
   status: record.httpStatus,
@@ -146,7 +146,7 @@ const callJson = (record: UsageRecord, begin: bigint): JsonObject => ({
   tokens_reasoning: record.tokens?.reasoning ?? null,
 });
 
-/** The budget of a workspace and what it has spent. */
+/** Converts the budget of a workspace and its spending. */
 export const toCreditsJson = ({ totalUsd, usedUsd }: GetCreditsResponse): JsonObject => ({
   total_credits: totalUsd === undefined ? unlimitedCredits : Number(totalUsd),
   total_usage: Number(usedUsd),

@@ -1,4 +1,4 @@
-/** Sums of usage over time: the query, the answer, and the conversion of a message to its JSON. */
+/** Usage over time: the query, the answer, and the conversion of a message to JSON. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type {
   GetUsageSeriesResponse,
@@ -29,7 +29,7 @@ import { statusOrClass, toTurnFiguresJson, turnDoors, turnFigures } from "./gene
 export const seriesSteps = ["hour", "day", "week", "month"] as const;
 export type SeriesStep = (typeof seriesSteps)[number];
 
-/** Dimensions of usage. */
+/** Dimensions by which usage is summed, other than tags. */
 export const seriesUnits = [
   "key",
   "model",
@@ -43,22 +43,25 @@ export const seriesUnits = [
   "error",
 ] as const;
 export type SeriesUnit = (typeof seriesUnits)[number];
-/** A dimension of a series: one of the units, or the values of a tag, its name percent-encoded as in a list of tags. */
+/** A dimension of a series: one of the units, or a tag, whose name is percent-encoded as in a list of tags. */
 export type SeriesDimension = SeriesUnit | `tag:${string}`;
 
 const tagPrefix = "tag:";
 
-/** The name of the tag of a dimension; undefined for a unit. */
+/** Name of the tag in a dimension; undefined for other dimensions. */
 export const tagOfDimension = (dimension: SeriesDimension): string | undefined =>
   dimension.startsWith(tagPrefix) ? parseTagNames(dimension.slice(tagPrefix.length), "by")[0] : undefined;
 
 export const defaultSeriesValues = 20;
-/** Maximum period of a series, in steps. */
+/** Maximum length of a series, in steps. */
 export const maxSeriesSteps: Readonly<Record<SeriesStep, number>> = { hour: 7 * 24, day: 400, week: 104, month: 24 };
 
 const text = string({ min: 1, max: 512, identifier: true });
 
-/** Filters of the turns and calls in a sum. The same rules hold over gRPC: see store/ledger/series-filter.ts of admin-svc. */
+/**
+ * Filters on the turns and calls in a sum. The same rules apply over gRPC: see store/ledger/series-filter.ts of
+ * admin-svc.
+ */
 export const usageFilters = {
   key: described(text, "Usage of this key, by its hash."),
   model: described(text, "Usage of this model: the one that was called."),
@@ -78,13 +81,13 @@ export const usageFilters = {
 };
 export type UsageFilterWords = { readonly [Name in keyof typeof usageFilters]?: string | undefined };
 
-/** The words of a filter as the fields of its message. */
+/** Converts filters to the fields of their message. */
 export const toUsageFilter = ({ key, guardrail, session, ...others }: UsageFilterWords) => {
   const given = { ...others, keyHash: key, guardrailId: guardrail, sessionId: session };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 };
 
-/** In a message, an empty text means no filter. */
+/** Converts a message to filters; an empty text means no filter. */
 export const fromUsageFilter = (filter: UsageFilter | undefined): UsageFilterWords => ({
   key: filter?.keyHash || undefined,
   model: filter?.model || undefined,
@@ -109,7 +112,7 @@ const units = string({
   },
 });
 
-/** The same rules hold over gRPC: see store/ledger/series-answer.ts of admin-svc. */
+/** Query of a series. The same rules apply over gRPC: see store/ledger/series-answer.ts of admin-svc. */
 export const seriesQuery = object(
   {
     from: described(
@@ -205,7 +208,7 @@ const shownSums = (each: UsagePoint): JsonObject => ({
   ...shownPercentiles("duration_ms", each.durationMs),
 });
 
-/** The fields of two percentiles; null without any. */
+/** Fields for the two percentiles; null when there are none. */
 export const shownPercentiles = (name: string, percentiles: Percentiles | undefined): JsonObject => ({
   [`${name}_p50`]: percentiles?.p50 ?? null,
   [`${name}_p95`]: percentiles?.p95 ?? null,

@@ -1,4 +1,4 @@
-/** Usage records: queries and answers of their operations. */
+/** Usage records: queries and response bodies of their operations. */
 import {
   array,
   boolean,
@@ -28,7 +28,7 @@ export const generationQuery = object(
   { strict: true },
 );
 
-/** The same rule holds over gRPC: see rules/usage-records.ts of admin-svc. */
+/** A day in the query of activity. The same rule applies over gRPC: see rules/usage-records.ts of admin-svc. */
 const activityDate = string({
   pattern: { form: /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/, message: "must be a day, such as 2026-11-21" },
 });
@@ -266,7 +266,10 @@ export const activityAnswer = named(
   ),
 );
 
-/** `total_credits` of a workspace without a budget, in USD. It is a number because clients subtract from it, and some accept no null. */
+/**
+ * Value of `total_credits` for a workspace without a budget, in USD. It is a number because clients subtract from it,
+ * and some do not accept null.
+ */
 export const unlimitedCredits = 1_000_000_000;
 
 export const creditsAnswer = named(

@@ -1,4 +1,4 @@
-/** Saved views of the explorer: bodies and answers of their operations. */
+/** Saved views of the console's explorer: request and response bodies of their operations. */
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type View, ViewSchema } from "../../gen/sluice/admin/v1/view_service_pb.ts";
 import { instant } from "../../lib/time/instant.ts";
@@ -8,14 +8,14 @@ import { checkName, hasSurroundingSpace } from "../../lib/validation/text.ts";
 import { jsonCodec } from "../codec/codec.ts";
 import { deleted, pageQuery, pageShape, putOutcome, time } from "./record-shapes.ts";
 
-/** Maximum number of saved views of a workspace. */
+/** Maximum number of saved views in a workspace. */
 export const maxViews = 200;
-/** Views of a page when no limit is given. */
+/** Number of views in a page when the request gives no limit. */
 export const defaultViewPage = 100;
 
 const maxName = 64;
 
-/** The name of a record that is addressed by it: addresses cannot have the segments `.` and `..`. */
+/** Name of a record whose path contains the name: paths cannot have the segments `.` and `..`. */
 export const addressedName: Shape<string> = {
   check(value, path, problems) {
     if (typeof value !== "string") return problems.add(path, "must be a string");
@@ -26,7 +26,7 @@ export const addressedName: Shape<string> = {
   schema: () => ({ type: "string", minLength: 1, maxLength: maxName, pattern: "^(?!\\.{1,2}$)[^\\x00]*$" }),
 };
 
-/** The query of an address: what a browser leaves as it is. */
+/** Query string of an address, limited to characters that browsers leave unchanged. */
 export const viewQueryText = string({
   max: 4_096,
   pattern: {
@@ -35,7 +35,7 @@ export const viewQueryText = string({
   },
 });
 
-/** In a record: without the limits of a new one, so that an answer never fails because of what is stored. */
+/** Name of a stored record. It lacks the limits of a new name, so that an answer never fails because of stored data. */
 export const storedName = described(string(), "Its name, unique in the workspace; case-sensitive.");
 const viewName = described(addressedName, "Its name, unique in the workspace; case-sensitive.");
 const queryWords =
@@ -78,11 +78,11 @@ export const putViewAnswer = named(
 
 export const deletedView = named("DeletedView", deleted);
 
-/** A view as it is given, over gRPC and on the command line. */
+/** A view as clients give it, over gRPC and on the command line. */
 export const newView = object({ name: viewName, query }, { required: ["name", "query"] });
 
 const times = { toMessage: timestampFromDate, toJson: instant };
 const record = jsonCodec(ViewSchema, { conversions: { created_at: times, updated_at: times } });
 
-/** A view in the form of answers. */
+/** Converts a view to its JSON in answers. */
 export const toViewJson = (message: View): JsonObject => ({ query: "", ...record.json(message) });

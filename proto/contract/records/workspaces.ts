@@ -1,4 +1,4 @@
-/** Workspaces: bodies, queries and answers of their operations. */
+/** Workspaces: queries, request and response bodies of their operations. */
 import type { Workspace } from "../../gen/sluice/admin/v1/workspace_service_pb.ts";
 import { instant } from "../../lib/time/instant.ts";
 import { formatDollars, toDollars, parsePico } from "../../lib/ledger/money.ts";
@@ -42,7 +42,7 @@ import {
   time,
 } from "./record-shapes.ts";
 
-/** Given settings of a workspace, also on the command line. */
+/** Settings of a workspace in requests, also on the command line. */
 export const workspaceSettings = {
   name: described(recordName, "Name for people; no other workspace has it."),
   limit: described(
@@ -104,7 +104,7 @@ export const putWorkspaceAnswer = named(
   object({ data: workspace, ...putOutcome }, { required: ["data", ...Object.keys(putOutcome)] }),
 );
 
-/** Fields of a message by the settings of a body; a missing or cleared setting stays unset. */
+/** Converts the settings of a body to fields of a message; an absent or cleared setting stays unset. */
 export function workspaceFields(body: JsonObject) {
   const {
     name,
@@ -139,10 +139,10 @@ export function workspaceFields(body: JsonObject) {
 
 const maskNames: Readonly<Record<string, string>> = { limit: "limit_usd" };
 
-/** Names of the changed fields, for the mask of a change. */
+/** Names of the changed fields, for the update mask of a change. */
 export const workspaceMask = (body: JsonObject): string[] => Object.keys(body).map((name) => maskNames[name] ?? name);
 
-/** A workspace in the form of answers. */
+/** Converts a workspace to its JSON in answers. */
 export const toWorkspaceJson = (message: Workspace): JsonObject => ({
   id: message.id,
   name: message.name,

@@ -21,13 +21,13 @@ export const plainId = (id: string): string =>
 
 export const isPlainId = (id: string): boolean => plain.test(id);
 
-/** Sealed content is base64 or similar: unlike texts, it has no white space. */
+/** Whether a text may be encrypted content, which is base64 or similar and, unlike prose, has no white space. */
 const opaque = /^[\w.:=+/|~-]*$/;
 export const isOpaque = (sealed: string): boolean => opaque.test(sealed);
 
 const word = /^[\w-]+$/;
 
-/** An id of letters, digits, _ and -, for formats with these characters only. Different ids stay different. */
+/** Converts an id for wire formats that only allow letters, digits, _ and -. Different ids stay different. */
 export function wordId(id: string): string {
   if (word.test(id)) return id;
   return `${id.replaceAll(/[^\w-]/g, "_")}_${createHash("sha256").update(id).digest("hex").slice(0, 8)}`;

@@ -1,11 +1,16 @@
-/** Ids from the time and the kernel's randomness: base62 digits, and UUIDs. */
+/** Makes ids from the time and the kernel's random numbers, in base62 or as UUIDs. */
 import { randomFillSync } from "node:crypto";
 import { unitAt } from "../text/unit-at.ts";
 
-/** Digits in the order of their values, which is also the order of their bytes: texts of equal length sort by value. */
+/**
+ * Digits in the order of their values, which is also the order of their character codes: texts of equal length sort by
+ * value.
+ */
 export const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** Pooled, because a system call for each digit would cost more than the rest of a request's bookkeeping. */
+/**
+ * Random bytes read in advance: a system call for each digit would take longer than all other bookkeeping of a request.
+ */
 const pool = Buffer.allocUnsafe(4_096);
 let used = pool.length;
 
@@ -17,12 +22,15 @@ function randomByte(): number {
     used = 0;
   }
   const byte = pool[used]!;
-  // Used bytes are cleared, because keys are made of them as well.
+  // Used random bytes are cleared, because keys are made of them too.
   pool[used++] = 0;
   return byte;
 }
 
-/** The code of a digit without bias: bytes from 248 on would favour the first eight digits. */
+/**
+ * The character code of a random digit. Bytes from 248 on are skipped, because they would favour the first eight
+ * digits.
+ */
 function randomDigit(): number {
   for (;;) {
     const byte = randomByte();
@@ -30,10 +38,10 @@ function randomDigit(): number {
   }
 }
 
-/** An id is made of bytes, since text concatenated digit by digit keeps an object for each digit. */
+/** Ids are made in a buffer, since text that is concatenated digit by digit keeps an object for each digit. */
 const text = Buffer.alloc(64);
 
-/** Random digits of log2(62) = 5.95 bits each, at most 64. */
+/** A text of random base62 digits, with log2(62) = 5.95 bits each. @param length at most 64 */
 export function randomBase62(length: number): string {
   for (let at = 0; at < length; at++) text[at] = randomDigit();
   const digits = text.toString("latin1", 0, length);
@@ -41,15 +49,15 @@ export function randomBase62(length: number): string {
   return digits;
 }
 
-/** Enough for the milliseconds of 6,900 years. */
+/** Number of digits for a time, enough for the milliseconds of 6,900 years. */
 const timeLength = 8;
 const randomLength = 14;
 
-/** Digits of a time, kept for the other ids of the same millisecond. */
+/** Digits of the last time, reused for further ids of the same millisecond. */
 const timeCodes = Buffer.alloc(timeLength);
 let codedTime = Number.NaN;
 
-/** Half of the digits at a time: division by 62 is cheap for integers of 32 bits. */
+/** The digits are computed in two halves, because division by 62 is cheap for 32-bit integers. */
 const halfRange = 62 ** (timeLength / 2);
 
 function codeTime(time: number): void {
@@ -65,8 +73,9 @@ function codeTime(time: number): void {
 }
 
 /**
- * An id that sorts by its millisecond and has 83 random bits: new rows of the ledger are inserted at the end of an index. With random ids every row changed
- * another page, which Postgres writes whole to its log after each checkpoint.
+ * Makes an id that sorts by the millisecond of its creation and has 83 random bits. New rows of the ledger are thus
+ * inserted at the end of an index: with random ids, every row changed another page, and Postgres writes a changed page
+ * completely to its log after each checkpoint.
  * @param prefix kind of the id, of ASCII, with its separator
  */
 export function newId(prefix: string, time = Date.now()): string {
@@ -79,7 +88,7 @@ export function newId(prefix: string, time = Date.now()): string {
   return text.toString("latin1", 0, length);
 }
 
-/** The millisecond in an id of `newId`; undefined for any other id. */
+/** The time in an id of `newId`, in milliseconds since 1970; undefined for any other id. */
 export function timeOfId(id: string, prefix: string): number | undefined {
   if (!id.startsWith(prefix) || id.length !== prefix.length + timeLength + randomLength) return undefined;
   let time = 0;
@@ -93,13 +102,13 @@ export function timeOfId(id: string, prefix: string): number | undefined {
 
 const hexCodes = Buffer.from("0123456789abcdef");
 const hyphen = 0x2d;
-/** A bit for each byte of a UUID that follows a hyphen of its text: 4, 6, 8 and 10. */
+/** Bit mask of the UUID bytes before which the text has a hyphen: 4, 6, 8 and 10. */
 const groups = 0b101_0101_0000;
 const uuidLength = 36;
 
 /**
- * UUID version 7 (RFC 9562, 5.7): 48 bits of time in milliseconds, to sort by creation, and 74 random bits. Made of bytes as well: cutting and
- * concatenating the text of Node's `randomUUID` took a kilobyte.
+ * Makes a UUID of version 7 (RFC 9562, 5.7), which sorts by creation: 48 bits of time in milliseconds and 74 random
+ * bits. It is made in a buffer, because cutting and concatenating the text of Node's `randomUUID` took a kilobyte.
  */
 export function newUuid(): string {
   const time = Date.now();

@@ -1,4 +1,7 @@
-/** Form of a key: `sk-sl-` or `mk-sl-`, 43 random base62 characters, and the CRC-32 of the preceding text as 6 base62 digits. */
+/**
+ * API keys: the prefix `sk-sl-` or `mk-sl-`, 43 random base62 characters, and the CRC-32 of the preceding text as 6
+ * base62 digits.
+ */
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { KeyKind } from "../../gen/sluice/admin/v1/access_service_pb.ts";
@@ -21,19 +24,22 @@ function checksum(text: string): string {
   return digits;
 }
 
-/** Creates a key. It is shown once and never stored. */
+/** Creates a key. Its text is shown to the user once and never stored. */
 export function mintKey(kind: keyof typeof prefixes): string {
   const body = prefixes[kind] + randomBase62(randomLength);
   return body + checksum(body);
 }
 
-/** The kind of a well-formed key, or undefined when form or checksum is wrong. Needs no I/O, so guesses never reach the database. */
+/**
+ * Kind of a well-formed key; undefined when form or checksum is wrong. It needs no I/O, so guessed keys never reach the
+ * database.
+ */
 export function kindOfKey(key: string): KeyKind.INFERENCE | KeyKind.MANAGEMENT | undefined {
   if (!form.test(key) || checksum(key.slice(0, -6)) !== key.slice(-6)) return undefined;
   return key.startsWith("sk") ? KeyKind.INFERENCE : KeyKind.MANAGEMENT;
 }
 
-/** SHA-256 of the whole key in lower-case hexadecimal, the stored form and address of a key. */
+/** SHA-256 of the key's text in lower-case hexadecimal, under which a key is stored and addressed. */
 export function hashKey(key: string): string {
   return hash("sha256", key, "hex");
 }

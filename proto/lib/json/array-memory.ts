@@ -1,63 +1,68 @@
 /**
- * Remembers arrays of JSON texts by their bytes. An agent sends its conversation again with every step: all elements except the last were read before, and
- * are recognized by comparing bytes.
+ * Remembers arrays of JSON texts by their bytes. An agent sends its whole conversation with every step: all elements
+ * but the last were parsed before, and are recognized by comparing bytes.
  */
 import { crc32 } from "node:zlib";
 import { closeBracket, comma, spaceBytes } from "./bytes.ts";
 import { addElementEnds } from "./span.ts";
 
-/** Reading a shorter array costs about as much as finding it. */
+/** Minimum size of a remembered array: to parse a shorter array takes about as long as to find it. */
 export const minRememberedBytes = 2_048;
-/** Shorter arrays are rarely conversations. */
+/** Minimum number of elements: an array with fewer is rarely a conversation. */
 const minElements = 3;
-/** A longer array would push out too many others. */
+/** Maximum size of a remembered array: a longer one would push out too many others. */
 const maxArrayBytes = 256 * 1024;
-/** Maximum size of the whole memory: some hundred conversations. */
+/** Maximum size in bytes of the whole memory, enough for some hundred conversations. */
 const maxBytes = 8 * 1024 * 1024;
-/** Overhead of an element in addition to its text, so that an array of many small elements is not counted too low. */
+/** Memory of an element in addition to its text, so that an array of many small elements is not underestimated. */
 const elementBytes = 64;
 /** Length of the prefix by which arrays are looked up. */
 const keyBytes = 512;
-/** Minimum new part of an array before it is stored again: copying at every step would cost more than reading a few elements again. */
+/**
+ * Minimum share of an array that must be new before it is stored again: copying it at every step would take longer than
+ * parsing a few elements again.
+ */
 const minNewPart = 1 / 8;
-/** Arrays with the same beginning, such as conversations with the same system prompt. */
+/** Maximum number of arrays with the same beginning, such as conversations with the same system prompt. */
 const maxAlike = 4;
 
 interface Entry<Value> {
   readonly owner: string;
-  /** The array from its bracket to the end of its last element. */
+  /** Text of the array from its opening bracket to the end of its last element. */
   readonly text: Buffer;
   readonly values: readonly Value[];
-  /** Ends of the first elements, or of all. They are computed when another array begins in the same way. */
+  /** End positions of the first elements, or of all; computed when another array begins in the same way. */
   readonly ends: number[];
-  /** Bytes of the text and of everything stored with it; 0 once the array is forgotten. */
+  /** Memory of the array in bytes, with everything stored for it; 0 once the array is forgotten. */
   size: number;
 }
 
 /** A handle for an array in the memory; its size is 0 once the memory has forgotten the array. */
 export type RememberedArray = Pick<Entry<unknown>, "size">;
 
-/** The known elements at the beginning of an array. */
+/** The elements at the beginning of an array that are known from an earlier one. */
 export interface KnownElements<Value> {
-  /** Values of these elements, and perhaps of later elements. */
+  /** Values of the known elements; elements of the earlier array may follow. */
   readonly values: readonly Value[];
-  /** At least one. */
+  /** Number of known elements, at least 1. */
   readonly count: number;
-  /** Bytes from the bracket to the end of the last known element. */
+  /** Number of bytes from the opening bracket to the end of the last known element. */
   readonly length: number;
-  /** Ends of the first elements of the remembered array, from its bracket on. */
+  /** End positions of the first elements, relative to the opening bracket. */
   readonly ends: readonly number[];
 }
 
 export class ArrayMemory<Value> {
-  /** Arrays by owner and beginning, the least recently used first. */
+  /** Arrays by owner and beginning; the least recently used come first. */
   readonly #alike = new Map<number, Entry<Value>[]>();
   #newest: readonly Entry<Value>[] | undefined = undefined;
   #size = 0;
 
   /**
-   * @param owner restricts the search to this owner's arrays: otherwise response times would reveal the content of others
-   * @param start place of the bracket
+   * Finds the known elements at the beginning of an array.
+   * @param owner only its arrays are searched: otherwise response times would reveal the content of other owners'
+   * arrays
+   * @param start position of the opening bracket
    */
   find(owner: string, bytes: Buffer, start: number): KnownElements<Value> | undefined {
     if (bytes.length - start < minRememberedBytes) return undefined;
@@ -76,10 +81,10 @@ export class ArrayMemory<Value> {
   }
 
   /**
-   * Remembers an array whose values were read without a problem.
-   * @param text from its bracket to the end of its last element; copied
-   * @param known the result of `find` for this array
-   * @param ends of the first elements, or of all, from the bracket on
+   * Remembers an array whose values were parsed without a problem.
+   * @param text from the opening bracket to the end of the last element; it is copied
+   * @param known result of `find` for this array
+   * @param ends end positions of the first elements, or of all, relative to the bracket
    * @returns undefined when the array is not remembered, for example because most of it already is
    */
   keep(
@@ -98,7 +103,8 @@ export class ArrayMemory<Value> {
       known && 2 * known.count >= known.values.length
         ? alike.findIndex(({ ends: others }) => others === known.ends)
         : -1;
-    // A known array sharing at least half of the elements belongs to the same conversation, and is replaced.
+    // An array that shares at least half of the elements belongs to the same conversation, and is replaced by the new
+    // one.
     if (before !== -1) this.#forget(alike.splice(before, 1)[0]!);
     else if (alike.length === maxAlike) this.#forget(alike.shift()!);
     const entry = { owner, text: Buffer.from(text), values, ends, size: 0 };
@@ -108,7 +114,7 @@ export class ArrayMemory<Value> {
     return entry;
   }
 
-  /** Counts further bytes, kept as long as the array is. */
+  /** Counts further bytes, which are kept as long as the array. */
   grow(array: RememberedArray, bytes: number): void {
     if (array.size > 0) this.#grow(array, bytes);
   }
@@ -140,7 +146,7 @@ export class ArrayMemory<Value> {
   }
 }
 
-/** Whether an array of this length need not be stored again. */
+/** Whether so much of an array is known that it need not be stored again. */
 const isMostlyKnown = ({ length }: KnownElements<unknown>, bytes: number): boolean =>
   bytes - length < minNewPart * bytes;
 
@@ -154,7 +160,7 @@ function knownIn<Value>(entry: Entry<Value>, bytes: Buffer, start: number): Know
   }
   if (ends.length < values.length) addElementEnds(text, ends);
   let count = 0;
-  // The first `count` elements are the same, and those up to `above` are not.
+  // Binary search: the first `count` elements are equal, and the first `above` are not.
   for (let above = values.length; above - count > 1; ) {
     const middle = (count + above) >> 1;
     if (beginsWith(bytes, start, text, ends[middle - 1]!)) count = middle;
@@ -163,7 +169,10 @@ function knownIn<Value>(entry: Entry<Value>, bytes: Buffer, start: number): Know
   return count === 0 ? undefined : { values, count, length: ends[count - 1]!, ends };
 }
 
-/** Whether the same elements occur there: a number may continue after its first digits. */
+/**
+ * Whether the text at `start` has the same elements, and not only the same bytes: a number may continue after its first
+ * digits.
+ */
 function beginsWith(bytes: Buffer, start: number, text: Buffer, length: number): boolean {
   const end = start + length;
   if (end >= bytes.length) return false;

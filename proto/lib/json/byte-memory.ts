@@ -1,9 +1,15 @@
-/** Remembers the results of reading JSON texts, by their bytes. The steps of an agent repeat its tools and its text format, which then cost one comparison. */
+/**
+ * Remembers results of parsing JSON texts, by their bytes. The steps of an agent repeat its tools and its text format;
+ * each repetition then takes only one comparison.
+ */
 import { crc32 } from "node:zlib";
 
-/** Maximum length of all remembered texts. The values read from them take about five times as much memory: 20 MiB at most. */
+/**
+ * Maximum size in bytes of all remembered texts. The parsed values take about five times as much memory, at most 20
+ * MiB.
+ */
 const maxBytes = 4 * 1024 * 1024;
-/** Maximum length of a remembered text. A longer text would push out too many others. */
+/** Maximum size in bytes of a remembered text: a longer one would push out too many others. */
 const maxTextBytes = 256 * 1024;
 
 interface Entry<Value> {
@@ -12,13 +18,13 @@ interface Entry<Value> {
 }
 
 export class ByteMemory<Value> {
-  /** Remembered texts by their checksums, the least recently used first. */
+  /** Remembered texts by their checksums; the least recently used come first. */
   readonly #entries = new Map<number, Entry<Value>>();
   #newest: Entry<Value> | undefined;
   #size = 0;
 
   find(bytes: Buffer): Value | undefined {
-    // Computing a checksum takes ten times as long as this comparison.
+    // The newest text is compared first, because a checksum takes ten times as long.
     if (this.#newest?.bytes.equals(bytes)) return this.#newest.value;
     const checksum = crc32(bytes);
     const entry = this.#entries.get(checksum);
@@ -28,11 +34,11 @@ export class ByteMemory<Value> {
     return entry.value;
   }
 
-  /** @param bytes may be part of a larger buffer, so they are copied */
+  /** Remembers a result. @param bytes are copied, because they may be part of a larger buffer */
   keep(bytes: Buffer, value: Value): void {
     if (bytes.length > maxTextBytes) return;
     const checksum = crc32(bytes);
-    // Two texts with the same checksum replace each other.
+    // Of two texts with the same checksum, only the newer is kept.
     this.#remove(checksum);
     this.#insert(checksum, { bytes: Buffer.from(bytes), value });
     this.#size += bytes.length;

@@ -12,21 +12,21 @@ export const closeBrace = 0x7d;
 export const openBracket = 0x5b;
 export const closeBracket = 0x5d;
 
-/** A lookup table is several times faster than comparisons or a Set. */
+/** Builds a table with an entry for each byte, which is several times faster than comparisons or a Set. */
 function buildTable(entry: (byte: number) => number): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, byte) => entry(byte));
 }
 
-/** Bytes allowed in a string unescaped. */
+/** Bytes that a JSON string may contain unescaped. */
 export const plainBytes = buildTable((byte) => Number(byte >= 0x20 && byte !== quote && byte !== backslash));
-/** White space between tokens. */
+/** White space that JSON allows between tokens. */
 export const spaceBytes = buildTable((byte) => Number(" \n\r\t".includes(String.fromCharCode(byte))));
-/** Bytes at the start or end of a string, an object or an array. */
+/** Bytes that start or end a string, an object or an array. */
 export const structuralBytes = buildTable((byte) => Number('"{}[]'.includes(String.fromCharCode(byte))));
-/** Bytes allowed after a backslash, except for u. */
+/** Bytes allowed after a backslash, except `u`. */
 export const escapeBytes = buildTable((byte) => Number('"\\/bfnrt'.includes(String.fromCharCode(byte))));
 export const numberBytes = buildTable((byte) => Number("0123456789+-.eE".includes(String.fromCharCode(byte))));
-/** Value of each hexadecimal digit; 255 for any other byte. */
+/** Value of each hexadecimal digit; 255 for bytes that are none. */
 export const hexDigits = buildTable((byte) => {
   const digit = Number.parseInt(String.fromCharCode(byte), 16);
   return Number.isNaN(digit) ? 255 : digit;

@@ -7,39 +7,39 @@ export type ScannedArrays = ArrayMemory<ScannedElement>;
 
 export const createScannedArrays = (): ScannedArrays => new ArrayMemory<ScannedElement>();
 
-/** The arrays of one text. */
+/** Tracks the arrays of one JSON text. */
 export class ElementScan {
   readonly #memory: ScannedArrays;
   readonly #owner: string;
   readonly #bytes: Buffer;
   #known: KnownElements<ScannedElement> | undefined = undefined;
-  /** Place of the scanned array; -1 between two arrays. */
+  /** Position of the opening bracket of the scanned array; -1 outside of arrays. */
   #start = -1;
   #tokensBefore = 0;
   #ends: number[] = [];
   #elements: ScannedElement[] = [];
 
-  /** @param owner whose earlier arrays are used for comparison */
+  /** @param owner whose earlier arrays are compared */
   constructor(memory: ScannedArrays, owner: string, bytes: Buffer) {
     this.#memory = memory;
     this.#owner = owner;
     this.#bytes = bytes;
   }
 
-  /** Place after the elements known from earlier scans; -1 without any. */
+  /** Position after the elements known from earlier scans; -1 for none. */
   get end(): number {
     return this.#known === undefined ? -1 : this.#start + this.#known.length;
   }
 
-  /** Values and keys of these elements. */
+  /** Number of values and keys in the known elements. */
   get knownTokens(): number {
     return this.#known === undefined ? 0 : this.#known.values[this.#known.count - 1]!.tokens;
   }
 
-  /** @param tokens values and keys before the elements */
+  /** Begins an array. @param tokens number of values and keys before its elements */
   begin(start: number, tokens: number): void {
     this.#known = undefined;
-    // The rest of the text is too short for a remembered array.
+    // The rest of the text is too short to contain a remembered array.
     if (this.#bytes.length - start < minRememberedBytes) return;
     const known = this.#memory.find(this.#owner, this.#bytes, start);
     this.#known = known;
@@ -49,14 +49,14 @@ export class ElementScan {
     this.#elements = known === undefined ? [] : known.values.slice(0, known.count);
   }
 
-  /** Adds a scanned element. @param tokens values and keys up to its end */
+  /** Adds a scanned element. @param tokens number of values and keys up to its end */
   add(end: number, tokens: number): void {
     if (this.#start === -1) return;
     this.#ends.push(end - this.#start);
     this.#elements.push(new ScannedElement(tokens - this.#tokensBefore));
   }
 
-  /** Remembers the array at its end. @returns undefined after another value, and for an empty array */
+  /** Ends the array and remembers it. @returns undefined after any other value, and for an empty array */
   finish(): ScannedArray | undefined {
     const start = this.#start;
     const elements = this.#elements;

@@ -1,27 +1,27 @@
 /** Reads and compares the keys of a JSON text as bytes. */
 
-/** The value of a string with its quotes at `start` and `end`. @param escaped whether it may contain escapes */
+/** Decodes a JSON string with quotes at `start` and `end`. @param escaped whether it may contain escapes */
 export const decodeString = (bytes: Buffer, start: number, end: number, escaped: boolean): string =>
   escaped ? (JSON.parse(bytes.toString("utf8", start, end)) as string) : bytes.toString("utf8", start + 1, end - 1);
 
 /** Number of keys up to which an object's keys are compared directly; more are compared by hash. */
 const maxComparedKeys = 16;
 
-/** An open object with distinct keys. */
+/** An object being scanned, whose keys must be distinct. */
 export interface KeyedObject {
-  /** Place of its first key in the list; -1 when keys may repeat. */
+  /** Position of its first key in the list of keys; -1 when keys may repeat. */
   firstKey: number;
-  /** All its keys, once there are many, or one contains escapes. */
+  /** All keys decoded, used once there are many or one contains escapes. */
   decoded: Set<string> | undefined;
 }
 
 /**
- * The keys of the open objects of a text, in one list: a list for each object took a fifth of the memory of a request of 20 KB. Most objects have a handful
- * of keys without escapes; these are compared as bytes, without decoding.
+ * Keys of the objects being scanned, in one list: a list for each object took a fifth of the memory of a request of 20
+ * KB. Most objects have few keys without escapes; these are compared as bytes, without decoding.
  */
 export class OpenKeys {
   readonly #bytes: Buffer;
-  /** Start and end of each key, those of the innermost object last. */
+  /** Start and end position of each key; keys of the innermost object come last. */
   readonly #spans: number[] = [];
   #length = 0;
 
@@ -33,7 +33,7 @@ export class OpenKeys {
     object.firstKey = this.#length;
   }
 
-  /** Forgets the keys of the innermost object. */
+  /** Removes the keys of the innermost object. */
   end({ firstKey }: KeyedObject): void {
     if (firstKey !== -1) this.#length = firstKey;
   }

@@ -1,15 +1,18 @@
-/** Limits for JSON texts. */
+/** Limits of a JSON text. */
 export const jsonLimits = {
-  /** Nested arrays and objects. */
+  /** Maximum depth of nested arrays and objects. */
   depth: 64,
-  /** Values and keys of a text. */
+  /** Maximum number of values and keys. */
   tokens: 200_000,
-  /** Keys of one object. */
+  /** Maximum number of keys in an object. */
   keys: 10_000,
-  /** Bytes of one key, as written. */
+  /** Maximum bytes of a key as written, with its escapes. */
   keyBytes: 1_024,
-  /** Characters of one number. */
+  /** Maximum characters of a number. */
   numberLength: 32,
-  /** Levels of nested objects in which a repeated key is refused: the body, an item, a part of its content, and the objects in it. */
+  /**
+   * Number of levels at which repeated keys are refused: the body, an item, a part of the item's content, and the
+   * objects in the part.
+   */
   distinctLevels: 4,
 } as const;

@@ -1,11 +1,14 @@
-/** The elements of a scanned array. Elements shared with the beginning of an earlier array of the same owner are the same objects. */
+/**
+ * An element of a scanned array. If an earlier array of the same owner began with the same elements, both share these
+ * objects.
+ */
 
 export class ScannedElement {
-  /** Values and keys from the beginning of the array to the end of the element. */
+  /** Number of values and keys from the beginning of the array to the end of the element. */
   readonly tokens: number;
   /**
-   * The body reader's result for the element. It may depend on the preceding elements, which are always the same. Each reader recognizes its own results by
-   * their class.
+   * Result of parsing the element for a request. It may depend on the preceding elements, which are the same whenever
+   * the element is shared. Each parser recognizes its own results by their class.
    */
   reading: object | undefined = undefined;
 
@@ -16,8 +19,11 @@ export class ScannedElement {
 
 export interface ScannedArray {
   readonly elements: readonly ScannedElement[];
-  /** Places after the elements, from the bracket of the array on. */
+  /** End positions of the elements, relative to the opening bracket. */
   readonly ends: readonly number[];
-  /** Counts the bytes of the readings as remembered; present when the next reader will find the elements again. Otherwise storing a reading is useless. */
+  /**
+   * Counts bytes of parsing results as remembered; undefined when no later request will find the elements, so results
+   * need not be stored.
+   */
   readonly remember: ((bytes: number) => void) | undefined;
 }

@@ -1,4 +1,4 @@
-/** Reads a JSON text byte by byte, and refuses malformed text and text beyond the limits. */
+/** Checks a JSON text byte by byte, and refuses malformed texts and texts beyond the limits. */
 import { isUtf8 } from "node:buffer";
 import type { Fault } from "../faults/fault.ts";
 import {
@@ -34,29 +34,29 @@ import { escapeEnd, numberEnd, plainTextEnd, refusal, wordEnd } from "./tokens.t
 import { firstInvalidUtf8 } from "./utf8.ts";
 import { invalid } from "../validation/problems.ts";
 
-/** Scans without recursion, so it can pause between any two bytes of a string and between any two tokens. */
+/** Scanner without recursion, so it can pause between any two bytes of a string and any two tokens. */
 export class JsonScanner {
   readonly members: JsonMember[] = [];
   readonly #bytes: Buffer;
   readonly #name: string;
-  /** Arrays and objects around the text, included in the depth limit. */
+  /** Number of arrays and objects around the text, which count towards the depth limit. */
   readonly #around: number;
-  /** An entry per depth. Entries beyond the present depth are reused. */
+  /** State of the open values, one entry per depth. Entries beyond the current depth are reused later. */
   readonly #open: OpenValue[] = [];
   #depth = 0;
   #inner: OpenValue | undefined;
   readonly #keys: OpenKeys;
-  /** Arrays among the object's members; undefined when none is remembered. */
+  /** Arrays among the object's members; undefined when arrays are not remembered. */
   readonly #elements: ElementScan | undefined;
   #next = expectValue;
   #at = 0;
-  /** End of the current piece. */
+  /** Position at which the current piece ends. */
   #until = 0;
   #tokens = 0;
-  /** Place of the last string's opening quote. */
+  /** Position of the opening quote of the current string. */
   #stringAt = 0;
   #escaped = false;
-  /** Key of the current member. */
+  /** Key of the member being scanned. */
   #key = "";
   #valueAt = 0;
 
@@ -69,7 +69,7 @@ export class JsonScanner {
     checkEncoding(this.#bytes, name);
   }
 
-  /** Reads about this many bytes further. @returns whether the text is finished */
+  /** Scans about this many further bytes. @returns whether the text is finished */
   advance(count: number): boolean {
     const { length } = this.#bytes;
     this.#until = Math.min(length, this.#at + count);
@@ -119,7 +119,7 @@ export class JsonScanner {
     }
   }
 
-  /** Moves past one byte. */
+  /** Moves past one byte to the next state. */
   #go(next: number): void {
     this.#at++;
     this.#next = next;
@@ -136,7 +136,7 @@ export class JsonScanner {
     if (++this.#tokens > jsonLimits.tokens) throw this.#refused(`more than ${jsonLimits.tokens} values and keys`);
   }
 
-  /** Whether the text is an object, and the scan is directly within it. */
+  /** Whether the text is an object and the scanner is at its top level. */
   get #inMember(): boolean {
     return this.#depth === 1 && this.#around === 0;
   }
@@ -226,7 +226,7 @@ export class JsonScanner {
       throw this.#refused(`duplicate key ${JSON.stringify(key.slice(0, 64))}`, start);
     }
     if (this.#inMember) this.#key = decodeString(this.#bytes, start, end, this.#escaped);
-    // Fast path: the colon nearly always follows at once.
+    // A colon nearly always follows the key at once, so this is checked first.
     if (this.#bytes[end] === colon) this.#go(expectValue);
     else this.#next = expectColon;
   }
@@ -238,7 +238,7 @@ export class JsonScanner {
     this.#string();
   }
 
-  /** Reads the string to its end or to the end of the piece. */
+  /** Scans the string to its end, or to the end of the piece. */
   #string(): void {
     const bytes = this.#bytes;
     const until = this.#until;
@@ -258,7 +258,7 @@ export class JsonScanner {
   }
 }
 
-/** @throws Fault INVALID_REQUEST for bytes that cannot be a JSON text: none, a byte order mark, or invalid UTF-8 */
+/** @throws Fault INVALID_REQUEST for bytes that cannot be JSON: no bytes, a byte order mark, or invalid UTF-8 */
 function checkEncoding(bytes: Buffer, name: string): void {
   if (bytes.length === 0) throw invalid(name, "must not be empty");
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) throw refusal(name, "byte order mark", 0);

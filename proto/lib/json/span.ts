@@ -1,4 +1,4 @@
-/** Finds and copies parts of a JSON text without parsing it. The scanner must have accepted the text before. */
+/** Finds and copies parts of a JSON text without parsing it. The text must have been accepted by the scanner. */
 import {
   backslash,
   closeBrace,
@@ -12,20 +12,20 @@ import {
 } from "./bytes.ts";
 import type { ScannedArray } from "./scanned-array.ts";
 
-/** First byte of a value, and the byte after its last. */
+/** Position of the first byte of a value, and the position after its last byte. */
 export interface ByteSpan {
   readonly start: number;
   readonly end: number;
 }
 
 export interface JsonMember extends ByteSpan {
-  /** The decoded key. */
+  /** The key, decoded. */
   readonly key: string;
-  /** Elements of the member, if recorded by the scan. */
+  /** Elements of the member, if it is an array that the scan recorded. */
   readonly array?: ScannedArray | undefined;
 }
 
-/** The members of the object at `start`; none when another value starts there. */
+/** Members of the object at `start`; empty for any other value. */
 export function membersOf(bytes: Buffer, start = 0): JsonMember[] {
   const members: JsonMember[] = [];
   let at = enter(bytes, start, openBrace);
@@ -41,7 +41,7 @@ export function membersOf(bytes: Buffer, start = 0): JsonMember[] {
 }
 
 /**
- * The object's text with changed members; all others stay exactly as written.
+ * Replaces members of an object's text; all other members stay exactly as written.
  * @param changed new JSON by key; undefined removes the member
  */
 export function withMembers(json: string, changed: Readonly<Record<string, string | undefined>>): string {
@@ -55,7 +55,9 @@ export function withMembers(json: string, changed: Readonly<Record<string, strin
   return `{${[...kept, ...written].join(",")}}`;
 }
 
-/** The first member with this name of the object at `start`; undefined when another value starts there. Later members are not read. */
+/**
+ * The first member with this name in the object at `start`; undefined for any other value. Later members are not read.
+ */
 export function memberOf(bytes: Buffer, start: number, name: string): ByteSpan | undefined {
   let at = enter(bytes, start, openBrace);
   while (bytes[at] === quote) {
@@ -68,7 +70,7 @@ export function memberOf(bytes: Buffer, start: number, name: string): ByteSpan |
   return undefined;
 }
 
-/** The elements of the array at `start`; none when another value starts there. */
+/** Elements of the array at `start`; empty for any other value. */
 export function elementsOf(bytes: Buffer, start = 0): ByteSpan[] {
   const elements: ByteSpan[] = [];
   let at = enter(bytes, start, openBracket);
@@ -81,17 +83,15 @@ export function elementsOf(bytes: Buffer, start = 0): ByteSpan[] {
 }
 
 /**
- * An element of the array at `start`.
- * @param ends of the elements up to this element, from the bracket on
+ * One element of the array at `start`.
+ * @param ends end positions of the elements up to this one, relative to the opening bracket
  */
 export function elementAt(bytes: Buffer, start: number, ends: readonly number[], index: number): ByteSpan {
   const first = index === 0 ? enter(bytes, start, openBracket) : skipComma(bytes, start + ends[index - 1]!);
   return { start: first, end: start + ends[index]! };
 }
 
-/**
- * The text without line breaks between its tokens. Unlike after parsing and printing, nothing is rounded or reordered.
- */
+/** Removes the line breaks between tokens. Unlike with parsing and printing, nothing is rounded or reordered. */
 export function removeLineBreaks(bytes: Buffer): string {
   if (!bytes.includes(0x0a) && !bytes.includes(0x0d)) return bytes.toString("utf8");
   const kept = Buffer.allocUnsafe(bytes.length);
@@ -105,13 +105,13 @@ export function removeLineBreaks(bytes: Buffer): string {
   return kept.toString("utf8", 0, length);
 }
 
-/** First byte of the first member or element; the end of the text for a value of another kind. */
+/** Position of the first member or element; the end of the text for a value of another kind. */
 function enter(bytes: Buffer, start: number, opening: number): number {
   const at = skipSpace(bytes, start);
   return bytes[at] === opening ? skipSpace(bytes, at + 1) : bytes.length;
 }
 
-/** First byte after the comma after `end`, or the closing bracket. */
+/** Position after the comma that follows `end`, or that of the closing bracket. */
 function skipComma(bytes: Buffer, end: number): number {
   const at = skipSpace(bytes, end);
   return bytes[at] === comma ? skipSpace(bytes, at + 1) : at;
@@ -125,13 +125,15 @@ function skipSpace(bytes: Buffer, from: number): number {
   return at;
 }
 
-/** Whether a quoted key has this name. Most keys already differ in length: an escape only makes a key longer than its name. */
+/**
+ * Whether a quoted key has this name. Most keys differ in length already, because an escape only makes a key longer.
+ */
 function isKey(bytes: Buffer, start: number, end: number, name: string): boolean {
   if (end - start - 2 < name.length) return false;
   return JSON.parse(bytes.toString("utf8", start, end)) === name;
 }
 
-/** @param from place of the opening quote */
+/** Position after a string. @param from position of the opening quote */
 function skipString(bytes: Buffer, from: number): number {
   const length = bytes.length;
   let at = from + 1;
@@ -170,7 +172,7 @@ function skipContainer(bytes: Buffer, from: number): number {
 }
 
 /**
- * Extends the ends of the first elements by those of all others.
+ * Adds the end positions of all further elements to those of the first elements.
  * @param bytes text of an array
  */
 export function addElementEnds(bytes: Buffer, ends: number[]): void {

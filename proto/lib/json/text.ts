@@ -1,4 +1,4 @@
-/** Reads JSON from bytes. */
+/** Parses JSON from bytes. */
 
 /** Decodes UTF-8 bytes without copying them first. */
 export const textOf = (bytes: Uint8Array): string =>

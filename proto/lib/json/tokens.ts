@@ -4,13 +4,13 @@ import { backslash, escapeBytes, hexDigits, minusSign, numberBytes, plainBytes }
 import { jsonLimits } from "./limits.ts";
 import { invalid } from "../validation/problems.ts";
 
-/** The error for a refused text. @param name path for the problem */
+/** The error for a refused text. @param name path of the text in the request */
 export const refusal = (name: string, what: string, at: number): Fault => invalid(name, `${what} at byte ${at}`);
 
-/** Place of the first byte in a part of a string that ends the string, begins an escape, or is refused; `until` when there is none. */
+/** Position of the first byte that ends the string, begins an escape, or is refused; `until` when there is none. */
 export function plainTextEnd(bytes: Buffer, start: number, until: number): number {
   let at = start;
-  // Four bytes at a time: bodies with images spend most of their time in this loop.
+  // Four bytes are checked at a time, because bodies with images spend most of their time in this loop.
   while (
     at + 3 < until &&
     (plainBytes[bytes[at]!]! &
@@ -25,7 +25,7 @@ export function plainTextEnd(bytes: Buffer, start: number, until: number): numbe
 }
 
 /**
- * Place after the escape at `at`.
+ * Position after the escape at `at`.
  * @throws Fault INVALID_REQUEST for an invalid escape or a lone surrogate
  */
 export function escapeEnd(bytes: Buffer, at: number, name: string): number {
@@ -41,7 +41,7 @@ export function escapeEnd(bytes: Buffer, at: number, name: string): number {
   return at + 12;
 }
 
-/** The UTF-16 unit of the escape `\uXXXX` at a byte. */
+/** The UTF-16 code unit of the escape `\uXXXX` at a position. */
 function unitAt(bytes: Buffer, at: number, name: string): number {
   let unit = 0;
   for (let i = at + 2; i < at + 6; i++) {
@@ -54,7 +54,10 @@ function unitAt(bytes: Buffer, at: number, name: string): number {
 
 const numberForm = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** @throws Fault INVALID_REQUEST for an invalid number, or one too long or too large for a double */
+/**
+ * Position after a number. @throws Fault INVALID_REQUEST for an invalid number, or one that is too long or too large
+ * for a double
+ */
 export function numberEnd(bytes: Buffer, start: number, name: string): number {
   let at = start;
   while (numberBytes[bytes[at] ?? 0] === 1) at++;
@@ -71,7 +74,7 @@ export function numberEnd(bytes: Buffer, start: number, name: string): number {
 
 const words: Readonly<Record<number, string>> = { 0x74: "true", 0x66: "false", 0x6e: "null" };
 
-/** End of `true`, `false` or `null`; -1 for anything else. */
+/** Position after `true`, `false` or `null`; -1 for anything else. */
 export function wordEnd(bytes: Buffer, start: number): number {
   const word = words[bytes[start]!];
   if (word === undefined) return -1;

@@ -1,14 +1,14 @@
-/** Finds the place of invalid UTF-8 for an error message; the decision itself is made by `isUtf8`. */
+/** Finds the position of invalid UTF-8 for an error message; whether there is any is decided by `isUtf8`. */
 import { isUtf8 } from "node:buffer";
 
-/** Number of bytes `isUtf8` checks per call during the search. */
+/** Number of bytes that are checked by one call of `isUtf8` in the search. */
 const stride = 65_536;
 
-/** Offset of the first byte outside a valid sequence; the length when there is none. */
+/** Offset of the first byte outside of a valid UTF-8 sequence; the length when all are valid. */
 export function firstInvalidUtf8(bytes: Uint8Array): number {
   let at = 0;
   for (let end = stride; end < bytes.length; end += stride) {
-    // Moves back to the start byte of a sequence.
+    // Moves back to the first byte of a sequence.
     let start = end;
     while (start > end - 4 && (bytes[start]! & 0xc0) === 0x80) start--;
     if (!isUtf8(bytes.subarray(at, start))) break;
@@ -22,7 +22,7 @@ export function firstInvalidUtf8(bytes: Uint8Array): number {
   return at;
 }
 
-/** Length of the valid sequence at an offset; 0 when there is none. */
+/** Length of the valid UTF-8 sequence at an offset; 0 for an invalid one. */
 function sequenceLength(bytes: Uint8Array, at: number): number {
   const lead = bytes[at] as number;
   if (lead < 0x80) return 1;

@@ -1,21 +1,26 @@
 /**
- * Counts the values of JSON texts while their bytes arrive. The time of a parser depends on them more than on the length: two million empty arrays in 8 MB
- * kept a process busy for a second, three quarters of it in its garbage collector (Node 20, 2026-11-29).
+ * Counts the values of JSON texts while their bytes arrive. Their number decides the time of parsing more than the
+ * length does: two million empty arrays in 8 MB kept a process busy for a second, three quarters of it in the garbage
+ * collector (Node 20, 2026-11-29).
  */
 import { backslash, comma, openBrace, openBracket, quote } from "./bytes.ts";
 import { plainTextEnd } from "./tokens.ts";
 
 /**
- * Maximum values of a text: arrays, objects, keys and strings; eight numbers count as one. Log probabilities of 6,600 tokens with 20 alternatives have as
- * many, and vectors of so many numbers are longer than an answer may be.
+ * Maximum number of values in a text: arrays, objects, keys and strings; eight numbers count as one. Log probabilities
+ * of 6,600 tokens with 20 alternatives have as many, and vectors with so many numbers would exceed the maximum length
+ * of an answer.
  */
 export const maxValues = 1_000_000;
 const numbersPerValue = 8;
 
-/** Completes `the answer has`, and similar words. */
+/** End of an error text such as "the answer has more than …". */
 export const tooManyValues = `more than ${maxValues} JSON values`;
 
-/** Weights of the bytes outside of strings, in numbers. A comma follows a number, or a value that has been counted already. */
+/**
+ * What each byte outside of strings adds to the count, in eighths of a value. A comma follows a number or a value that
+ * was counted already.
+ */
 const weights = Uint8Array.from({ length: 256 }, (_, byte) => {
   if (byte === openBrace || byte === openBracket || byte === quote) return numbersPerValue;
   return Number(byte === comma);
@@ -24,7 +29,7 @@ const weights = Uint8Array.from({ length: 256 }, (_, byte) => {
 export class ValueCount {
   #numbers = 0;
   #inString = false;
-  /** Whether the first byte of the next piece is escaped. */
+  /** Whether the first byte of the next piece follows a backslash. */
   #isEscaped = false;
 
   get total(): number {
@@ -46,7 +51,10 @@ export class ValueCount {
     this.#numbers += numbers;
   }
 
-  /** @returns the place after the closing quote; the length when the string continues in the next piece */
+  /**
+   * Skips a string. @returns the position after the closing quote; the length when the string continues in the next
+   * piece
+   */
   #skipString(bytes: Buffer, from: number): number {
     const { length } = bytes;
     let at = from + Number(this.#isEscaped);
@@ -68,11 +76,11 @@ export function countValues(json: string): number {
 }
 
 /**
- * `JSON.parse` for a text within a text of others, such as the arguments of a call.
- * @throws SyntaxError for invalid JSON, and for more values than a text may have
+ * `JSON.parse` for a JSON text inside another text, such as the arguments of a call.
+ * @throws SyntaxError for invalid JSON, and for more values than the maximum
  */
 export function parseWithin(json: string): unknown {
-  // A text has at most a value for each character.
+  // A text with at most that many characters cannot have more values.
   if (json.length > maxValues && countValues(json) > maxValues) throw new SyntaxError(tooManyValues);
   return JSON.parse(json);
 }

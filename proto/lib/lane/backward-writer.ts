@@ -1,10 +1,16 @@
-/** Writes a message from its end to its beginning: the length before a part is known only after the part is written. */
+/**
+ * Writes a protobuf message from its end to its beginning, because the length in front of a part is known only after
+ * the part is written.
+ */
 import { unitAt } from "../text/unit-at.ts";
 
 const minBytes = 64 * 1024;
-/** Maximum size of a buffer kept for the next message: a message of many turns has up to a megabyte, and needs about as much each time. */
+/**
+ * Maximum size of a buffer that is kept for the next message: a message with many turns has up to a megabyte, and the
+ * next one is often as large.
+ */
 const keptBytes = 2 * 1024 * 1024;
-/** Maximum text length for which a loop over the characters is faster than Buffer.write. */
+/** Maximum text length up to which a loop over the characters is faster than Buffer.write. */
 const shortText = 64;
 
 export class BackwardWriter {
@@ -12,12 +18,15 @@ export class BackwardWriter {
   #at = minBytes;
   #following: Uint8Array | undefined = undefined;
 
-  /** Bytes of the message so far. */
+  /** Number of bytes written so far. */
   get length(): number {
     return this.#bytes.length - this.#at + (this.#following?.length ?? 0);
   }
 
-  /** Returns the bytes given to `follow`, sent after the written bytes, and forgets them: they may be 32 MiB. */
+  /**
+   * Returns the bytes given to `follow`, which are sent after the written bytes, and forgets them, because they may be
+   * 32 MiB.
+   */
   takeFollowing(): Uint8Array | undefined {
     const following = this.#following;
     this.#following = undefined;
@@ -25,23 +34,23 @@ export class BackwardWriter {
   }
 
   reset(): void {
-    // A message with an image must not occupy its megabytes for ever.
+    // A very large buffer is replaced, so that one message with an image does not occupy megabytes for ever.
     if (this.#bytes.length > keptBytes) this.#bytes = Buffer.allocUnsafeSlow(minBytes);
     this.#at = this.#bytes.length;
     this.#following = undefined;
   }
 
-  /** Appends these bytes to the message without a copy. Call it before anything is written. */
+  /** Sends these bytes after the message without copying them. Call it before anything is written. */
   follow(value: Uint8Array): void {
     this.#following = value;
   }
 
-  /** Drops everything written after this length. */
+  /** Removes everything written after the message had this length. */
   cut(length: number): void {
     this.#at = this.#bytes.length + (this.#following?.length ?? 0) - length;
   }
 
-  /** Copies the written bytes with gRPC's message prefix: not compressed, and the length. */
+  /** Copies the written bytes behind gRPC's message prefix: a flag for "not compressed", and the length. */
   copyPrefixed(): Buffer {
     const { length } = this;
     this.#reserve(5);
@@ -87,7 +96,7 @@ export class BackwardWriter {
     this.#bytes.set(value, this.#at);
   }
 
-  /** Writes UTF-8; half of a surrogate pair becomes U+FFFD. */
+  /** Writes a text as UTF-8; half of a surrogate pair becomes U+FFFD. */
   text(value: string): void {
     if (value.length <= shortText && this.#plain(value)) return;
     const size = Buffer.byteLength(value);
@@ -96,7 +105,7 @@ export class BackwardWriter {
     this.#bytes.write(value, this.#at, size, "utf8");
   }
 
-  /** True when the text was pure ASCII and is written. */
+  /** Writes a text if it is pure ASCII. @returns whether it was */
   #plain(value: string): boolean {
     const size = value.length;
     this.#reserve(size);

@@ -1,12 +1,12 @@
-/** Writes fields of messages backwards: first the value, then its length, then its tag. */
+/** Writes the fields of protobuf messages from end to beginning: first the value, then its length, then its tag. */
 import { type DescMessage, type Message, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter } from "@bufbuild/protobuf/wire";
 import type { BackwardWriter } from "./backward-writer.ts";
 
-/** Below this size, a copy costs less than a second write. */
+/** Minimum size of bytes that are sent without a copy: for fewer bytes, a copy takes less time than a second write. */
 const minFollowingBytes = 65_536;
 
-/** Writes the length of everything since `end`, and its tag. */
+/** Writes the tag and length of a part. @param end length of the message before the part was written */
 export function closePart(writer: BackwardWriter, end: number, tag: number): void {
   writer.varint(writer.length - end);
   writer.varint(tag);
@@ -24,7 +24,7 @@ export function bytesField(writer: BackwardWriter, value: Uint8Array, tag: numbe
   writer.varint(tag);
 }
 
-/** Bytes sent after the message without a copy, when they are large and nothing comes after them. */
+/** Writes bytes so that they follow the message without a copy, if they are large and end the message. */
 export function followingField(writer: BackwardWriter, value: Uint8Array, tag: number): void {
   if (value.length < minFollowingBytes || writer.length > 0) return bytesField(writer, value, tag);
   writer.follow(value);
@@ -42,21 +42,23 @@ export function doubleField(writer: BackwardWriter, value: number, tag: number):
   writer.varint(tag);
 }
 
-/** @throws RangeError when the value is not an unsigned 32-bit number */
+/** @throws RangeError when the value is not an unsigned 32-bit integer */
 export function uint32Field(writer: BackwardWriter, value: number, tag: number): void {
   if (value >>> 0 !== value) throw new RangeError(`no unsigned number of 32 bits: ${value}`);
   writer.varint(value);
   writer.varint(tag);
 }
 
-/** A negative number has ten bytes. @throws when the value is not a 32-bit number */
+/**
+ * Writes a signed integer; a negative one takes ten bytes. @throws RangeError when the value is not a 32-bit integer
+ */
 export function int32Field(writer: BackwardWriter, value: number, tag: number): void {
   if (value >= 0 && (value | 0) === value) writer.varint(value);
   else writer.bytes(new BinaryWriter().int32(value).finish());
   writer.varint(tag);
 }
 
-/** @throws when the value is not an unsigned 64-bit number */
+/** @throws RangeError when the value is not an unsigned 64-bit integer */
 export function uint64Field(writer: BackwardWriter, value: bigint, tag: number): void {
   const number = Number(value);
   if (number >= 0 && number <= Number.MAX_SAFE_INTEGER) writer.varint(number);
@@ -64,7 +66,9 @@ export function uint64Field(writer: BackwardWriter, value: bigint, tag: number):
   writer.varint(tag);
 }
 
-/** A negative number has ten bytes. @throws when the value is not a 64-bit number */
+/**
+ * Writes a signed integer; a negative one takes ten bytes. @throws RangeError when the value is not a 64-bit integer
+ */
 export function int64Field(writer: BackwardWriter, value: bigint, tag: number): void {
   const number = Number(value);
   if (number >= 0 && number <= Number.MAX_SAFE_INTEGER) writer.varint(number);
@@ -72,7 +76,7 @@ export function int64Field(writer: BackwardWriter, value: bigint, tag: number): 
   writer.varint(tag);
 }
 
-/** A message encoded by its schema. */
+/** Writes a message encoded by the schema-driven codec. */
 export function messageField<Desc extends DescMessage>(
   writer: BackwardWriter,
   schema: Desc,
@@ -82,7 +86,7 @@ export function messageField<Desc extends DescMessage>(
   bytesField(writer, toBinary(schema, value), tag);
 }
 
-/** Fields of a later build, unchanged. */
+/** Writes fields that only a later build knows, unchanged. */
 export function unknownFields(writer: BackwardWriter, fields: NonNullable<Message["$unknown"]>): void {
   for (const { no, wireType, data } of fields.toReversed()) {
     writer.bytes(data);

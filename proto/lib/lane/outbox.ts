@@ -1,27 +1,31 @@
 /**
- * Collects the frames of a session: one message for all frames of one event loop turn.
+ * Collects the frames of a session into messages: one message for all frames of one turn of the event loop.
  *
- * After a turn without frames, the first frames leave at the end of their callback, not at the end of the turn: the socket is then written in the same
- * turn. Under load there is no such turn, and messages stay few.
+ * If the preceding turn of the event loop had no frames, the first frames are sent at the end of their callback instead
+ * of at the end of the turn, so the socket is written in the same turn. Under load no turn is without frames, so
+ * messages stay few.
  *
- * While the stream is full, frames wait by key, and afterwards the keys take turns: behind the frames of a thousand slow readers, each with its full
- * credit, a frame of another key waited for two seconds.
+ * While the stream is full, frames wait in queues by key, and afterwards the keys take turns: otherwise a frame of one
+ * key waited for two seconds behind the frames of a thousand slow readers of another key.
  */
 import type { Open } from "../../gen/sluice/inference/v1/session_pb.ts";
 
-/** Maximum message size, so a small frame waits for one megabyte at most; a larger frame gets a separate message. */
+/**
+ * Maximum size of a message in bytes, so a small frame waits behind at most a megabyte; a larger frame gets its own
+ * message.
+ */
 export const maxSessionMessageBytes = 1024 * 1024;
 
-/** Cost of the events one turn may have in flight, which bounds memory under slow readers. */
+/** Maximum cost of events that one turn may have in transit, which limits the memory of slow readers. */
 export const turnCredit = 128 * 1024;
 
 /**
- * Cost of an event in addition to its texts: its size in the gateway and in its stream to a client. Some ten times the size on the wire, it bounds the
- * memory of slow readers.
+ * Cost of an event in addition to its texts, in bytes: its memory in the gateway and in the stream to its client, some
+ * ten times its size on the wire.
  */
 export const eventCost = 240;
 
-/** Larger inputs travel on a second session, so an image never delays small turns. */
+/** Size in bytes from which an input is sent on a second session, so that an image never delays small turns. */
 export const largeInputBytes = 256 * 1024;
 
 /** Approximate size of a turn's request in bytes. */
@@ -37,20 +41,23 @@ export class Outbox<Frame> {
   readonly #write: (frames: Frame[]) => boolean;
   #frames: Frame[] = [];
   #bytes = 0;
-  /** Whether frames will be flushed in this turn of the event loop, or were in the last one. */
+  /** Whether frames are sent in this turn of the event loop, or were sent in the preceding one. */
   #isBusy = false;
   #full = false;
-  /** Frames by key, waiting for a full stream; the next key comes first. */
+  /** Frames by key that wait for a full stream; the key at the beginning is served next. */
   readonly #waiting = new Map<string, WaitingFrame<Frame>[]>();
-  /** Changes with every flush: a sender whose last frame has this generation may still add to it. */
+  /** Changes whenever frames are sent: a sender whose last frame has this generation may still extend that frame. */
   generation = 0;
 
-  /** @param write sends one message; false requests a pause until `drained()` */
+  /** @param write sends one message; false requests a pause until `drained()` is called */
   constructor(write: (frames: Frame[]) => boolean) {
     this.#write = write;
   }
 
-  /** @param bytes approximate size of the frame @param key of the frame: frames of the same key keep their order */
+  /**
+   * Adds a frame. @param bytes its approximate size @param key queue of the frame; frames of the same key keep their
+   * order
+   */
   push(frame: Frame, bytes: number, key = ""): void {
     if (this.#full) return this.#keepWaiting(frame, bytes, key);
     if (this.#bytes + bytes > maxSessionMessageBytes) this.flush();
@@ -61,7 +68,7 @@ export class Outbox<Frame> {
     process.nextTick(this.#fire);
   }
 
-  /** Counts bytes added to a pushed frame. False when the message is full and a new frame is needed. */
+  /** Counts bytes added to the last frame. @returns false when the message is full, so a new frame is needed */
   grow(bytes: number): boolean {
     if (this.#full || this.#bytes + bytes > maxSessionMessageBytes) return false;
     this.#bytes += bytes;
@@ -83,7 +90,7 @@ export class Outbox<Frame> {
     else this.#waiting.set(key, [{ frame, bytes }]);
   }
 
-  /** The stream accepts data again: waiting frames leave in messages, a frame of each key in turn. */
+  /** Sends waiting frames when the stream accepts data again, a frame of each key in turn. */
   drained(): void {
     this.#full = false;
     this.flush();
@@ -93,14 +100,14 @@ export class Outbox<Frame> {
     }
   }
 
-  /** Collects a message of waiting frames. */
+  /** Collects one message of waiting frames. */
   #collectWaiting(): void {
     for (const [key, waiting] of this.#waiting) {
       const { frame, bytes } = waiting.shift() as WaitingFrame<Frame>;
       this.#frames.push(frame);
       this.#bytes += bytes;
       this.#waiting.delete(key);
-      // A Map keeps the order of insertion, so this key comes after all others.
+      // A Map keeps the order of insertion, so the key is now behind all others.
       if (waiting.length > 0) this.#waiting.set(key, waiting);
       if (this.#bytes >= maxSessionMessageBytes) return;
     }

@@ -1,23 +1,26 @@
-/** The two ends of a turn: the code that runs it, and the code that answers with its events. */
+/** Interfaces of the two ends of a turn: the code that runs it, and the code that sends its events to the client. */
 import type { TurnEvent } from "../../gen/sluice/inference/v1/turn_pb.ts";
 import type { Fault } from "../faults/fault.ts";
 
 export interface TurnListener {
-  /** inference-svc has the whole request and has begun its work. Called once, before any event. */
+  /** Called once, before any event, when inference-svc has the whole request and has begun its work. */
   accepted?(): void;
-  /** @param cost approximate size in bytes */
+  /** Receives events. @param cost their approximate size in bytes */
   events(events: readonly TurnEvent[], cost: number): void;
-  /** Nothing follows. */
+  /** Called after the last event. */
   ended(): void;
-  /** Nothing follows. `mayHaveBegun` is false for a turn not sent to inference-svc, so another process may get it. */
+  /**
+   * Called when the turn has failed; no event follows. @param mayHaveBegun false if the turn was not sent to
+   * inference-svc, so that another process may get it
+   */
   failed(fault: Fault, mayHaveBegun: boolean): void;
 }
 
 /** Lets a listener pause, resume or cancel its turn. */
 export interface TurnControl {
-  /** Pauses the events for a client that does not read. A few events under way may still arrive. */
+  /** Pauses the events for a client that reads too slowly. A few events in transit may still arrive. */
   pause(): void;
   resume(): void;
-  /** Ends the turn; its listener is not called again. */
+  /** Cancels the turn; its listener is not called again. */
   cancel(): void;
 }

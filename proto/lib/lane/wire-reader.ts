@@ -1,46 +1,49 @@
 /**
- * Reads the protobuf wire format as written by this build.
+ * Decodes protobuf as written by this build.
  *
- * It gives up on rare and on malformed fields: the schema-driven decoder then reads the same bytes, or refuses them.
+ * For rare and malformed fields it gives up: the schema-driven decoder then reads the same bytes, or refuses them.
  */
 
 import { type DescMessage, type MessageShape, fromBinary } from "@bufbuild/protobuf";
 
-/** Thrown to pass a message to the schema-driven decoder. Preallocated, because it is always caught and its stack is useless. */
+/**
+ * Error that passes a message to the schema-driven decoder. There is only one instance, because it is always caught and
+ * its stack is not needed.
+ */
 export const unsupportedMessage = new Error("not a message that generated code reads");
 
-/** Empty bytes; shared by all messages with an unset bytes field. */
+/** Empty bytes, shared by all messages with an unset bytes field. */
 export const emptyBytes: Uint8Array = new Uint8Array(0);
 
-/** An unset oneof; shared by all messages. */
+/** An unset oneof, shared by all messages. */
 export const unsetOneof = { case: undefined } as const;
 
 export class WireReader {
   readonly bytes: Buffer;
-  /** The next byte. */
+  /** Position of the next byte. */
   at: number;
   readonly #limit: number;
 
-  /** @param limit end of the readable bytes */
+  /** @param limit position after the last readable byte */
   constructor(bytes: Buffer, at: number, limit: number) {
     this.bytes = bytes;
     this.at = at;
     this.#limit = limit;
   }
 
-  /** Reads a length; returns the end of the part. */
+  /** Reads the length of a part. @returns the position after the part */
   end(): number {
     const end = this.varint() + this.at;
     if (end > this.#limit) throw unsupportedMessage;
     return end;
   }
 
-  /** Checks whether a part ends within its message. */
+  /** Checks that a part ends within its message. */
   ends(end: number): void {
     if (this.at !== end) throw unsupportedMessage;
   }
 
-  /** Reads bytes as a view of the message, without a copy. */
+  /** Reads a bytes field as a view of the message, without a copy. */
   counted(): Uint8Array {
     const end = this.end();
     const value = this.bytes.subarray(this.at, end);
@@ -51,7 +54,8 @@ export class WireReader {
   string(): string {
     const end = this.end();
     const value = this.bytes.toString("utf8", this.at, end);
-    // Bytes of invalid UTF-8 become U+FFFD here; the schema-driven decoder refuses them.
+    // Here, bytes of invalid UTF-8 become U+FFFD. Such a text is left to the schema-driven decoder, which refuses
+    // invalid UTF-8.
     if (value.includes("\ufffd")) throw unsupportedMessage;
     this.at = end;
     return value;
@@ -61,7 +65,7 @@ export class WireReader {
     return this.varint() !== 0;
   }
 
-  /** A negative number has ten bytes, and is left to the other decoder. */
+  /** Reads a signed integer. A negative one has ten bytes and is left to the schema-driven decoder. */
   int32(): number {
     return this.varint() | 0;
   }
@@ -89,7 +93,7 @@ export class WireReader {
     const first = this.#byte();
     if (first < 0x80) return first;
     let value = first & 0x7f;
-    // Shifts would make negative numbers, and V8 computes powers slowly.
+    // Bit shifts would give negative numbers, and V8 computes powers slowly.
     for (let factor = 128; factor <= 2 ** 28; factor *= 128) {
       const byte = this.#byte();
       value += (byte & 0x7f) * factor;
@@ -104,7 +108,10 @@ export class WireReader {
   }
 }
 
-/** Reads a message, or leaves it to the schema-driven decoder. @throws when the bytes from `start` to `end` are not a valid message */
+/**
+ * Decodes a message, or leaves it to the schema-driven decoder. @throws Error when the bytes from `start` to `end` are
+ * not a valid message
+ */
 export function decodeMessage<Desc extends DescMessage>(
   schema: Desc,
   read: (reader: WireReader, end: number) => MessageShape<Desc>,
@@ -120,7 +127,10 @@ export function decodeMessage<Desc extends DescMessage>(
   }
 }
 
-/** Leaves a part to the schema-driven decoder. If it refuses the part by itself, it still gets a chance to read the whole message. */
+/**
+ * Decodes a part with the schema-driven decoder. If the part is refused, that decoder still tries to read the whole
+ * message.
+ */
 export function readBySchema<Desc extends DescMessage>(
   schema: Desc,
   reader: WireReader,
@@ -135,7 +145,7 @@ export function readBySchema<Desc extends DescMessage>(
   }
 }
 
-/** Sets an entry of a map. An assignment to `__proto__` would set the prototype of the object. */
+/** Sets an entry of a map. A plain assignment to `__proto__` would set the prototype of the object. */
 export function setEntry<Value>(entries: Record<string, Value>, key: string, value: Value): void {
   if (key !== "__proto__") entries[key] = value;
   else Object.defineProperty(entries, key, { value, writable: true, enumerable: true, configurable: true });

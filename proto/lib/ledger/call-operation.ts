@@ -1,4 +1,7 @@
-/** Purpose and payer of a call: the words of the ledger, and the older `kind` values in which earlier processes send both together. */
+/**
+ * Purpose and payer of a call: the words of the ledger, and the older enum `kind`, by which earlier builds send both in
+ * one value.
+ */
 import { CallKind, CallOperation, CallPayer } from "../../gen/sluice/admin/v1/ledger_service_pb.ts";
 
 export const callOperations = {
@@ -35,14 +38,14 @@ export const operationWords = Object.keys(callOperations) as readonly OperationW
 const operationByNumber = byNumber(callOperations);
 const payerByNumber = byNumber(callPayers);
 
-/** Undefined when absent, and for an operation added by a newer build. */
+/** The word for an operation; undefined when it is unset or unknown to this build. */
 export const toOperationWord = (operation: CallOperation): OperationWord | undefined =>
   operationByNumber.get(operation);
 
-/** Operations that answer a request; all other operations support one of these. */
+/** Operations that answer a request; every other operation supports one of them. */
 export const answeringOperations = ["turn", "embed"] as const satisfies readonly OperationWord[];
 
-/** Operations of services other than models. */
+/** Operations that call a service other than a model. */
 export const serviceOperations: ReadonlySet<OperationWord> = new Set(["search", "fetch", "sandbox", "mcp"]);
 
 const purposeByKind: ReadonlyMap<CallKind, CallPurpose> = new Map([
@@ -65,17 +68,20 @@ const kindByPurpose: ReadonlyMap<string, CallKind> = new Map(
   [...purposeByKind].map(([kind, { operation, payer }]) => [`${operation} ${payer}`, kind]),
 );
 
-/** The purpose of a record without a kind, as processes write it for most calls. */
+/** The purpose of a record without a kind, which is that of most calls. */
 const usualPurpose: CallPurpose = { operation: "turn", payer: "key" };
-/** The purpose of a kind added by a newer build: it answers no request, so the operator pays. */
+/** The purpose of a kind unknown to this build: it does not count as an answer, and the operator pays. */
 const unknownPurpose: CallPurpose = { operation: "judge", payer: "operator" };
 
-/** The closest kind: the payer is always right, because older processes charge by it, and only an answer counts as a request. */
+/**
+ * The closest kind for an earlier build: its payer is always right, because earlier builds charge by it, and only an
+ * answer counts as a request.
+ */
 export const callKind = ({ operation, payer }: CallPurpose): CallKind =>
   kindByPurpose.get(`${operation} ${payer}`) ??
   (payer === "operator" ? CallKind.JUDGE : operation === "embed" ? CallKind.PRIMARY : CallKind.ADVISOR);
 
-/** The purpose of a call in a record. For an operation or payer added by a newer build, the closest kind decides. */
+/** The purpose of a recorded call. If this build does not know its operation or payer, the closest kind decides. */
 export function purposeOfRecord(record: {
   readonly operation?: CallOperation;
   readonly payer?: CallPayer;

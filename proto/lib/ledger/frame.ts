@@ -1,10 +1,16 @@
-/** Frames of lines in a file. Length and CRC-32 in each header expose a half-written frame. Lines are separated by a line feed. */
+/**
+ * Frames of lines in a spool file. The length and CRC-32 in each header reveal a frame that was only partly written.
+ * Lines are separated by line feeds.
+ */
 import { crc32 } from "node:zlib";
 
-/** Two unsigned 32-bit numbers, big-endian: length of the lines, and their CRC-32 (IEEE). */
+/**
+ * Size of a frame's header: two unsigned 32-bit numbers, big-endian, for the length of the lines and their CRC-32
+ * (IEEE).
+ */
 const headerBytes = 8;
 
-/** Longest frame without its header. A larger length means torn or foreign bytes. */
+/** Maximum size of a frame without its header. A larger length means damaged or foreign bytes. */
 const maxFrameBytes = 128 * 1024;
 
 const lineFeed = 0x0a;
@@ -18,18 +24,20 @@ export class FrameBuilder {
     return this.#end === headerBytes;
   }
 
-  /** @param line without a line feed. @returns false when the frame has no room for it: then it is not added */
+  /**
+   * Adds a line. @param line without a line feed. @returns false when the frame is too full, so the line was not added
+   */
   add(line: string): boolean {
     const at = this.isEmpty ? this.#end : this.#end + 1;
     const room = this.#bytes.length - at;
-    // No UTF-16 unit takes more than three bytes, so nearly every line is known to fit without being measured.
+    // A UTF-16 unit takes at most three bytes, so nearly every line is known to fit without being measured.
     if (3 * line.length > room && Buffer.byteLength(line) > room) return false;
     if (at > this.#end) this.#bytes[this.#end] = lineFeed;
     this.#end = at + this.#bytes.write(line, at);
     return true;
   }
 
-  /** Ends the frame. @returns bytes, overwritten by the next line */
+  /** Ends the frame. @returns its bytes, which the next line overwrites */
   finish(): Buffer {
     const frame = this.#bytes.subarray(0, this.#end);
     frame.writeUInt32BE(this.#end - headerBytes, 0);
@@ -39,7 +47,7 @@ export class FrameBuilder {
   }
 }
 
-/** A complete frame among bytes. */
+/** A complete frame found among bytes. */
 export interface LineFrame {
   /** Position of its first line. */
   readonly start: number;
@@ -48,8 +56,8 @@ export interface LineFrame {
 }
 
 /**
- * Reads the complete frame at the position.
- * @returns `partial` when the bytes end before the frame does, and `broken` when they are damaged
+ * Reads the frame at a position.
+ * @returns `partial` when the bytes end before the frame does, `broken` when they are damaged
  */
 export function readFrame(bytes: Buffer, at: number): LineFrame | "partial" | "broken" {
   if (at + headerBytes > bytes.length) return "partial";

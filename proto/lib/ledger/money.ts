@@ -1,11 +1,13 @@
-/** Money in whole numbers of 10^-12 USD; only displayed amounts are floats. */
+/**
+ * Converts amounts of money, which are whole numbers of 10^-12 USD (picodollars). Only displayed amounts are floats.
+ */
 
 const picoPerDollar = 1e12;
 
-/** The nearest float in USD; its decimals are exact below some thousand dollars. */
+/** The amount in USD as the nearest float; its decimals are exact below some thousand dollars. */
 export const toDollars = (pico: bigint): number => Number(pico) / picoPerDollar;
 
-/** The exact decimal in USD, with at most twelve places. */
+/** The amount in USD as an exact decimal, with at most twelve places. */
 export function toDecimal(pico: bigint): string {
   const digits = pico.toString().padStart(13, "0");
   const places = digits.slice(-12).replace(/0+$/, "");
@@ -18,5 +20,5 @@ export function parsePico(text: string): bigint {
   return BigInt(dollars + places.slice(0, 12).padEnd(12, "0"));
 }
 
-/** The exact decimal of an amount given as a number of USD. */
+/** Formats a number of USD as a decimal. */
 export const formatDollars = (dollars: number): string => dollars.toFixed(12).replace(/\.?0+$/, "");

@@ -1,16 +1,16 @@
 /**
- * Joins records of finished calls and turns into one message for admin-svc, as bytes: the garbage collector would copy hundreds of objects
- * twice while they wait for the answer.
+ * Joins records of finished calls and turns into one message for admin-svc, as bytes: as objects, the garbage collector
+ * would copy hundreds of them twice while they wait for the answer.
  */
 import { create, fromBinary } from "@bufbuild/protobuf";
 import { type RecordUsageRequest, RecordUsageRequestSchema } from "../../gen/sluice/admin/v1/ledger_service_pb.ts";
 import { nameEnd } from "./spool-line.ts";
 
-/** Field 1 of RecordUsageRequest, `records_json`: bytes with their length. */
+/** Protobuf tag of `records_json`, field 1 of RecordUsageRequest: bytes with their length. */
 const recordTag = 0x0a;
-/** Field 2 of RecordUsageRequest, `turns_json`. */
+/** Protobuf tag of `turns_json`, field 2 of RecordUsageRequest. */
 const turnTag = 0x12;
-/** Longest tag and length of a record: lines are shorter than 2^21 bytes. */
+/** Maximum size of a record's tag and length: lines are shorter than 2^21 bytes. */
 const prefixBytes = 4;
 
 export class RecordBatch {
@@ -18,7 +18,7 @@ export class RecordBatch {
   #end = 0;
   #count = 0;
 
-  /** @param bytes about as many as the records will take */
+  /** @param bytes expected size of all records */
   constructor(bytes: number) {
     this.#bytes = Buffer.allocUnsafeSlow(bytes);
   }
@@ -37,7 +37,7 @@ export class RecordBatch {
     return this.#bytes.subarray(0, this.#end);
   }
 
-  /** A message for each record. */
+  /** One RecordUsageRequest for each record. */
   get messages(): readonly RecordUsageRequest[] {
     const { recordsJson, turnsJson } = fromBinary(RecordUsageRequestSchema, this.message);
     return [
@@ -46,7 +46,7 @@ export class RecordBatch {
     ];
   }
 
-  /** Adds the record of a call from a line with both its start and its end. */
+  /** Adds the record of a call from one line that has both its start and its end. */
   addWhole(bytes: Buffer, at: number, end: number): void {
     this.#begin(recordTag, end - at - 1);
     this.#copy(bytes, at + 1, end);

@@ -1,23 +1,24 @@
-/** Names of the files of records that processes keep until, and for some time after, their delivery. */
+/** Names of spool files, in which processes keep usage records until their delivery, and for some time after it. */
 
-/** Folder beside the files of a process, with those already delivered. */
+/** Name of the folder, within that of the spool files, for files already delivered. */
 export const deliveredFolder = "delivered";
 
 /**
- * Name of a file: start of its process, process, number. Version 0.1.0 wrote names without `v2` and ignores names with it, so a rollback
- * removes no file it cannot read. The order of names is the order of writing.
+ * Name of a spool file: start time of the process, boot id, number of the file. Version 0.1.0 wrote names without `v2`
+ * and ignores names with it, so that after a rollback it removes no file that it cannot read. The order of names is the
+ * order of writing.
  */
 const fileName = /^usage-(\d{13})-([0-9a-f-]{36})-(\d{6})(?:\.v2)?\.log$/;
 
 export interface SpoolFileName {
-  /** Start of the process by its clock, milliseconds. */
+  /** Start of the process by its clock, in milliseconds since 1970. */
   readonly startedAtMs: number;
   readonly bootId: string;
-  /** Counted from 1 for each start of a process. */
+  /** Number of the file, from 1 for each start of a process. */
   readonly number: number;
 }
 
-/** @returns undefined for any other file */
+/** Parses the name of a spool file. @returns undefined for any other file */
 export function parseSpoolFileName(name: string): SpoolFileName | undefined {
   const [, startedAt, bootId = "", number] = fileName.exec(name) ?? [];
   return startedAt === undefined ? undefined : { startedAtMs: Number(startedAt), bootId, number: Number(number) };
@@ -25,10 +26,10 @@ export function parseSpoolFileName(name: string): SpoolFileName | undefined {
 
 const markSuffix = ".delivered";
 
-/** The file beside a file of records that says how far that one is delivered. */
+/** Name of the file that records how far a spool file is delivered. */
 export const deliveryMarkOf = (path: string): string => `${path}${markSuffix}`;
 
-/** @returns the name of the file that the mark is about; undefined for any other file */
+/** @returns the name of the spool file to which a delivery mark belongs; undefined for any other file */
 export function parseDeliveryMark(name: string): string | undefined {
   const about = name.endsWith(markSuffix) ? name.slice(0, -markSuffix.length) : "";
   return parseSpoolFileName(about) && about;

@@ -1,10 +1,10 @@
 /**
- * Kinds of spool lines, and the call that a line is about. A line is a letter and a JSON object; `line.ts` and `turn-line.ts` of inference-svc write them. Lines
- * about a call begin with its turn and its attempt.
+ * Kinds of spool lines, and the call to which a line belongs. A line is a letter and a JSON object, written by
+ * `line.ts` and `turn-line.ts` of inference-svc. The JSON of a call begins with its turn and its attempt.
  */
 export type LineKind = "start" | "charge" | "end" | "whole" | "turn";
 
-/** @returns undefined for a kind written only by later versions */
+/** @returns undefined for a kind that only later builds write */
 export function lineKind(bytes: Buffer, at: number): LineKind | undefined {
   switch (bytes[at]) {
     case 0x6f:
@@ -24,8 +24,8 @@ export function lineKind(bytes: Buffer, at: number): LineKind | undefined {
 
 const comma = 0x2c;
 
-/** Position of the second comma of a line, after its turn and attempt: a turn's id contains no comma. */
+/** Position of a line's second comma, which follows turn and attempt: the turn's id contains no comma. */
 export const nameEnd = (bytes: Buffer, at: number): number => bytes.indexOf(comma, bytes.indexOf(comma, at) + 1);
 
-/** The call that a line is about, in the format of `callName`. */
+/** The name of the call to which a line belongs, as `callName` builds it. */
 export const callNameIn = (bytes: Buffer, at: number): string => bytes.toString("latin1", at + 2, nameEnd(bytes, at));

@@ -1,32 +1,35 @@
 /**
- * Buckets that refill over a minute or a day: the whole limit at once, then evenly (the generic cell rate algorithm).
+ * Rate limit buckets, by the generic cell rate algorithm: the whole limit is available at once, and used units return
+ * evenly over a minute or a day.
  *
- * A bucket is a single time: the moment until which its use is paid for. Its distance from now gives the remainder under any limit, so a limit may change
- * at any time: the used share of a minute stays. The used units of a day stay, because a raised limit has to help at once.
+ * The state of a bucket is a single time, until which its use is paid for. How far it is ahead of now gives the
+ * remaining units under any limit, so limits may change at any time. For a limit by the minute, the used share stays
+ * the same after a change; for a limit by the day, the number of used units does, because a raised limit has to help at
+ * once.
  */
 
-/** Refill time of a bucket by the minute. */
+/** Milliseconds in which a bucket for a limit by the minute refills. */
 export const periodMs = 60_000;
-/** Refill time of a bucket by the day. */
+/** Milliseconds in which a bucket for a limit by the day refills. */
 export const dayMs = 86_400_000;
-/** Use beyond this time ahead is forgiven, which bounds the wait. */
+/** Maximum time that a bucket may be ahead; use beyond it is forgiven, which limits the wait. */
 const maxAheadMs = 3_600_000;
-/** The same for a bucket by the day. */
+/** Maximum time that a bucket for a limit by the day may be ahead. */
 const maxDayAheadMs = 2 * dayMs;
-/** Tolerance in units: sums of fractions miss the last unit by less. */
+/** Tolerance in units for rounding: sums of fractions miss the last unit by less. */
 const tolerance = 0.01;
 
-/** Time by which one unit moves a bucket ahead. */
+/** Milliseconds by which one unit moves a bucket ahead. */
 const stepMs = (limit: number, period: number): number => period / limit;
 
-/** The part of a limit that is available to a process. @param share at most 1 */
+/** The part of a limit that one process may use. @param share at most 1 */
 export const sharedPart = (limit: number, share: number): number => Math.max(1, Math.floor(limit * share));
 
-/** Remaining whole units. */
+/** Number of whole units that remain. @param aheadMs how far the bucket is ahead */
 export const remainingUnits = (limit: number, aheadMs: number, period = periodMs): number =>
   Math.max(0, Math.floor((period - aheadMs) / stepMs(limit, period) + tolerance));
 
-/** Time until a unit is free; 0 when a unit is free now. */
+/** Milliseconds until a unit is free; 0 when one is free now. */
 export const waitForUnitMs = (limit: number, aheadMs: number, period = periodMs): number =>
   remainingUnits(limit, aheadMs, period) > 0 ? 0 : Math.max(1, Math.ceil(aheadMs + stepMs(limit, period) - period));
 
@@ -40,7 +43,7 @@ export class Bucket {
     this.#maxAheadMs = maxAhead;
   }
 
-  /** @param now milliseconds of a monotonic clock */
+  /** How far the bucket is ahead, in milliseconds. @param now milliseconds of a monotonic clock */
   aheadMs(now: number): number {
     return Math.max(0, this.#paidUntil - now);
   }
@@ -56,35 +59,39 @@ export class Bucket {
   }
 }
 
-/** A bucket by the day. A lowered limit may be raised again, so the use stays under the higher limit as long as no request is admitted under the lower one. */
+/**
+ * A bucket for a limit by the day. Its use is measured under a limit, and stays under that limit after a change until
+ * the new limit admits a request, because a lowered limit may be raised again.
+ */
 export class DayBucket extends Bucket {
-  /** The limit under which its time counts; 0 while unknown. */
+  /** The limit under which the bucket's time is measured; 0 while unknown. */
   limit = 0;
 
   constructor() {
     super(dayMs, maxDayAheadMs);
   }
 
-  /** The use under a present limit, within bounds. */
+  /** How far the bucket is ahead when measured under another limit, up to the maximum. */
   aheadUnder(limit: number, now: number): number {
     const ahead = this.aheadMs(now);
     return this.limit === 0 || this.limit === limit ? ahead : Math.min(maxDayAheadMs, (ahead * this.limit) / limit);
   }
 
-  /** Counts under another limit, where its remainder allows a request. */
+  /** Measures the use under a new limit from now on. */
   follow(limit: number, now: number): void {
     if (this.limit !== limit && this.limit !== 0) this.set((this.aheadMs(now) * this.limit) / limit, now);
     this.limit = limit;
   }
 
-  /** Takes units under the limit of its time. */
+  /** Takes units under the limit by which the bucket is measured. */
   takePart(units: number, share: number, now: number): void {
     this.take(units, sharedPart(this.limit, share), now);
   }
 
   /**
-   * Takes units of a turn that began under a limit, which may have changed meanwhile. The limit of its time stays, except where it would forgive units
-   * that the higher limit keeps. An empty bucket takes the lower limit, under which units come back later.
+   * Takes units of a turn that began under another limit. The bucket keeps the limit by which it is measured, unless
+   * that would forgive units that the higher limit keeps. An empty bucket takes the lower limit, under which units
+   * return later.
    */
   charge(units: number, limit: number, share: number, now: number): void {
     const ahead = this.aheadMs(now);

@@ -1,6 +1,9 @@
 /** Groups the addresses of one client. */
 
-/** First half of an IPv6 address: all addresses with the same half belong to one client. */
+/**
+ * The network of a client: of an IPv6 address the first 64 bits, since all addresses with the same 64 bits belong to
+ * one client.
+ */
 export function networkOf(address: string): string {
   if (!address.includes(":") || address.includes(".")) return address;
   const [head = "", tail = ""] = address.split("%", 1)[0]?.split("::", 2) ?? [];

@@ -1,26 +1,32 @@
-/** Requests to the limits of a key and their decisions, the same in this process and in Redis. */
+/**
+ * What a request uses of a key's rate limits, and the decision about it; the same for counts in this process and in
+ * Redis.
+ */
 import { dayMs, remainingUnits, waitForUnitMs } from "./bucket.ts";
 import type { KeyLimits } from "./settings.ts";
 
 export interface LimitedUse {
-  /** Counts against the requests per minute. */
+  /** Whether the request counts against the requests per minute. */
   readonly request: boolean;
-  /** Whether the request begins a turn, which counts towards the limits of its key. */
+  /** Whether the request begins a turn, which counts against the concurrent turns of its key. */
   readonly turn: boolean;
-  /** Is refused while the key has no tokens left. */
+  /** Whether the request is refused while the key has no tokens left. */
   readonly tokens: boolean;
 }
 
-/** A request for a new turn. */
+/** Use of a request that begins a turn. */
 export const newTurnUse: LimitedUse = { request: true, turn: true, tokens: true };
-/** A request sharing a running turn. */
+/** Use of a request that shares a running turn. */
 export const sharedTurnUse: LimitedUse = { request: true, turn: false, tokens: true };
-/** A read-only request, such as a list of models: it uses no tokens, so a key without tokens may still send it. */
+/**
+ * Use of a read-only request, such as a list of models. It takes no tokens, so a key without remaining tokens may still
+ * send it.
+ */
 export const readOnlyUse: LimitedUse = { request: true, turn: false, tokens: false };
 
 export type LimitName = "requests" | "tokens" | "requests_per_day" | "tokens_per_day" | "concurrency";
 
-/** Use of each bucket in milliseconds of its minute, or of its day; values above the period extend into the next periods. */
+/** How far each bucket is ahead, in milliseconds. A value above the bucket's minute or day extends into later ones. */
 export interface BucketUse {
   readonly requestsMs: number;
   readonly tokensMs: number;
@@ -31,24 +37,24 @@ export interface BucketUse {
 export interface Decision {
   /** The limit that refused the request; undefined when it was admitted and counted. */
   readonly refusedBy: LimitName | undefined;
-  /** Use of the buckets, including this request if it was admitted. */
+  /** State of the buckets, which includes this request if it was admitted. */
   readonly ahead: BucketUse;
 }
 
-/** A decision about several limits: of all of them or none. */
+/** A decision about several limits, which all count the request or none. */
 export interface JointDecision {
-  /** The limit that refused the request; undefined when it was admitted and counted by all. */
+  /** The limit that refused the request; undefined when all limits admitted and counted it. */
   readonly refusedBy: LimitName | undefined;
-  /** Index of the limits with it. */
+  /** Index of the group of limits that contains the refusing limit. */
   readonly index: number;
-  /** Use of the buckets of each. */
+  /** State of the buckets of each group of limits. */
   readonly ahead: readonly BucketUse[];
 }
 
-/** Retry hint for open turns, whose end is unknown. */
+/** Milliseconds after which to retry when too many turns run, whose end is unknown. */
 const turnWaitMs = 1_000;
 
-/** The refusal, with a time to retry after. */
+/** The Fault for a refusal, with a time after which to retry. */
 export function refusalOf(
   refusedBy: LimitName,
   { requestsMs, tokensMs, requestsDayMs, tokensDayMs }: BucketUse,
@@ -75,7 +81,7 @@ export function refusalOf(
   }
 }
 
-/** Headers of an answer to a key with a limit per minute. */
+/** Rate limit headers of an answer to a key with a limit per minute. */
 export type RateLimitHeaders = Readonly<Record<`x-ratelimit-${string}`, string>>;
 
 const kinds = ["requests", "tokens"] as const;
@@ -86,7 +92,7 @@ export const rateLimitHeaderNames: readonly string[] = kinds.flatMap((kind) =>
 export const hasRate = ({ requestsPerMinute, tokensPerMinute }: KeyLimits): boolean =>
   requestsPerMinute !== undefined || tokensPerMinute !== undefined;
 
-/** Undefined when the key has no limit per minute. */
+/** Rate limit headers; undefined for a key without a limit per minute. */
 export function rateLimitHeaders(limits: KeyLimits, { requestsMs, tokensMs }: BucketUse): RateLimitHeaders | undefined {
   if (!hasRate(limits)) return undefined;
   const { requestsPerMinute, tokensPerMinute } = limits;
@@ -96,7 +102,7 @@ export function rateLimitHeaders(limits: KeyLimits, { requestsMs, tokensMs }: Bu
   };
 }
 
-/** Headers of a refusal by one limit. */
+/** Rate limit headers of a refusal by one limit. */
 export const refusalHeaders = (kind: (typeof kinds)[number], limit: number, aheadMs: number): RateLimitHeaders => ({
   ...headersFor(kind, limit, aheadMs),
   [`x-ratelimit-remaining-${kind}`]: "0",
@@ -108,7 +114,7 @@ const headersFor = (kind: (typeof kinds)[number], limit: number, aheadMs: number
   [`x-ratelimit-reset-${kind}`]: duration(aheadMs),
 });
 
-/** Duration in the form of other providers' headers: 120ms, 1.25s, 6m0s. */
+/** Formats a duration as in other providers' headers: 120ms, 1.25s, 6m0s. */
 function duration(ms: number): string {
   const whole = Math.ceil(ms);
   if (whole < 1_000) return `${whole}ms`;

@@ -1,43 +1,46 @@
-/** A turn's place in limits of models, from its first use of one of the models to its end. */
+/** A turn's place in the rate limits by model, from its first use of one of the models to its end. */
 import { dayMs, periodMs, waitForUnitMs } from "./bucket.ts";
 import { type BucketUse, type JointDecision, type LimitName, refusalOf } from "./decision.ts";
 import type { KeyLimits } from "./settings.ts";
 
-/** Limits of a group of models for a key, or for all keys of a workspace. */
+/** Rate limits of a group of models, for one key or for all keys of a workspace together. */
 export interface ModelLimitRow {
-  /** Names the counts; equal for all keys of a workspace where they share them. */
+  /** Id of the counts; all keys of a workspace have the same one for limits that they share. */
   readonly id: string;
   readonly limits: KeyLimits;
 }
 
-/** Use of the models of a row by a turn, at its end. */
+/** What a turn has used, at its end, of the models of one row. */
 export interface TurnEnd {
   readonly tokens: number;
-  /** Whether none of the models was called, so that the request does not count. */
+  /** Whether no model of the row was called, so the request must not count. */
   readonly isUnused: boolean;
 }
 
 export const nothingUsed: TurnEnd = { tokens: 0, isUnused: false };
 
-/** The limit that keeps a turn waiting longest. */
+/** Of the exhausted limits, the one that keeps the turn waiting longest. */
 export interface ReachedLimit {
-  /** Index of its row. */
+  /** Index of the row with the limit. */
   readonly index: number;
   readonly limit: LimitName;
   readonly maximum: number;
   readonly retryAfterMs: number;
-  /** Time until the limit is free as a whole; undefined for turns, whose end is unknown. */
+  /**
+   * Milliseconds until the limit is fully available again; undefined for a limit of concurrent turns, whose end is
+   * unknown.
+   */
   readonly resetMs: number | undefined;
 }
 
-/** Retry hint where another process has taken the last unit. */
+/** Minimum milliseconds before a retry, when another process has taken the last unit. */
 const minRetryAfterMs = 1_000;
 
-/** Ends the turn at rows, given by index; at all by default. */
+/** Ends the turn in the limits of some rows, given by index; all rows by default. */
 type LeaveRows = (ends: readonly TurnEnd[], rows?: readonly number[]) => void;
 
 export class JointAdmission {
-  /** Undefined when the turn may use the models. */
+  /** The exhausted limit; undefined when the turn may use the models. */
   readonly reached: ReachedLimit | undefined;
   readonly #left: LeaveRows | undefined;
 
@@ -47,16 +50,19 @@ export class JointAdmission {
   }
 
   /**
-   * Ends the turn at all rows in one step, or at some before the others; once at each.
-   * @param ends of each of the rows; absent for a row whose models were called and used no tokens
-   * @param rows their indexes; all by default
+   * Ends the turn in the limits of all rows at once, or of some rows earlier; once for each row.
+   * @param ends use of each row; absent for a row whose models were called but used no tokens
+   * @param rows indexes of the rows; all by default
    */
   leave(ends: readonly TurnEnd[], rows?: readonly number[]): void {
     this.#left?.(ends, rows);
   }
 }
 
-/** Several limits may be reached at once, and a client that waits for the first one would meet the next. */
+/**
+ * The exhausted limit to report. Several may be exhausted at once, and a client that waited only for the first would be
+ * refused by the next.
+ */
 function reachedLimit(rows: readonly ModelLimitRow[], decision: JointDecision): ReachedLimit | undefined {
   const { refusedBy, index, ahead } = decision;
   if (refusedBy === undefined) return undefined;
@@ -68,7 +74,7 @@ function reachedLimit(rows: readonly ModelLimitRow[], decision: JointDecision): 
   );
 }
 
-/** The field of the limits and the bucket of each limit. */
+/** For each limit, its field in KeyLimits and its bucket. */
 const parts: Readonly<Record<LimitName, readonly [keyof KeyLimits, keyof BucketUse | undefined]>> = {
   requests: ["requestsPerMinute", "requestsMs"],
   tokens: ["tokensPerMinute", "tokensMs"],

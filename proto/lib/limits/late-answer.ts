@@ -1,30 +1,34 @@
-/** Steps whose answer by Redis was late: whether they count is known only when the answer comes, or the connection has closed. */
+/**
+ * Calls to Redis that were not answered in time. Whether such a call counts is known only when its answer arrives or
+ * its connection closes.
+ */
 
-/** Redis did not answer in time, and may still run the step. */
+/** Error of a call that Redis did not answer in time, and may still run. */
 export class LateAnswerError extends Error {
-  /** Settles with the answer; rejects when the step has failed, or when its connection closes first. */
+  /** Settles with the late answer; rejects when the call has failed, or when its connection closes first. */
   readonly answer: Promise<unknown>;
 
   constructor(message: string, answer: Promise<unknown>) {
     super(message);
     this.answer = answer;
-    // A caller whose step came to nothing by itself asks for no answer, and a failed one is no fault of the process.
+    // Nobody may be waiting for the late answer, so its rejection must not end the process.
     answer.catch(() => {});
   }
 }
 
-/** Whether Redis has counted a step, has refused it, or has neither, as far as is known. */
+/** Outcome of a call: `counted` or `refused` by Redis, or `lost`, as far as is known. */
 export type Outcome = "counted" | "refused" | "lost";
 
 /**
- * Tells what became of a failed step. Redis answers in order, so a late answer comes before Redis is told of anything counted meanwhile.
- * @param error of the step
- * @returns undefined when the step was lost
+ * Determines the outcome of a failed call. Redis answers in order, so a late answer arrives before Redis learns of
+ * anything counted meanwhile.
+ * @param error of the call
+ * @returns undefined when the call was lost
  */
 export function lateOutcome(error: unknown): Promise<Outcome> | undefined {
   if (!(error instanceof LateAnswerError)) return undefined;
   return error.answer.then(
-    // Every script begins its answer with the limit that refused.
+    // The answer of every script begins with the limit that refused, or an empty text.
     (reply) => ((reply as readonly unknown[])[0] === "" ? "counted" : "refused"),
     () => "lost",
   );

@@ -1,4 +1,7 @@
-/** Decides whether a key may send a request. Requests, tokens and open turns are counted only here, for HTTP and for gRPC. */
+/**
+ * Decides whether a key may send a request. Requests, tokens and concurrent turns are counted only here, for HTTP and
+ * gRPC.
+ */
 import type { Caller } from "../../gen/sluice/admin/v1/access_service_pb.ts";
 import { Fault, FaultOrigin, FaultReason } from "../faults/fault.ts";
 import { Counter, type Registry } from "../metrics/metrics.ts";
@@ -28,28 +31,28 @@ import { SharedLimits, type SharedOptions } from "./shared.ts";
 import { type ConfigLimits, type KeyLimits, limitsOf } from "./settings.ts";
 
 export interface LimiterOptions {
-  /** Current limits of the configuration file. */
+  /** Current rate limits in the configuration file. */
   readonly config: () => ConfigLimits;
   readonly origin: FaultOrigin.GATEWAY | FaultOrigin.INFERENCE;
   readonly registry: Registry;
-  /** Redis; without it this process counts by itself. */
+  /** Settings of Redis; without it, this process counts by itself. */
   readonly shared?: SharedOptions | undefined;
 }
 
-/** A request's place in the limits of its key, from its admission to its end. */
+/** A request's place in the rate limits of its key, from its admission to its end. */
 export class Admission {
-  /** RATE_LIMITED when the key is over a limit; undefined when the request may continue. */
+  /** Fault RATE_LIMITED when the key is over a limit; undefined when the request may continue. */
   readonly refusal: Fault | undefined;
-  /** Headers for every answer; undefined when the key has no limit per minute. */
+  /** Rate limit headers for every answer; undefined when the key has no limit per minute. */
   readonly headers: RateLimitHeaders | undefined;
-  /** Whether the key has a limit of tokens. */
+  /** Whether the key has a limit on tokens. */
   readonly countsTokens: boolean;
-  /** Counts the tokens of the turn; undefined before `countTokens`, and without a limit of tokens. */
+  /** Meter for the tokens of the turn; undefined before `countTokens` is called, and without a limit on tokens. */
   meter: TokenMeter | undefined = undefined;
   readonly #ended: ((tokens: number) => void) | undefined;
   #isOver = false;
 
-  /** @param ended takes the tokens of an admitted request at its end */
+  /** @param ended receives the tokens of an admitted request at its end */
   constructor(
     refusal: Fault | undefined,
     headers: RateLimitHeaders | undefined,
@@ -62,14 +65,14 @@ export class Admission {
     this.#ended = ended;
   }
 
-  /** Begins to count the tokens of the turn, if its key has a limit of them. */
+  /** Begins to count the tokens of the turn, if its key has a limit on tokens. */
   countTokens(request: MeteredRequest): void {
     if (this.countsTokens) this.meter = new TokenMeter(request);
   }
 
   /**
-   * Ends the turn, if one was opened, and charges its key with the counted tokens. Only the first call counts.
-   * @param left whether the client left before the end
+   * Ends the turn, if one was begun, and charges its key with the counted tokens. Only the first call has an effect.
+   * @param left whether the client disconnected before the end
    */
   leave(left: boolean): void {
     if (this.#isOver) return;
@@ -84,7 +87,7 @@ export class Limiter {
   readonly #shared: SharedLimits | undefined;
   readonly #refused: Counter<"limit">;
   readonly #refusedModels: Counter<"limit">;
-  /** Number of open turns. */
+  /** Number of running turns. */
   open = 0;
 
   constructor(options: LimiterOptions) {
@@ -112,7 +115,7 @@ export class Limiter {
     const use = this.#uses.of(caller.keyHash, performance.now());
     const isLimited = limited.turn || hasRate(limits);
     if (!this.#shared?.up || !isLimited) return this.#enterOffline(caller.keyHash, use, limits, limited);
-    // A sweep would forget a row without an open turn, so each row is held until the turn is open or refused.
+    // `pending` keeps the entry from being swept as unused before the turn is begun or refused.
     use.pending++;
     return this.#shared.enter(caller.keyHash, use, limits, limited).then(
       (decision) => {
@@ -127,8 +130,8 @@ export class Limiter {
   }
 
   /**
-   * Enters a turn into the limits of all rows, or of none. The rows belong to one caller.
-   * @returns at once when this process counts by itself
+   * Enters a turn into the limits of all rows, or of none. All rows belong to one caller.
+   * @returns without a promise when this process counts by itself
    */
   enterModels(rows: readonly ModelLimitRow[]): JointAdmission | Promise<JointAdmission> {
     const all = this.#uses.ofAll(rows, performance.now());
@@ -147,7 +150,7 @@ export class Limiter {
     );
   }
 
-  /** @param error with which the script in Redis failed */
+  /** Enters a turn by counting in this process. @param error with which the call to Redis failed, if it was tried */
   #enterModelsOffline(rows: readonly ModelLimitRow[], all: readonly CountedLimits[], error?: unknown): JointAdmission {
     const now = performance.now();
     for (const { use } of all) this.#shared?.offline(use, now);
@@ -157,16 +160,17 @@ export class Limiter {
   }
 
   /**
-   * Adds to what Redis is told at its return. Redis may still run a step that was answered too late, and then knows already: the answer shows it.
+   * Adds use that Redis will learn when it is available again. If Redis may still run a late call, its answer decides
+   * whether that counted the use already.
    * @param owe adds the use of one of the limits
-   * @param error of the step
+   * @param error of the call to Redis
    */
   #owe(all: readonly CountedLimits[], owe: OweUse, error: unknown): void {
     const shared = this.#shared;
     if (shared === undefined) return;
     const add = () => {
       const now = performance.now();
-      // Found anew, because a use may have been forgotten while Redis was waited for.
+      // Entries are looked up again, because they may have been swept while Redis was awaited.
       for (const [index, { use, limits }] of this.#uses.ofAll(all, now).entries())
         owe(shared.offline(use, now), limits, now, index);
     };
@@ -201,11 +205,14 @@ export class Limiter {
     for (const { id, use } of all) this.#uses.release(id, use, now);
   }
 
-  /** Charges the use in this process, which tells Redis when it answers again. @param error with which the script in Redis failed */
+  /**
+   * Charges use in this process, which reports it to Redis later. @param error with which the call to Redis failed, if
+   * it was tried
+   */
   #chargeJointly(rows: readonly CountedLimits[], ends: readonly TurnEnd[], error?: unknown): void {
     const now = performance.now();
     const share = this.#shared?.share ?? 1;
-    // Found anew, because a use may have been forgotten while Redis was waited for.
+    // Entries are looked up again, because they may have been swept while Redis was awaited.
     for (const [index, { use, limits }] of this.#uses.ofAll(rows, now).entries()) {
       this.#shared?.offline(use, now);
       charge(use, limits, ends[index] ?? nothingUsed, share, now);
@@ -217,7 +224,7 @@ export class Limiter {
     await this.#shared?.stop();
   }
 
-  /** @param error with which the script in Redis failed */
+  /** Admits a request by counting in this process. @param error with which the call to Redis failed, if it was tried */
   #enterOffline(keyHash: string, use: KeyUse, limits: KeyLimits, limited: LimitedUse, error?: unknown): Admission {
     const now = performance.now();
     this.#shared?.offline(use, now);
@@ -257,7 +264,7 @@ export class Limiter {
     const turns = Number(limited.turn);
     use.open += turns;
     this.open += turns;
-    // No open turn refers to this entry anymore.
+    // No running turn refers to the entry any more.
     if (turns === 0) this.#uses.release(keyHash, use, performance.now());
     return new Admission(undefined, headers, limits.tokensPerMinute !== undefined, (tokens) => {
       use.open -= turns;
@@ -275,10 +282,10 @@ export class Limiter {
     this.#uses.release(keyHash, use, performance.now());
   }
 
-  /** Charges the use of a key in this process, as `#chargeJointly` does. */
+  /** Charges the use of a key in this process; see `#chargeJointly`. */
   #charge(keyHash: string, limits: KeyLimits, tokens: number, error?: unknown): void {
     const now = performance.now();
-    // Found anew, because the use may have been forgotten while Redis was waited for.
+    // The entry is looked up again, because it may have been swept while Redis was awaited.
     const use = this.#uses.of(keyHash, now);
     this.#shared?.offline(use, now);
     if (limits.tokensPerMinute === undefined) return;
@@ -288,7 +295,7 @@ export class Limiter {
   }
 }
 
-/** Adds the use of one limit to that which Redis does not know. */
+/** Adds the use of one limit to the use that Redis does not know yet. */
 type OweUse = (use: OfflineUse, limits: KeyLimits, now: number, index: number) => void;
 
 function oweRequest(use: OfflineUse, limits: KeyLimits, now: number): void {

@@ -1,30 +1,30 @@
-/** Counts the limits of keys in one process. */
+/** Counts the use of rate limits in one process. */
 import { Bucket, DayBucket, dayMs, sharedPart, remainingUnits } from "./bucket.ts";
 import type { BucketUse, LimitedUse, Decision, JointDecision } from "./decision.ts";
 import type { Flight } from "./flight.ts";
 import type { TurnEnd } from "./joint-admission.ts";
 import type { KeyLimits } from "./settings.ts";
 
-/** Use by the day. */
+/** Use of the limits by the day. */
 class DayUse {
   readonly requests = new DayBucket();
   readonly tokens = new DayBucket();
 
-  /** Nothing used, under the same limits. */
+  /** Returns a copy without use, measured under the same limits. */
   empty(): DayUse {
     const empty = new DayUse();
     empty.countUnder(this.requests.limit, this.tokens.limit);
     return empty;
   }
 
-  /** Takes the limits under which the use was told; 0 for an unknown one. */
+  /** Sets the limits under which the use is measured; 0 for an unknown limit. */
   countUnder(requestsPerDay: number, tokensPerDay: number): void {
     this.requests.limit = requestsPerDay;
     this.tokens.limit = tokensPerDay;
   }
 }
 
-/** Use by the minute, and by the day where a limit by the day was met. */
+/** Use of the limits by the minute, and of those by the day if there are any. */
 class PeriodUse {
   readonly requests = new Bucket();
   readonly tokens = new Bucket();
@@ -48,7 +48,7 @@ class PeriodUse {
     day.tokens.set(tokensDayMs, now);
   }
 
-  /** The same under present limits. */
+  /** How far the buckets are ahead when measured under the current limits. */
   aheadUnder({ requestsPerDay, tokensPerDay }: KeyLimits, now: number): BucketUse {
     const { day } = this;
     const ahead = this.ahead(now);
@@ -60,7 +60,7 @@ class PeriodUse {
     };
   }
 
-  /** Counts the use of the day under changed limits, where it leaves a request. */
+  /** Measures the use of the day under changed limits from now on. */
   follow({ requestsPerDay, tokensPerDay }: KeyLimits, now: number): void {
     if (requestsPerDay !== undefined) (this.day ??= new DayUse()).requests.follow(requestsPerDay, now);
     if (tokensPerDay !== undefined) (this.day ??= new DayUse()).tokens.follow(tokensPerDay, now);
@@ -71,7 +71,7 @@ class PeriodUse {
     if (requestsPerDay !== undefined) this.day?.requests.takePart(1, share, now);
   }
 
-  /** Gives a request back that came to nothing. */
+  /** Returns a counted request that called no model. */
   giveRequest({ requestsPerMinute, requestsPerDay }: KeyLimits, share: number, now: number): void {
     if (requestsPerMinute !== undefined) this.requests.take(-1, sharedPart(requestsPerMinute, share), now);
     if (requestsPerDay !== undefined) (this.day ??= new DayUse()).requests.charge(-1, requestsPerDay, share, now);
@@ -91,7 +91,10 @@ class PeriodUse {
   }
 }
 
-/** State of a key while Redis is unreachable: requests admitted by this process, and the last answer of Redis, which may lose its data. */
+/**
+ * State of a key while Redis is unreachable: the use admitted by this process since, and the state at the last answer
+ * of Redis, which may lose its data.
+ */
 export class OfflineUse extends PeriodUse {
   readonly lastAnswer: PeriodUse;
 
@@ -101,21 +104,21 @@ export class OfflineUse extends PeriodUse {
   }
 }
 
-/** Use of a key or of a group of models, as known to this process. */
+/** Use of a key or of a group of models, as far as this process knows. */
 export class KeyUse extends PeriodUse {
-  /** Number of open turns. */
+  /** Number of running turns. */
   open = 0;
-  /** Number of steps in Redis without their answer yet, those that wait to be sent included. */
+  /** Number of requests that wait for an answer of Redis, including those not sent yet. */
   pending = 0;
-  /** Whether a call is on its way, whose answer later steps wait for. */
+  /** Whether a call for this key is running, for which later requests wait. */
   isOnWay = false;
-  /** The call of the waiting steps. */
+  /** The next call, which the waiting requests share. */
   next: Flight | undefined = undefined;
   offline: OfflineUse | undefined = undefined;
-  /** Whether Redis, which has come back, is yet to be told of it. */
+  /** Whether this use must still be reported to Redis, which was unavailable. */
   isUntold = false;
 
-  /** Turns that Redis has to know of, except those of waiting steps. */
+  /** Number of turns that Redis has to know, without those still waiting to be sent. */
   get sent(): number {
     return this.open + this.pending - (this.next?.steps ?? 0);
   }
@@ -128,15 +131,15 @@ export class KeyUse extends PeriodUse {
   }
 }
 
-/** A key, or a group of models, with its use. */
+/** The limits of a key or a group of models, with its use. */
 export interface CountedLimits {
-  /** Names the use in this process and in Redis. */
+  /** Id of the use, in this process and in Redis. */
   readonly id: string;
   readonly use: KeyUse;
   readonly limits: KeyLimits;
 }
 
-/** @param share fraction of the limits available to this process, at most 1 */
+/** Decides about a request in this process. @param share fraction of the limits that this process may use, at most 1 */
 export function decideLocally(
   use: KeyUse,
   limits: KeyLimits,
@@ -149,7 +152,7 @@ export function decideLocally(
   return { refusedBy, ahead: use.ahead(now) };
 }
 
-/** Decides about several limits at once: a request counts towards all of them or none. */
+/** Decides about several groups of limits at once: a request counts in all of them or in none. */
 export function decideJointly(
   all: readonly CountedLimits[],
   limited: LimitedUse,
@@ -168,7 +171,7 @@ export function decideJointly(
   return { refusedBy: undefined, index: 0, ahead: all.map(({ use }) => use.ahead(now)) };
 }
 
-/** The first exhausted limit. */
+/** Finds the first exhausted limit. */
 function findReached(
   use: KeyUse,
   limits: KeyLimits,
@@ -192,7 +195,7 @@ const isReached = (limit: number | undefined, bucket: Bucket, share: number, now
 const isDayReached = (limit: number | undefined, bucket: DayBucket, share: number, now: number): boolean =>
   limit !== undefined && remainingUnits(sharedPart(limit, share), bucket.aheadUnder(limit, now), dayMs) === 0;
 
-/** Charges a turn at its end. Use above the limit delays the next turn. */
+/** Charges the use of a turn at its end. Use above the limit delays the next turn. */
 export function charge(
   use: PeriodUse,
   limits: KeyLimits,
@@ -204,10 +207,10 @@ export function charge(
   if (isUnused) use.giveRequest(limits, share, now);
 }
 
-/** Number of keys above which unused entries are swept. */
+/** Number of entries above which unused ones are removed. */
 const sweepFrom = 1_024;
 
-/** Every key with open turns or recent use. */
+/** Entries of all keys and groups of models with running turns or recent use. */
 export class KeyUses {
   readonly #uses = new Map<string, KeyUse>();
   #sweepAt = sweepFrom;
@@ -217,7 +220,10 @@ export class KeyUses {
     return this.#find(keyHash);
   }
 
-  /** The uses of several limits together. A sweep comes before all of them, because it would forget one that was just found. */
+  /**
+   * Finds several entries together. Unused entries are removed before all of them are looked up, since a removal in
+   * between could drop one just found.
+   */
   ofAll(rows: readonly Pick<CountedLimits, "id" | "limits">[], now: number): readonly CountedLimits[] {
     if (this.#uses.size + rows.length > this.#sweepAt) this.#sweep(now);
     return rows.map(({ id, limits }) => ({ id, limits, use: this.#find(id) }));
@@ -227,7 +233,7 @@ export class KeyUses {
     return this.#uses.entries();
   }
 
-  /** Forgets a key without open turns and recent use. */
+  /** Removes an entry without running turns and recent use. */
   release(keyHash: string, use: KeyUse, now: number): void {
     if (use.isIdle(now)) this.#uses.delete(keyHash);
   }

@@ -1,13 +1,13 @@
-/** Counts the tokens of a turn: the reported usage, or an estimate from its bytes. */
+/** Counts the tokens of a turn: the usage that the provider reports, or else an estimate from the size of its texts. */
 import type { RunTurnRequest, TurnEvent } from "../../gen/sluice/inference/v1/turn_pb.ts";
 import type { TurnListener } from "../lane/turn-listener.ts";
 
-/** Bytes per token of English text; close enough for other scripts in a limit per minute. */
+/** Estimated bytes per token, as in English text; accurate enough for other scripts in a limit per minute. */
 const bytesPerToken = 4;
-/** Cap for the estimate: images are long texts, but few tokens. */
+/** Maximum of the estimate for the input, because images are long texts but few tokens. */
 const maxInputTokens = 200_000;
 
-/** The texts of a request that are counted as its input. */
+/** The parts of a request whose texts are estimated as input. */
 export type MeteredRequest = Pick<RunTurnRequest, "inputJson"> &
   Partial<Pick<RunTurnRequest, "toolsJson" | "instructions">>;
 
@@ -28,7 +28,10 @@ export class TokenMeter {
     }
   }
 
-  /** @param left true when the client left: a provider was working, although the end of its answer was not seen */
+  /**
+   * Number of tokens of the turn. @param left whether the client disconnected: a provider was working although the end
+   * of its answer was not seen
+   */
   tokens(left: boolean): number {
     if (this.#reportedTokens !== undefined) return this.#reportedTokens;
     if (!left && this.#outputLength === 0) return 0;
@@ -41,7 +44,7 @@ export class TokenMeter {
   }
 }
 
-/** Counts the tokens of a turn while its events pass. */
+/** Wraps a listener so that its events are counted. */
 export const withTokenMeter = (meter: TokenMeter, listener: TurnListener): TurnListener => ({
   accepted: () => listener.accepted?.(),
   events: (events, cost) => {

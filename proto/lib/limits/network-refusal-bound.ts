@@ -1,9 +1,12 @@
-/** Bounds the entries of the audit log about keys that are used from elsewhere, so that nobody who holds such a key can flood the log. */
+/**
+ * Limits the number of audit entries about keys used from outside their allowed networks, so that the holder of a
+ * stolen key cannot flood the log.
+ */
 import { networkOf } from "./client-network.ts";
 import { WindowCounts } from "./window-counts.ts";
 
 const windowMs = 60_000;
-/** Entries a minute of a key, from whatever addresses. */
+/** Maximum audit entries per key and minute, from all addresses together. */
 const maxOfKey = 10;
 
 export class NetworkRefusalBound {
@@ -15,7 +18,10 @@ export class NetworkRefusalBound {
     this.#now = now;
   }
 
-  /** Whether a refusal is entered: the first one in a minute of a key and a network of clients. @param address plain; empty when it is unknown */
+  /**
+   * Whether to record a refusal: the first in a minute for a key and a client network is recorded. @param address of
+   * the client; empty when unknown
+   */
   admits(keyHash: string, address: string): boolean {
     const now = this.#now();
     if (this.#pairs.count(`${keyHash} ${networkOf(address)}`, now).count > 1) return false;
@@ -24,7 +30,7 @@ export class NetworkRefusalBound {
     return false;
   }
 
-  /** Takes back an admitted refusal that could not be entered, so that the next one is tried. */
+  /** Undoes `admits` for a refusal that could not be recorded, so that the next one is tried. */
   release(keyHash: string, address: string): void {
     this.#pairs.forget(`${keyHash} ${networkOf(address)}`);
     this.#keys.takeBack(keyHash);

@@ -1,8 +1,10 @@
 /**
- * The connection to Redis and its health: a call waits only a moment for it, and not at all while it is known to be down.
+ * The connection to Redis for rate limits, and its health: a call waits only briefly, and not at all while Redis is
+ * known to be down.
  *
- * A Redis that takes no writes counts as down: a replica, or a primary that has too few of them. After a failover the address leads to another server, while
- * a connection to the former primary may stay open, so such a connection is replaced.
+ * A Redis that refuses writes counts as down: a replica, or a primary with too few replicas. After a failover, the
+ * address leads to another server while a connection to the former primary may stay open, so such a connection is
+ * replaced.
  */
 import { createHash } from "node:crypto";
 import { Cluster, type Redis } from "ioredis";
@@ -12,9 +14,9 @@ import { inSlotOf } from "../redis/address.ts";
 import { type RedisClient, closeRedis, isReady, openRedis } from "../redis/client.ts";
 import { LateAnswerError } from "./late-answer.ts";
 
-/** A step takes a fraction of a millisecond, so a silence of this length means a dead Redis. */
+/** Silence in milliseconds after which Redis counts as down: a call takes it a fraction of a millisecond. */
 const silenceMs = 100;
-/** Longest wait for one answer while others arrive. */
+/** Maximum wait in milliseconds for one answer while other answers arrive. */
 const stepLimitMs = 250;
 const probeEveryMs = 250;
 
@@ -26,11 +28,11 @@ export interface ScriptCall {
 
 export interface RedisLinkOptions {
   readonly url: string;
-  /** A writing step, used to test whether Redis is usable. */
+  /** A call that writes, by which the link tests whether Redis is usable. */
   readonly probe: ScriptCall;
   readonly log: Pick<Logger, "info" | "warn">;
   readonly registry: Registry;
-  /** Called when Redis answers again. Its commands precede all later ones. */
+  /** Called when Redis is available again. Commands sent in it precede all later ones. */
   readonly returned: () => void;
 }
 
@@ -40,11 +42,14 @@ export class RedisLink {
   readonly #losses: Counter;
   readonly #probe: NodeJS.Timeout;
   #up = false;
-  /** Time of the last answer, by performance.now(). */
+  /** Time of the last answer by performance.now(). */
   #lastAnswerAt = 0;
   #probing = false;
   #readOnly = false;
-  /** Key of the latest step that failed: in a Redis Cluster its server has to answer as well before the link is up. */
+  /**
+   * Redis key of the latest call that failed. In a Redis Cluster, the server of this key must answer too before the
+   * link counts as up.
+   */
   #failedKey: string | undefined;
   #isLossLogged = false;
 
@@ -64,7 +69,8 @@ export class RedisLink {
     );
     this.#client = openRedis(url);
     this.#client.on("error", (error) => this.#lost(error));
-    // The replica of a lost primary may lack its last writes, so each process sends its whole use again.
+    // When a server leaves the cluster, its replica may lack the last writes, so each process sends its whole use
+    // again.
     this.#client.on("-node", ({ options }: Redis) => {
       if (options.readOnly !== true) this.#lost(new Error("a server has left the cluster"));
     });
@@ -79,7 +85,10 @@ export class RedisLink {
     return this.#up;
   }
 
-  /** @throws when there is no answer in time; then the link counts as down. LateAnswerError when the step may still be run */
+  /**
+   * Runs a script. @throws Error when there is no answer in time, after which the link counts as down; LateAnswerError
+   * when Redis may still run the script
+   */
   async run(step: ScriptCall): Promise<unknown> {
     try {
       const answer = await this.#inTime(step);
@@ -94,18 +103,18 @@ export class RedisLink {
 
   stop(): void {
     clearInterval(this.#probe);
-    // The end of the connection is no loss.
+    // A connection closed on purpose is not logged as lost.
     this.#isLossLogged = true;
     closeRedis(this.#client);
   }
 
-  /** @param isLate whether nobody waits any longer */
+  /** @param isLate whether the caller no longer waits */
   async #evaluate({ script, keys, args }: ScriptCall, isLate: () => boolean): Promise<unknown> {
     try {
       return await this.#client.evalsha(digestOf(script), keys.length, ...keys, ...args);
     } catch (error) {
       if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
-      // Run now, the script would count a use again that later scripts have already told Redis.
+      // The script must not be run any more: its use may already have been reported to Redis in another way.
       if (isLate()) throw error;
       return this.#client.eval(script, keys.length, ...keys, ...args);
     }
@@ -137,7 +146,10 @@ export class RedisLink {
     }
   }
 
-  /** Keeps a stalled event loop from looking like a silent Redis: answers received before a late timer are read first. */
+  /**
+   * Waits for the answer within the time limits. After a stall of the event loop, answers that have arrived are read
+   * before the timer decides, so that the stall is not mistaken for a silent Redis.
+   */
   #inTime(step: ScriptCall): Promise<unknown> {
     let isLate = false;
     const answer = this.#evaluate(step, () => isLate);
@@ -155,11 +167,11 @@ export class RedisLink {
     });
   }
 
-  /** Logs the loss once, even when several commands fail. */
+  /** Marks Redis as down, and logs that once even when several calls fail. */
   #lost(error: unknown): void {
     if (this.#up) this.#losses.inc();
     this.#up = false;
-    // Older servers name the refusal within the message.
+    // Older servers report the refusal only within the message.
     if (error instanceof Error && /READONLY|NOREPLICAS/.test(error.message)) this.#readOnly = true;
     if (this.#isLossLogged) return;
     this.#isLossLogged = true;

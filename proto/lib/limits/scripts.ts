@@ -1,31 +1,39 @@
 /**
- * Lua scripts, which Redis runs atomically. Each limited key, and each limited group of models, has three keys in Redis, in one slot of a Redis Cluster:
+ * Lua scripts, which Redis runs atomically. Each limited key, and each limited group of models, has three Redis keys in
+ * one slot of a Redis Cluster:
  *
- * - a hash of its use: r and t are the times until which requests and tokens by the minute are paid for, R and T the same by the day with the limit under
- *   which they count, in milliseconds of Redis' clock;
- * - a hash of its open turns: `all`, and of each process the number with the time until which it is valid, so a dead process frees its turns soon;
- * - a sorted set of these times by process. Only a step at the limit of turns, and the renewal of a process every few seconds, look for expired ones, so the
- *   cost of a step does not grow with the number of processes.
+ * - a hash of its use: r and t are the times until which requests and tokens by the minute are paid for; R and T are
+ * the same by the day, each with the limit under which it is measured. Times are in milliseconds of the clock of Redis;
+ * - a hash of its running turns: `all`, and for each process its number of turns with the time until which it is valid,
+ * so that the turns of a dead process are freed soon;
+ * - a sorted set of these times by process. Only a request at the limit of concurrent turns, and the renewal by a
+ * process every few seconds, look for expired times, so the cost of a request does not grow with the number of
+ * processes.
  *
- * Builds before 2026-12 keep each process's number in the hash of the use, as p:<process>, and read all of them at each step. For them p:all tells the
- * turns of all later builds, and theirs are added here: both count exactly, side by side.
+ * Builds before 2026-12 keep each process's number in the hash of the use, as p:<process>, and read all of them for
+ * each request. For these builds, p:all has the turns of all later builds, and their turns are added here: builds of
+ * both kinds count exactly side by side.
  *
- * The scripts of models take several limits at once: a turn enters all of them or none. Their answers tell the use of each with the limits under which its
- * day counts. The scripts of keys take one and know no limits by the day, because every request of every key runs them.
+ * The scripts for models take several limits at once: a turn enters all of them or none. Their answers contain the use
+ * of each, with the limits under which its day is measured. The scripts for keys take one key without limits by the
+ * day, because every request of every key runs them.
  */
 
 import { inSlotOf } from "../redis/address.ts";
 
-/** The names of a limit in Redis, in one slot. */
+/** Names of the three Redis keys of a limit, all in one slot. */
 export function redisKeysOf(id: string): readonly [use: string, turns: string, leases: string] {
   const use = `sluice:limits:key:${id}`;
   return [use, inSlotOf(use, "turns"), inSlotOf(use, "leases")];
 }
 
-/** Expired processes that one step frees, in about 3 ms. Above it, steps at the limit of turns may be refused until later ones have freed the rest. */
+/**
+ * Maximum number of expired processes that one call frees, in about 3 ms. With more of them, requests at the limit of
+ * turns may be refused until later calls have freed the rest.
+ */
 const maxFreed = 1_000;
 
-/** For every script. ARGV[1]: process, ARGV[2]: how long its number of turns is valid, in milliseconds. */
+/** Common beginning of every script. ARGV[1]: process, ARGV[2]: milliseconds for which its number of turns is valid. */
 const open = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
@@ -100,7 +108,7 @@ local function keepTurns(use, isRenewal)
 end
 `;
 
-/** For one key. */
+/** Reads the state of one limited key. */
 const readKey = `${open}
 local use = {key = KEYS[1], turns = KEYS[2], leases = KEYS[3], former = 0}
 local ahead = {r = 0, t = 0}
@@ -131,8 +139,9 @@ end
 `;
 
 /**
- * For one key. ARGV[3..5]: limits of requests, tokens and turns, 0 for none; [6], [7]: 1 to count a request, or to open a turn; [8]: how many such
- * requests, each decided after the one before. The answer has three fields for each.
+ * Enters requests of one key. ARGV[3..5]: limits of requests, tokens and turns, 0 for none; [6], [7]: 1 to count a
+ * request, or to begin a turn; [8]: number of such requests, which are decided one after the other. The answer has
+ * three fields for each.
  */
 const enter = `${readKey}
 local requests, tokens, turns = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
@@ -170,7 +179,7 @@ if tonumber(ARGV[5]) > 0 then ahead.t = ahead.t + tonumber(ARGV[4]) * 60000 / to
 keep(ended > 0)
 return {'', string.format('%.4f', ahead.r), string.format('%.4f', ahead.t)}`;
 
-/** For several limits, each with three keys. */
+/** Reads the state of several limits, each with three Redis keys. */
 const readAll = `${open}
 local most = {r = 3600000, t = 3600000, R = 172800000, T = 172800000}
 local function read(key, turns, leases)
@@ -242,8 +251,9 @@ end
 `;
 
 /**
- * ARGV[3], [4]: 1 to count a request, or to open a turn; then five for each key: limits of requests and tokens by the minute, of both by the day, and of
- * turns, 0 for none. The answer names the refusing limit and its key, counted from 0. A refusal changes nothing.
+ * Enters a request into several limits. ARGV[3], [4]: 1 to count a request, or to begin a turn; then five arguments for
+ * each limit: requests and tokens by the minute, both by the day, and concurrent turns, 0 for none. The answer names
+ * the refusing limit and its index, counted from 0. A refusal changes nothing.
  */
 const enterAll = `${readAll}
 local request, turn = ARGV[3] == '1', ARGV[4] == '1'
@@ -271,8 +281,9 @@ end
 return answer('', 0)`;
 
 /**
- * ARGV[3]: number of ended turns; then six for each key: tokens used, the limits of tokens by the minute and by the day, requests to give back, and the limits
- * of requests by the minute and by the day; 0 for no limit.
+ * Ends turns in several limits. ARGV[3]: number of ended turns; then six arguments for each limit: tokens used, limits
+ * of tokens by the minute and by the day, requests to give back, and limits of requests by the minute and by the day; 0
+ * for none.
  */
 const leaveAll = `${readAll}
 local function give(use, field, limit, time)
@@ -292,7 +303,10 @@ for i, use in ipairs(uses) do
 end
 return answer('', 0)`;
 
-/** For one key. ARGV[3]: number of open turns; then four for each of r, t, R and T: the minimum time ahead and its limit of a day, the time to add and its limit. */
+/**
+ * Reports use to Redis that it does not know. ARGV[3]: number of running turns; then four arguments for each of r, t, R
+ * and T: the minimum time ahead with its limit of a day, and the time to add with its limit.
+ */
 const restore = `${readAll}
 local use = uses[1]
 freeExpired(use)
@@ -305,7 +319,10 @@ end
 keep(use, true)
 return answer('', 0)`;
 
-/** Key: shared by all processes of a kind. ARGV[1]: process, [2]: how long it counts. Returns the number of processes. */
+/**
+ * Counts the running processes, by a Redis key shared by all processes of a kind. ARGV[1]: process, [2]: milliseconds
+ * for which it counts. Returns the number of processes.
+ */
 const present = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000

@@ -1,4 +1,4 @@
-/** Counts the limits of keys in Redis, for all processes together. */
+/** Counts rate limits in Redis, for all processes together. */
 import type { Logger } from "../log/log.ts";
 import { type Registry, gauge } from "../metrics/metrics.ts";
 import type { BucketUse, LimitedUse, Decision, JointDecision, LimitName } from "./decision.ts";
@@ -9,13 +9,16 @@ import { RedisLink, type ScriptCall } from "./redis-link.ts";
 import { redisKeysOf, scripts } from "./scripts.ts";
 import type { KeyLimits } from "./settings.ts";
 
-/** Interval at which a process reports its open turns; a report stays valid for three intervals. */
+/** Interval in milliseconds at which a process reports its running turns; a report is valid for three intervals. */
 const announceEveryMs = 5_000;
 const leaseMs = 15_000;
-/** Limits that are told to Redis, or passed over, without a pause. */
+/** Number of limits that are reported to Redis, or looked at, without a pause. */
 const toldAtOnce = 128;
 const passedAtOnce = 2_048;
-/** Factor above the equal part of a limit for a process without Redis, because keys rarely use all processes equally. */
+/**
+ * Factor by which a process without Redis may exceed its equal part of a limit, because keys rarely use all processes
+ * equally.
+ */
 const slack = 1.2;
 
 export interface SharedOptions {
@@ -35,7 +38,7 @@ export class SharedLimits {
   readonly #timer: NodeJS.Timeout;
   #processes = 1;
 
-  /** @param uses the local counts, kept up to date with answers of Redis */
+  /** @param uses counts of this process, kept up to date with answers of Redis */
   constructor(options: SharedOptions, uses: KeyUses) {
     this.#options = options;
     this.#uses = uses;
@@ -70,7 +73,10 @@ export class SharedLimits {
     return Math.min(1, slack / this.#processes);
   }
 
-  /** Enters a key into its limits, at once or, while a step of the key is on its way, together with others after it. @throws when Redis does not answer */
+  /**
+   * Enters a request into the limits of its key: at once or, while a call of the key is running, in the next call
+   * together with others. @throws Error when Redis does not answer
+   */
   enter(keyHash: string, use: KeyUse, limits: KeyLimits, limited: LimitedUse): Promise<Decision> {
     const { requestsPerMinute = 0, tokensPerMinute = 0, concurrentRequests = 0 } = limits;
     const args = [
@@ -92,18 +98,18 @@ export class SharedLimits {
     const { next } = use;
     const flight = next?.takes(args) ? next : (use.next = new Flight(args));
     const answers = flight.join();
-    // Ahead of this step, because a later one must not take the place of those that wait.
+    // The waiting requests are sent before this one, because a later request must not take their place.
     if (next !== undefined && next !== flight) this.#send(keyHash, use, next);
     return answers.then((answer) => decisionOf(answer, use));
   }
 
-  /** @param steps alike, of which Redis knows none yet */
+  /** @param steps number of equal requests, which Redis does not know yet */
   async #enterNow(keyHash: string, use: KeyUse, args: readonly number[], steps: number): Promise<StepAnswers> {
     if (use.isUntold) this.#tellAhead(keyHash, use, use.sent - steps);
     return (await this.#run(scripts.enter, [keyHash], [...args, steps])) as StepAnswers;
   }
 
-  /** Sends the steps that have waited for the answer to another one. Without Redis none of them is sent. */
+  /** Sends the requests that waited for the answer of a running call. When Redis is down, they are rejected. */
   #land(keyHash: string, use: KeyUse): void {
     const { next } = use;
     use.next = undefined;
@@ -119,7 +125,7 @@ export class SharedLimits {
     flight.answers.then(land, land);
   }
 
-  /** Enters a turn into limits of models. @throws when Redis does not answer */
+  /** Enters a turn into limits by model. @throws Error when Redis does not answer */
   enterJointly(all: readonly CountedLimits[], limited: LimitedUse): Promise<JointDecision> {
     const args = [Number(limited.request), Number(limited.turn)];
     for (const { id, use, limits } of all) {
@@ -131,7 +137,10 @@ export class SharedLimits {
     return this.#stepJointly(scripts.enterAll, all, args);
   }
 
-  /** Ends turns of a key. @throws when Redis does not answer: the end of the turns is included in the next count, the tokens are not */
+  /**
+   * Ends turns of a key. @throws Error when Redis does not answer: the next report then includes the end of the turns,
+   * but not their tokens
+   */
   async leave(
     keyHash: string,
     use: KeyUse,
@@ -145,7 +154,7 @@ export class SharedLimits {
     );
   }
 
-  /** Ends a turn at limits of models. @throws as `leave` */
+  /** Ends a turn in limits by model. @throws Error when Redis does not answer */
   leaveJointly(all: readonly CountedLimits[], ends: readonly TurnEnd[]): Promise<unknown> {
     const args = [1];
     for (const [index, { limits }] of all.entries()) {
@@ -156,19 +165,22 @@ export class SharedLimits {
     return this.#stepJointly(scripts.leaveAll, all, args);
   }
 
-  /** Switches to local counting without Redis, before anything is admitted. */
+  /** Switches a use to counting in this process; call it before anything is admitted without Redis. */
   offline(use: KeyUse, now: number): OfflineUse {
     return (use.offline ??= new OfflineUse(use.copy(now)));
   }
 
-  /** Frees this process's part of the limits for the others. */
+  /** Gives this process's part of the limits to the other processes. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     if (this.#link.up) await this.#present(0).catch(() => {});
     this.#link.stop();
   }
 
-  /** Tells what happened without Redis, at once, to precede all later commands. Redis may have lost its memory, so that all other use is told as well. */
+  /**
+   * Reports to Redis what happened while it was down, before all later commands. Redis may have lost its memory, so all
+   * other use is reported as well.
+   */
   #returned(): void {
     const now = performance.now();
     for (const [id, use] of this.#uses) {
@@ -176,11 +188,14 @@ export class SharedLimits {
       else use.isUntold = !use.isIdle(now);
     }
     void this.#present(leaseMs).catch(() => {});
-    // Redis is lost again, and is told everything after its next return.
+    // A failure means that Redis is down again; everything is reported after its next return.
     this.#tellRest().catch(() => {});
   }
 
-  /** Tells the use without open turns part by part, because that of many thousands at once would keep turns waiting. */
+  /**
+   * Reports use without running turns in portions, because the use of many thousands of keys at once would keep turns
+   * waiting.
+   */
   async #tellRest(): Promise<void> {
     let told: Promise<unknown>[] = [];
     for (const [id, use] of this.#uses) {
@@ -193,7 +208,7 @@ export class SharedLimits {
     await Promise.all(told);
   }
 
-  /** Renews the counts of open turns. Thousands of limits without one are passed over part by part, because turns wait meanwhile. */
+  /** Renews the numbers of running turns. Entries are looked at in portions, because turns wait meanwhile. */
   #announce(rest = this.#uses[Symbol.iterator]()): void {
     if (!this.#link.up) return;
     for (let passed = 0; passed < passedAtOnce; passed++) {
@@ -209,7 +224,7 @@ export class SharedLimits {
     this.#tell(id, use, turns).catch(() => {});
   }
 
-  /** @param turns open ones, without one that is about to enter */
+  /** Reports a use to Redis. @param turns number of running turns, without one that is just entering */
   #tell(id: string, use: KeyUse, turns = use.sent): Promise<unknown> {
     const now = performance.now();
     const { offline } = use;
@@ -235,7 +250,7 @@ export class SharedLimits {
     return { script: scripts.present, keys: [`sluice:limits:processes:${kind}`], args: [process, forMs] };
   }
 
-  /** Runs a script for limits whose ids belong to one workspace. */
+  /** Runs a script on limits whose ids belong to one workspace. */
   async #stepJointly(
     script: string,
     all: readonly (Pick<CountedLimits, "id" | "use"> & Partial<CountedLimits>)[],
@@ -250,7 +265,7 @@ export class SharedLimits {
       const told = useIn(reply, from);
       use.set(told, now);
       use.day?.countUnder(Number(reply[from + 4]), Number(reply[from + 5]));
-      // A refusal leaves the use under earlier limits.
+      // After a refusal, the use stays measured under the earlier limits.
       return refusedBy === "" || limits === undefined ? told : use.aheadUnder(limits, now);
     });
     return { refusedBy: refusedBy === "" ? undefined : (refusedBy as LimitName), index, ahead };
@@ -262,10 +277,10 @@ export class SharedLimits {
   }
 }
 
-/** Whether Redis has to know of its turns, or of what happened without it. */
+/** Whether Redis has to know its running turns, or what was counted without Redis. */
 const isBusy = ({ open, pending, offline }: KeyUse): boolean => open > 0 || pending > 0 || offline !== undefined;
 
-/** The decision about one step. The count of this process follows it. */
+/** Reads the decision about one request, and copies the state into the count of this process. */
 function decisionOf(answer: StepAnswers, use: KeyUse): Decision {
   const [refusedBy = "", requestsMs, tokensMs] = answer;
   const ahead = { ...nothing, requestsMs: Number(requestsMs), tokensMs: Number(tokensMs) };
@@ -273,13 +288,13 @@ function decisionOf(answer: StepAnswers, use: KeyUse): Decision {
   return { refusedBy: refusedBy === "" ? undefined : (refusedBy as LimitName), ahead };
 }
 
-/** In the order of the scripts. */
+/** Names of the buckets in the order of the scripts. */
 const bucketNames = ["requestsMs", "tokensMs", "requestsDayMs", "tokensDayMs"] as const;
 
-/** Fields of an answer for each hash: its buckets, and the limits of the two of the day. */
+/** Number of fields in an answer for each use: its four buckets, and the limits of the two by the day. */
 const toldFields = 6;
 
-/** The limit under which a bucket of the day counts; 0 for a bucket of the minute, and while it is unknown. */
+/** The limit under which a bucket is measured; 0 for a bucket by the minute, and while it is unknown. */
 const dayLimit = (day: KeyUse["day"], name: keyof BucketUse): number =>
   (name === "requestsDayMs" ? day?.requests.limit : name === "tokensDayMs" ? day?.tokens.limit : 0) ?? 0;
 

@@ -1,11 +1,11 @@
-/** Counts of events by name, such as the address of a client, each within a window that begins with its first event. */
+/** Counts events by name, such as the address of a client, in windows of time that begin with the first event. */
 
-/** Maximum entries (less than a MiB); beyond it, the oldest window is forgotten. */
+/** Maximum number of windows, which take less than a MiB; beyond it, the oldest is forgotten. */
 const maxEntries = 4_096;
 
-/** Events of one name. */
+/** The window of one name. */
 interface Window {
-  /** Number of events, the latest included. */
+  /** Number of events, including the latest. */
   count: number;
   /** End of the window, by the clock of the events. */
   readonly until: number;
@@ -13,7 +13,7 @@ interface Window {
 
 export class WindowCounts {
   readonly #windowMs: number;
-  /** In the order of their first event. */
+  /** Windows in the order of their first event. */
   readonly #windows = new Map<string, Window>();
 
   constructor(windowMs: number) {
@@ -31,13 +31,13 @@ export class WindowCounts {
     return window;
   }
 
-  /** Takes back the latest event, if its window is still known. */
+  /** Undoes the latest event of a name, if its window still exists. */
   takeBack(name: string): void {
     const window = this.#windows.get(name);
     if (window && window.count > 0) window.count--;
   }
 
-  /** Takes back every event. */
+  /** Forgets all events of a name. */
   forget(name: string): void {
     this.#windows.delete(name);
   }

@@ -1,10 +1,10 @@
 /**
- * Budget of memory for requests under way: bodies and messages, queued batches, and buffers of slow readers.
- * Bytes are reserved before they are read, so a burst is refused instead of ending the process.
+ * Memory budget for running requests: bodies and messages, queued batches, and buffers of slow readers.
+ * Bytes are reserved before they are read, so a burst of requests is refused instead of ending the process.
  *
- * Reservations belong to keys. A key without reservations may take all free memory; a key with reservations may hold half of the sum of its own and the
- * free memory. A single key therefore leaves half of the budget to the others, two keys leave a quarter, and a small request of another key always finds
- * room.
+ * Reservations belong to keys. A key without reservations may take all free memory; a key with reservations may hold
+ * half of the sum of its own and the free memory. A single key thus leaves half of the budget to others, two keys leave
+ * a quarter, and a small request of another key always finds memory.
  */
 import { Fault, type FaultOrigin, FaultReason } from "../faults/fault.ts";
 import { type HeldBytes, heldBytes } from "./held-bytes.ts";
@@ -12,17 +12,22 @@ import { budgetBytes } from "./memory.ts";
 import { Counter, type Registry, gauge } from "../metrics/metrics.ts";
 import { drawRetryDelayMs } from "./pressure.ts";
 
-/** Forwarding a body of 32 MiB takes less time, so the requests of a short burst are served one after another. */
+/**
+ * Default wait in milliseconds for memory. Forwarding a body of 32 MiB takes less, so the requests of a short burst are
+ * served one after another.
+ */
 const defaultMaxWaitMs = 2_000;
 
 export interface ByteBudgetOptions {
   readonly origin: FaultOrigin;
   readonly registry: Registry;
-  /** Size of the budget; by default half of the memory of the process, as for a process with a single service. */
+  /**
+   * Size of the budget in bytes; by default half of the memory of the process, as for a process with a single service.
+   */
   readonly bytes?: number;
-  /** Maximum wait for memory reserved by others. */
+  /** Maximum wait in milliseconds for memory that others have reserved. */
   readonly maxWaitMs?: number;
-  /** Memory of answers under way, taken from the same budget; the process-wide `heldBytes` when absent. */
+  /** Memory of running answers, which uses the same budget; by default the process-wide `heldBytes`. */
   readonly held?: HeldBytes;
 }
 
@@ -39,7 +44,7 @@ export class ByteBudget {
   readonly #origin: FaultOrigin;
   readonly #refusals: Counter;
   readonly #heldByKey = new Map<string, number>();
-  /** Waiting reservations in the order of their requests. */
+  /** Waiting reservations in the order in which they began to wait. */
   readonly #waiters = new Set<Waiter>();
   readonly #held: HeldBytes;
   #free: number;
@@ -80,12 +85,12 @@ export class ByteBudget {
     return new Reservation(this, key);
   }
 
-  /** Called by reservations only. @returns whether the bytes were reserved */
+  /** For reservations only. @returns whether the bytes were reserved */
   take(reservation: Reservation, bytes: number): boolean {
     if (bytes === 0) return true;
     const { key } = reservation;
     const held = this.#heldByKey.get(key) ?? 0;
-    // Answers under way use this budget too: all of them, unless the process has a second budget.
+    // Running answers use this budget as well: it bears their memory in proportion to its size.
     const free = this.#free - (this.#held.bytes * this.bytes) / this.#held.budget;
     if (bytes > free || (held > 0 && held + bytes > (free + held) / 2)) return false;
     this.#free -= bytes;
@@ -93,7 +98,7 @@ export class ByteBudget {
     return true;
   }
 
-  /** Called by reservations only. */
+  /** For reservations only: returns bytes. */
   giveBack({ key }: Reservation, bytes: number): void {
     if (bytes === 0) return;
     this.#free += bytes;
@@ -103,7 +108,7 @@ export class ByteBudget {
     if (this.#waiters.size > 0) this.#serveWaiters();
   }
 
-  /** Called by reservations only. Settles when the bytes are reserved. @throws Fault UNAVAILABLE */
+  /** For reservations only. Settles when the bytes are reserved. @throws Fault UNAVAILABLE */
   wait(reservation: Reservation, bytes: number): Promise<void> {
     if (bytes > this.bytes) return Promise.reject(this.refusal());
     return new Promise((resolve, reject) => {
@@ -124,24 +129,27 @@ export class ByteBudget {
     });
   }
 
-  /** Called by reservations only, when one is released while it waits. */
+  /** For reservations only: called when a reservation is released while it waits. */
   stopWaiting(reservation: Reservation): void {
     for (const waiter of this.#waiters) if (waiter.reservation === reservation) waiter.refused(this.refusal());
   }
 
-  /** Creates and counts the fault for a request that found no memory. */
+  /** Creates and counts the fault for a request that got no memory. */
   refusal(): Fault {
     this.#refusals.inc();
     return new Fault(FaultReason.UNAVAILABLE, "", { origin: this.#origin, retryAfterMs: drawRetryDelayMs() });
   }
 
-  /** Smaller requests pass larger ones for which there is no room yet. The larger requests are refused when their time is over, and block no others. */
+  /**
+   * Smaller requests overtake larger ones that do not fit yet. A larger request is refused when its wait is over, and
+   * blocks no other.
+   */
   readonly #serveWaiters = (): void => {
     for (const waiter of this.#waiters) if (waiter.reservation.tryGrow(waiter.bytes)) waiter.granted();
   };
 }
 
-/** Memory of a request; it is released exactly once, however the request ends. */
+/** Memory reserved for a request; it is released exactly once, however the request ends. */
 export class Reservation {
   readonly #budget: ByteBudget;
   readonly key: string;
@@ -157,7 +165,7 @@ export class Reservation {
     return this.#bytes;
   }
 
-  /** Reserves more at once, or nothing. */
+  /** Reserves more bytes at once. @returns false when there is no room, and nothing was reserved */
   tryGrow(bytes: number): boolean {
     if (this.#isOver || !this.#budget.take(this, bytes)) return false;
     this.#bytes += bytes;
@@ -165,7 +173,7 @@ export class Reservation {
   }
 
   /**
-   * Reserves more, and waits briefly when there is no room; undefined when no wait is needed.
+   * Reserves more bytes, waiting briefly when there is no room; undefined when no wait is needed.
    * @throws Fault UNAVAILABLE when there is no room in time, or the reservation is released meanwhile
    */
   grow(bytes: number): Promise<void> | undefined {
@@ -173,14 +181,14 @@ export class Reservation {
     return this.#isOver ? Promise.reject(this.#budget.refusal()) : this.#budget.wait(this, bytes);
   }
 
-  /** Releases a part. */
+  /** Releases a part of the bytes. */
   shrink(bytes: number): void {
     const given = Math.min(bytes, this.#bytes);
     this.#bytes -= given;
     this.#budget.giveBack(this, given);
   }
 
-  /** Releases everything and ends the reservation. Only the first call counts. */
+  /** Releases all bytes and ends the reservation. Only the first call has an effect. */
   release(): void {
     if (this.#isOver) return;
     this.#isOver = true;

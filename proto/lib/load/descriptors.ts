@@ -1,9 +1,12 @@
-/** Limit for client connections, as a share of the process's file descriptors; the rest is for files, DNS and outgoing calls. */
+/**
+ * Maximum number of client connections, as a share of the process's file descriptors; the rest is for files, DNS and
+ * outgoing calls.
+ */
 import { readFileSync } from "node:fs";
 
 const line = /^Max open files\s+(\d+)/m;
 
-/** Infinity when the system has no limit, or does not report it: then the system itself refuses. */
+/** Maximum number of file descriptors; Infinity when the system has no limit or does not report it. */
 function maxDescriptors(): number {
   try {
     return Number(line.exec(readFileSync("/proc/self/limits", "utf8"))?.[1] ?? Number.POSITIVE_INFINITY);
@@ -12,5 +15,5 @@ function maxDescriptors(): number {
   }
 }
 
-/** @param share of all descriptors, below 1 */
+/** @param share of all file descriptors, below 1 */
 export const maxConnections = (share: number): number => Math.floor(maxDescriptors() * share);

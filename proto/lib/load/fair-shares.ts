@@ -1,40 +1,50 @@
 /**
- * Divides the time of an event loop between keys.
+ * Divides the time of the event loop between keys.
  *
- * Work is done at once while the current turn of the event loop has time left. The rest waits in a queue per key, and the least served key is next: a key
- * with a single piece of work waits for about one slice, however much work the other keys have.
+ * Work runs at once while the current turn of the event loop has time left. Other work waits in a queue per key, and
+ * the key served least is next: a key with a single piece of work waits for about one slice, however much work other
+ * keys have.
  */
 
-/** Time for work of this kind per turn of the event loop. All sockets and timers wait until it ends. */
+/** Milliseconds for such work per turn of the event loop, during which all sockets and timers wait. */
 const sliceMs = 5;
-/** A piece of work up to this duration is charged its duration: reading the processor time takes a microsecond, and a piece often only some ten. */
+/**
+ * Milliseconds up to which a piece of work is charged its duration: to read the processor time takes a microsecond, and
+ * a piece often only some ten.
+ */
 const exactMs = 1;
 /**
- * A longer piece is charged the processor time of the process since its slice began, but at least this part of its duration and at most all of it. Some
- * systems count processor time in steps of ten milliseconds.
+ * A longer piece is charged the processor time of the process since its slice began, but at least this part of its
+ * duration and at most all of it, because some systems count processor time in steps of ten milliseconds.
  */
 const minCharge = 0.1;
-/** Longest rest after long work. Small requests of others take about this long in a busy process. */
+/** Maximum rest in milliseconds after long work. Small requests of others take about this long in a busy process. */
 const maxRestMs = 50;
-/** Turns of the event loop in each rest, at least: small requests of others wait for it about so often. A process without processor time may get no more. */
+/**
+ * Minimum number of event loop turns in each rest, about as many as small requests of others need. A process that gets
+ * no processor time may have no more.
+ */
 export const minRestTurns = 5;
-/** Idle shares are searched and removed above this number. */
+/** Number of shares above which idle ones are removed. */
 const sweepFrom = 1_024;
 
 type Work = () => void;
 
 interface Share {
   readonly waiting: Work[];
-  /** Virtual time: milliseconds charged to the key, or the others' level at its return. */
+  /**
+   * Virtual time in milliseconds: what the key was charged, raised to the level of the others when it returns after a
+   * pause.
+   */
   servedMs: number;
 }
 
 export interface FairSharesOptions {
-  /** Clock in milliseconds. */
+  /** Returns the time in milliseconds. */
   readonly now?: () => number;
-  /** Processor time of this process so far, in milliseconds. */
+  /** Returns the processor time of this process so far, in milliseconds. */
   readonly used?: () => number;
-  /** Whether each slice is followed by a rest of the same duration, up to 50 ms. */
+  /** Whether each slice is followed by a rest of the same duration, at most 50 ms. */
   readonly rests?: boolean;
 }
 
@@ -52,9 +62,9 @@ export class FairShares {
   #waiting = 0;
   /** Start of the current slice; undefined between slices. */
   #sliceBeganAt: number | undefined;
-  /** Milliseconds charged in this turn of the event loop. */
+  /** Milliseconds charged in the current turn of the event loop. */
   #chargedMs = 0;
-  /** `servedMs` of the share chosen last. */
+  /** `servedMs` of the share that was chosen last. */
   #clockMs = 0;
   /** Processor time of the process at the start of the slice. */
   #usedBefore = 0;
@@ -72,7 +82,10 @@ export class FairShares {
     return this.#waiting;
   }
 
-  /** Whether work may be done at once: never, where there are rests. Otherwise use `wait`, which runs it when its key is next. */
+  /**
+   * Whether work may run at once; never for shares with rests. Otherwise call `wait`, which runs the work when its key
+   * is next.
+   */
   hasTime(): boolean {
     if (this.#rests || this.#waiting > 0) return false;
     if (this.#sliceBeganAt !== undefined) return this.#now() - this.#sliceBeganAt < sliceMs;
@@ -91,7 +104,7 @@ export class FairShares {
     setImmediate(this.#nextSlice);
   }
 
-  /** Settles when the key is next; undefined when work may be done at once. */
+  /** Settles when the key is next; undefined when its work may run at once. */
   turnOf(key: string): Promise<void> | undefined {
     return this.hasTime() ? undefined : new Promise((resolve) => this.wait(key, resolve));
   }
@@ -102,7 +115,7 @@ export class FairShares {
       if (this.#shares.size >= sweepFrom) this.#sweep();
       this.#shares.set(key, (share = { waiting: [], servedMs: this.#clockMs }));
     }
-    // An idle key saves up no time.
+    // A key that was idle has no saved time.
     if (share.waiting.length === 0) share.servedMs = Math.max(share.servedMs, this.#clockMs);
     return share;
   }
@@ -133,7 +146,9 @@ export class FairShares {
     }
   };
 
-  /** Time in which the machine runs other processes is charged to no key: a key charged with it waited for seconds. */
+  /**
+   * Time in which the machine runs other processes is charged to no key: otherwise the charged key waited for seconds.
+   */
   #charge(now: number): void {
     const share = this.#running;
     if (!share) return;
@@ -145,11 +160,13 @@ export class FairShares {
     this.#chargedMs += chargedMs;
   }
 
-  /** The next piece begins after all ticks and promises caused by the last one, because they are part of its time. */
+  /**
+   * The next piece begins after all ticks and promises that the last one has caused, because they count as its time.
+   */
   readonly #afterTicks = (): void => queueMicrotask(this.#afterPromises);
   readonly #afterPromises = (): void => process.nextTick(this.#serve);
 
-  /** No work waits: all keys are equal again. */
+  /** Removes all shares when no work waits, so all keys are equal again. */
   #rest(): void {
     this.#shares.clear();
     this.#clockMs = 0;
@@ -181,14 +198,18 @@ export class FairShares {
   }
 }
 
-/** The shares of this process, by key hash. */
+/** Shares of the event loop in this process, by key hash. */
 export const eventLoop = new FairShares();
 
-/** UTF-16 units of a text of others that is parsed in the time for long work: a shorter one takes some ten milliseconds at most. */
+/**
+ * Length in UTF-16 units from which parsing a client's or provider's text counts as long work; a shorter text takes
+ * some ten milliseconds at most.
+ */
 export const longText = 256 * 1024;
 
 /**
- * Work of up to some hundred milliseconds that cannot be interrupted, such as parsing a long text. In the rest after each piece everything else goes on:
- * with a single turn of the event loop in between, small requests of other keys waited for five to ten such pieces.
+ * Shares for work of up to some hundred milliseconds that cannot be interrupted, such as parsing a long text. All other
+ * work continues in the rest after each piece: with only a single turn of the event loop in between, small requests of
+ * other keys waited for five to ten such pieces.
  */
 export const longWork = new FairShares({ rests: true });

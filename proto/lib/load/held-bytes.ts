@@ -1,35 +1,39 @@
 /**
- * Memory for answers under way: bytes of providers, tools and pages, kept until they are delivered or no longer needed.
+ * Memory of running answers: bytes from providers, tools and web pages, kept until they are delivered or no longer
+ * needed.
  *
- * The length of an answer is known only at its end, so its memory cannot be reserved before it is read. Code that buffers bytes of an answer counts them in
- * its account as they grow. When all accounts together exceed the limit, the largest answer of the key with the most bytes fails at once, and the others
- * continue.
+ * The length of an answer is known only at its end, so its memory cannot be reserved in advance. Code that buffers
+ * bytes of an answer counts them in its account as they grow. When all accounts together exceed the limit, the largest
+ * answer of the key with the most bytes fails at once, and the others continue.
  */
 import { Fault, FaultOrigin, FaultReason } from "../faults/fault.ts";
 import { type Registry, gauge } from "../metrics/metrics.ts";
 import { budgetBytes } from "./memory.ts";
 import { SlotArray } from "./slot-array.ts";
 
-/** Requests can always reserve the other half of the byte budget, so answers under way never keep new turns out. */
+/**
+ * Share of the byte budget that answers may use. Requests can always reserve the rest, so answers never prevent new
+ * turns.
+ */
 const shareOfBudget = 0.5;
 
-/** Memory overhead of a chunk: a provider may send chunks of a single byte. */
+/** Memory overhead of a chunk in bytes: a provider may send chunks of a single byte. */
 export const chunkOverheadBytes = 96;
 
 export interface HeldBytesOptions {
-  /** Memory of requests and answers together; half of the memory of the process when absent. */
+  /** Memory in bytes for requests and answers together; by default half of the memory of the process. */
   readonly budget?: number;
 }
 
 export class HeldBytes {
   readonly #accounts = new SlotArray<Account>();
-  /** Called when memory becomes free, for waiting requests. */
+  /** Callbacks for waiting requests, called when memory becomes free. */
   readonly onFreed = new Set<() => void>();
-  /** Bytes of requests and answers together. */
+  /** Memory in bytes for requests and answers together. */
   readonly budget: number;
   /** Maximum bytes of all answers together. */
   readonly limit: number;
-  /** Bytes of all accounts; only they change it. */
+  /** Bytes of all accounts together; only accounts change it. */
   bytes = 0;
   /** Number of answers that failed for lack of memory. */
   failed = 0;
@@ -40,8 +44,8 @@ export class HeldBytes {
   }
 
   /**
-   * Opens an account. The caller must release it.
-   * @param key hash of the API key; for a service without one, its host
+   * Opens an account, which the caller must release.
+   * @param key hash of the API key; for a service without a key, its host
    * @param fail ends the answer and its connection at once
    */
   open(key: string, fail: (fault: Fault) => void): Account {
@@ -50,12 +54,12 @@ export class HeldBytes {
     return account;
   }
 
-  /** Called by accounts only. */
+  /** For accounts only: removes an account. */
   forget(account: Account): void {
     this.#accounts.delete(account.place);
   }
 
-  /** Called by accounts only, after they have grown. */
+  /** For accounts only: called after an account has grown, to free memory if the limit is exceeded. */
   makeRoom(grown: Account): void {
     while (this.bytes > this.limit) {
       const largest = grown.bytes > this.limit ? grown : this.#largest();
@@ -78,7 +82,7 @@ export class HeldBytes {
     return largest;
   }
 
-  /** Metrics of this process. */
+  /** Registers metrics of this process. */
   measure(registry: Registry): void {
     const { limit } = this;
     gauge(registry, "sluice_held_answers_limit_bytes", "Memory that answers under way may hold.", () => limit);
@@ -92,7 +96,7 @@ export class HeldBytes {
   }
 }
 
-/** The answer with more kept bytes is larger, whatever memory its parser takes. */
+/** Whether an answer is larger: the one with more kept bytes is, whatever memory its parser takes. */
 const isLarger = (a: Account, b: Account): boolean => a.kept > b.kept || (a.kept === b.kept && a.bytes > b.bytes);
 
 const tooLarge = (limit: number): Fault =>
@@ -102,18 +106,18 @@ const tooLarge = (limit: number): Fault =>
     { origin: FaultOrigin.UPSTREAM, shouldRetry: false },
   );
 
-/** Memory of one answer, or of one tool call, in bytes. */
+/** Memory of one answer or tool call, in bytes. */
 export class Account {
   readonly #all: HeldBytes;
   readonly key: string;
   readonly #fail: (fault: Fault) => void;
   #failure: Fault | undefined;
   #isOver = false;
-  /** Index of the account in the list of open accounts, so that closing it needs no search. */
+  /** Index of the account in the list of open accounts, so that it can be removed without a search. */
   place = 0;
   /** Bytes of the answer itself. */
   kept = 0;
-  /** The kept bytes plus the memory for reading them. */
+  /** Kept bytes plus the memory for parsing them. */
   bytes = 0;
 
   constructor(all: HeldBytes, key: string, fail: (fault: Fault) => void) {
@@ -124,8 +128,8 @@ export class Account {
 
   /**
    * Counts additional bytes.
-   * @param kept negative for released bytes
-   * @param working bytes for reading them
+   * @param kept bytes of the answer; negative when they are released
+   * @param working bytes for parsing them
    * @throws Fault PROVIDER_FAILED when this answer has failed for lack of memory
    */
   grow(kept: number, working = 0): void {
@@ -155,14 +159,16 @@ export class Account {
     if (bytes < 0 && all.onFreed.size > 0) for (const freed of all.onFreed) freed();
   }
 
-  /** Ends the work behind this account with a fault and releases its bytes. Called when memory is short and no account holds more. */
+  /**
+   * Ends the answer with a fault and releases its bytes; called when memory is short and this account holds the most.
+   */
   fail(fault: Fault): void {
     this.#failure = fault;
     this.release();
     this.#fail(fault);
   }
 
-  /** Ends the account. Only the first call counts. */
+  /** Closes the account. Only the first call has an effect. */
   release(): void {
     if (this.#isOver) return;
     this.#change(-this.kept, this.kept - this.bytes);

@@ -1,34 +1,43 @@
-/** Memory limit of a process, and its use. */
+/** Memory limit of the process, and how much of it is used. */
 import { totalmem } from "node:os";
 import { getHeapStatistics } from "node:v8";
 
-/** Above this share, the kernel or V8 may end the process before running requests have released their memory. */
+/**
+ * Share of the memory limit that is safe to use: above it, the kernel or V8 may end the process before running requests
+ * have released their memory.
+ */
 const maxResident = 0.8;
 const maxHeap = 0.75;
-/** The rest is for the program, connections, and uncollected garbage. */
+/**
+ * Share of the memory limit for request and answer bytes; the rest is for the program, connections, and uncollected
+ * garbage.
+ */
 const budgetShare = 0.5;
-/** Node gives its heap half of a container's memory; a smaller configured heap implies proportionally less memory. */
+/**
+ * Memory limit relative to V8's heap limit: Node gives its heap half of a container's memory, and a smaller configured
+ * heap implies proportionally less memory.
+ */
 const memoryPerHeap = 2;
 
-/** The container's limit, if there is one: otherwise the value exceeds the machine's memory. */
+/** Memory limit of the container, if there is one: otherwise the system reports more than the memory of the machine. */
 const limitBytes = (): number => Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
 
-/** Bytes available for reservations of requests. @param share the service's share of the process */
+/** Bytes that requests may reserve. @param share of the process that belongs to the service */
 export const budgetBytes = (share: number): number =>
   Math.floor(share * budgetShare * Math.min(limitBytes(), memoryPerHeap * getHeapStatistics().heap_size_limit));
 
-/** Last known resident size: reading it needs a file descriptor, and none may be free. */
+/** Last known resident size. To read it needs a file descriptor, and there may be none left. */
 let resident = 0;
 function residentBytes(): number {
   try {
     resident = process.memoryUsage.rss();
   } catch {
-    // The next call may find a free descriptor again.
+    // Without a free file descriptor, the last value is used until a later call can read it.
   }
   return resident;
 }
 
-/** Use in percent of the safe amount, for the process's memory or V8's heap, whichever is scarcer. */
+/** Used memory in percent of the safe amount: that of the process or of V8's heap, whichever is higher. */
 export function memoryUsePercent(): number {
   const { used_heap_size: used, heap_size_limit: most } = getHeapStatistics();
   return 100 * Math.max(residentBytes() / (limitBytes() * maxResident), used / (most * maxHeap));

@@ -1,9 +1,9 @@
 /**
- * Detects overload. Bursts and single stalls are normal; overload is a queue that never empties. Its minimum over a second decides, as in CoDel (RFC 8289),
- * because one long stall would distort a percentile.
+ * Detects overload. Bursts and single stalls are normal; overload is a queue that never becomes empty. Its minimum over
+ * a second decides, as in CoDel (RFC 8289), because one long stall would distort a percentile.
  *
- * Under overload, each turn of the event loop accepts new work for some milliseconds and refuses the rest at once. While memory is scarce, no new work is
- * accepted until running requests release theirs.
+ * Under overload, each turn of the event loop accepts new work for some milliseconds and refuses the rest at once.
+ * While memory is scarce, no new work is accepted until running requests release theirs.
  */
 import { Counter, type Registry } from "../metrics/metrics.ts";
 import type { Logger } from "../log/log.ts";
@@ -12,22 +12,25 @@ import { memoryUsePercent } from "./memory.ts";
 const standsMs = 1_000;
 const calmMs = 1_000;
 
-/** A regularly sampled queue. */
+/** Watches a queue by regular samples. */
 export class StandingQueue {
   readonly #most: number;
   readonly #calm: number;
   #aboveSince: number | undefined;
   #calmSince: number | undefined;
-  /** True once every sample of a second was above `max`; false again after a second with samples at or below `calm`. */
+  /**
+   * Whether the queue is standing: true once every sample of a second was above `most`, until all samples of a second
+   * are at most `calm`.
+   */
   stands = false;
 
-  /** @param calm below the level at which the queue is held by refusals */
+  /** @param most highest length without overload @param calm maximum length that counts as calm; below the length at which refusals hold the queue */
   constructor(most: number, calm: number) {
     this.#most = most;
     this.#calm = calm;
   }
 
-  /** @param now milliseconds */
+  /** Takes a sample. @param now milliseconds */
   look(size: number, now: number): void {
     this.#aboveSince = size > this.#most ? (this.#aboveSince ?? now) : undefined;
     this.#calmSince = size <= this.#calm ? (this.#calmSince ?? now) : undefined;
@@ -37,34 +40,41 @@ export class StandingQueue {
 }
 
 const beatMs = 20;
-/** Timer delay that counts as overload; other programs on a busy machine cause less. */
+/** Delay in milliseconds of a timer that counts as overload; other programs on a busy machine cause less. */
 const lateMs = 200;
 const calmLateMs = 35;
-/** Time for new work in an event loop turn while timers are late: with the refusals of the same turn, an answer takes less than 100 ms. */
+/**
+ * Milliseconds for new work in an event loop turn while timers are late: together with the refusals of the same turn,
+ * an answer then takes less than 100 ms.
+ */
 const workMs = 60;
-/** Limit of turns waiting for their start: some 20 ms of an inference process. */
+/** Maximum number of turns that wait to be started, some 20 ms of work for an inference process. */
 export const maxWaitingTurns = 64;
-/** Number of waiting turns without overload; it includes turns started by inference processes but not acknowledged yet. */
+/**
+ * Number of waiting turns without overload; it includes turns that an inference process has started but not
+ * acknowledged yet.
+ */
 export const calmWaitingTurns = 16;
 /**
- * Maximum number of turns sent to an inference process at once, and accepted under overload. A process with more starts them all before it refuses any:
- * under five times the load, the p99 of refusals was 24 to 80 ms with 32, 27 to 190 with 64, and 116 to 430 without a bound (2026-11-22).
+ * Maximum number of turns sent to an inference process at once, and accepted under overload. A process with more starts
+ * all of them before it refuses any: under five times the possible load, the p99 of refusals was 24 to 80 ms with 32
+ * turns, 27 to 190 with 64, and 116 to 430 without a limit (2026-11-22).
  */
 export const maxSentTurns = 32;
-/** Percent of the safe memory. */
+/** Percent of the safe memory above which memory counts as scarce. */
 const maxMemory = 100;
 const calmMemory = 90;
-/** Memory is sampled less often, because reading it takes longer than reading a queue's size. */
+/** Number of samples of the queue for one sample of memory, which takes longer to read. */
 const beatsPerMemory = 10;
 
 export interface PressureDeps {
-  /** Number of turns waiting for their start. */
+  /** Returns the number of turns that wait to be started. */
   readonly waiting: () => number;
-  /** Percent of the safe memory in use. */
+  /** Returns the used memory in percent of the safe memory. */
   readonly memory?: () => number;
   readonly log: Pick<Logger, "warn">;
   readonly registry: Registry;
-  /** Milliseconds. */
+  /** Returns the time in milliseconds. */
   readonly now?: () => number;
 }
 
@@ -109,19 +119,20 @@ export class Pressure {
     this.#refusing = refusing;
   }
 
-  /** True while no new work is accepted for lack of memory. */
+  /** Whether no new work is accepted for lack of memory. */
   get isMemoryScarce(): boolean {
     return this.#memory.stands;
   }
 
-  /** True while new turns may be refused. */
+  /** Whether new turns may be refused. */
   get overloaded(): boolean {
     return this.#refusing;
   }
 
   /**
-   * True when a new turn is refused; counts refusals.
-   * @param hasItsShare false when the key has less than its share of the queue: then a long queue is no reason to refuse its turn
+   * Whether to refuse a new turn; counts refusals.
+   * @param hasItsShare false when the key has less than its share of the queue, so a long queue is no reason to refuse
+   * its turn
    */
   refuses(hasItsShare = true): boolean {
     if (!this.#refusing) return false;

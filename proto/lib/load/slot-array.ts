@@ -1,9 +1,10 @@
 /**
- * Values in an array with reused places.
+ * Stores values in an array whose places are reused.
  *
- * V8 links each outgrown table of a Set or Map to its successor, and once a full collection has aged one of them, the whole chain survives young
- * collections: for the turns of a process, every finished turn was copied twice and died old, which cost a quarter of a gateway's time. A fully grown array
- * keeps no removed value.
+ * A Set or Map would leak memory into the old generation: V8 links each outgrown table to its successor, and once a
+ * full collection has aged one of them, the whole chain survives young collections. For the turns of a process, every
+ * finished turn was then copied twice and kept until a full collection, which took a quarter of a gateway's time. An
+ * array that has stopped growing keeps no removed value.
  */
 export class SlotArray<Value> {
   readonly #values: (Value | undefined)[] = [];
@@ -13,7 +14,7 @@ export class SlotArray<Value> {
     return this.#values.length - this.#free.length;
   }
 
-  /** @returns the place of the value until it is deleted */
+  /** Adds a value. @returns its place, until the value is deleted */
   add(value: Value): number {
     const place = this.#free.pop() ?? this.#values.length;
     this.#values[place] = value;
@@ -24,7 +25,7 @@ export class SlotArray<Value> {
     return this.#values[place];
   }
 
-  /** @param place must be in use */
+  /** Deletes a value. @param place must be in use */
   delete(place: number): void {
     this.#values[place] = undefined;
     this.#free.push(place);

@@ -1,4 +1,7 @@
-/** Values by key, in the order of their arrival. The Map holds numbers instead of values, for the reason explained in slot-array.ts. */
+/**
+ * Values by key, in the order in which they were added. The Map inside maps keys to places instead of values, for the
+ * reason explained in slot-array.ts.
+ */
 import { SlotArray } from "./slot-array.ts";
 
 export class SlotMap<Key, Value> {
@@ -21,7 +24,7 @@ export class SlotMap<Key, Value> {
     this.#placeOf.set(key, this.#values.add(value));
   }
 
-  /** False when the key was not present. */
+  /** Deletes a key. @returns false when the key was not present */
   delete(key: Key): boolean {
     const place = this.#placeOf.get(key);
     if (place === undefined) return false;

@@ -1,11 +1,11 @@
-/** Loggable parts of an error: its type and place, and its message unless it may quote user data. */
+/** The parts of an error that are logged: its type and stack, and its message unless it may quote user data. */
 
 export interface LoggedError {
   readonly type: string;
-  /** Error code of the system, the database or a library. */
+  /** Error code of the operating system, the database or a library. */
   readonly code?: string | number;
   readonly message: string;
-  /** Stack frames without the message at the head of a stack. */
+  /** Stack frames, without the message at the head of a stack trace. */
   readonly stack?: string;
   readonly cause?: LoggedError;
 }

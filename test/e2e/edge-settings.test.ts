@@ -140,7 +140,7 @@ trusted_proxies: [127.0.0.1]
         },
       });
 
-    test.each(["/responses", "/end-users/ada", "/models"])("may preflight %s without a key", async (path) => {
+    test.each(["/responses", "/end-users/ada", "/models"])("preflight %s without a key", async (path) => {
       const answer = await preflight(path, page);
       expect([answer.status, await answer.text()]).toEqual([204, ""]);
       expect(answer.headers.get("access-control-allow-origin")).toBe(page);

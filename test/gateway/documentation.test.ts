@@ -159,7 +159,7 @@ describe("a documentation file", () => {
       "text/javascript; charset=utf-8",
       "public, max-age=31536000, immutable",
     ],
-  ])("%s has its type, is compressed, and is not sent twice", async (path, type, caching) => {
+  ])("%s has its type, is compressed, and is not sent again to a client that has it", async (path, type, caching) => {
     const answer = await send(path);
     const { headers } = answer;
     expect([headers.get("content-type"), headers.get("cache-control")]).toEqual([type, caching]);

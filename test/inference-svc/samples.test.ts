@@ -84,7 +84,7 @@ const streamed = [
 ];
 
 describe("a provider with the responses format", () => {
-  test.each(streamed)("%s passes event by event", async (name) => {
+  test.each(streamed)("passes %s event by event", async (name) => {
     const { events } = await runRequest(
       "responses",
       { chunks: [{ bytes: sample(name) }] },
@@ -94,12 +94,12 @@ describe("a provider with the responses format", () => {
     itemsOf(events);
   });
 
-  test("05-reasoning-stream without the include keeps the sealed text back", async () => {
+  test("keeps the sealed text of 05-reasoning-stream back without the include", async () => {
     const { events } = await runRequest("responses", { chunks: [{ bytes: sample("05-reasoning-stream.sse") }] });
     expect(JSON.stringify(events)).not.toContain("encrypted_content");
   });
 
-  test("20-failed-only is a fault before any output", async () => {
+  test("answers 20-failed-only with a fault before any output", async () => {
     const { fault, rejected, events } = await runRequest("responses", {
       chunks: [{ bytes: sample("20-failed-only.sse") }],
     });
@@ -113,7 +113,7 @@ describe("a provider with the responses format", () => {
   });
 
   test.each(["01-text.response.json", "04-function-output.response.json"])(
-    "%s comes whole as one batch",
+    "answers %s without a stream as one batch",
     async (name) => {
       const response = JSON.parse(sample(name).toString()) as Record<string, unknown> & { output: unknown[] };
       const { events, batches } = await runRequest("responses", { chunks: [{ json: response }] }, { stream: false });
@@ -198,7 +198,7 @@ describe("a provider with the chat format", () => {
     );
   });
 
-  test("answers the sample 20", async () => {
+  test("answers the sample 20 of a failure", async () => {
     const { fault, rejected } = await runRequest("chat", {
       chunks: [{ sse: [{ error: { message: "no", code: "server_error" } }] }],
     });

@@ -38,7 +38,7 @@ const patterns = (count: number, length = 1) => Array<string>(count).fill("𝒳"
 
 const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, "v"]));
 
-describe("limits", () => {
+describe("limits of scalar request fields", () => {
   test.each<[string, Init, Init, string]>([
     [
       "session_id",
@@ -220,7 +220,7 @@ describe("limits", () => {
       "plugins.0.cost_quality_tradeoff: must be between 0 and 10",
     ],
     ["model or models", { model: "", models: ["a/b"] }, { model: "" }, "model or models is required"],
-  ])("%s ends at its limit", (_, within, beyond, message) => {
+  ])("allow %s up to its limit", (_, within, beyond, message) => {
     expect(refusal(within)).toBe("accepted");
     expect(refusal(beyond)).toBe(message);
   });
@@ -270,12 +270,12 @@ describe("limits", () => {
     "message.output_text.logprobs": true,
   };
 
-  test("every include value in the types of the openai library is accepted", () => {
+  test("allow every include value in the types of the openai library", () => {
     expect(refusal({ include: Object.keys(included) })).toBe("accepted");
   });
 });
 
-describe("problems", () => {
+describe("problems of a request", () => {
   test("are all reported, the first one in the message", () => {
     const problems = new Problems();
     problems.add("top_p", "must be a number");
@@ -306,14 +306,14 @@ describe("problems", () => {
   });
 });
 
-describe("text", () => {
+describe("text fields of a request", () => {
   test.each([
     ["", 0],
     ["abc", 3],
     ["😀a😀", 3],
     ["\ud800a", 2],
     ["a\ud800", 2],
-  ])("%j has %i code points", (text, length) => {
+  ])("count %j as %i code points", (text, length) => {
     expect(codePointLength(text)).toBe(length);
     expect(isLongerThan(text, length)).toBe(false);
     if (length > 0) expect(isLongerThan(text, length - 1)).toBe(true);
@@ -325,12 +325,12 @@ describe("text", () => {
     return thrown(problems)?.message;
   };
 
-  test.each(["a", "a b", "a/b", "é", "e\u0301", "😀".repeat(512), "a\r\nb", ".."])("end user %j is one", (user) => {
+  test.each(["a", "a b", "a/b", "é", "e\u0301", "😀".repeat(512), "a\r\nb", ".."])("allow the end user %j", (user) => {
     expect(problemOf(user)).toBeUndefined();
   });
 
   test.each(["", " a", "a ", "\u00a0a", "a\u3000", "\ufeffa", "a\u200b", "a\n", "a\0b", "a\udc00", "😀".repeat(513)])(
-    "end user %j is none",
+    "refuse the end user %j",
     (user) => {
       expect(problemOf(user)).toMatch(/^user: /);
     },

@@ -72,7 +72,7 @@ function outcome(read: () => string): string {
   }
 }
 
-describe("messages of inference-svc", () => {
+describe("lane messages of inference-svc", () => {
   const general = (message: SessionResponse) => toBinary(SessionResponseSchema, message);
   const byCode = (bytes: Uint8Array) => bytesOf(SessionResponseSchema, within(decodeSessionResponse, bytes));
 
@@ -168,7 +168,7 @@ describe("messages of inference-svc", () => {
   });
 });
 
-describe("messages of a gateway", () => {
+describe("lane messages of a gateway", () => {
   const general = (message: Parameters<typeof writeSessionRequest>[0]) => toBinary(SessionRequestSchema, message);
   const byCode = (bytes: Uint8Array) => bytesOf(SessionRequestSchema, within(decodeSessionRequest, bytes));
 
@@ -213,7 +213,7 @@ describe("messages of a gateway", () => {
     );
   });
 
-  test("nested without end, or with numbers without end, are refused", () => {
+  test("are refused when they are nested without end, or have numbers without end", () => {
     const deep = Buffer.alloc(100_000, 0x0b);
     const long = Buffer.concat([Buffer.from([0x0a, 0x0d, 0x08]), Buffer.alloc(11, 0xff), Buffer.from([1])]);
     for (const bytes of [deep, long, Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f])]) {

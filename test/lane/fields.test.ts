@@ -113,10 +113,10 @@ function expectPassage({ schema, encode, decode }: Direction, message: Message):
   return decoded;
 }
 
-describe.each(Object.entries(directions))("fields of messages %s", (_, direction) => {
+describe.each(Object.entries(directions))("fields of lane messages %s", (_, direction) => {
   const cases = casesOf(direction.schema);
 
-  test.each(cases)("$title passes as the only field", ({ schema, field, wrap }) => {
+  test.each(cases)("include $title, which passes as the only field", ({ schema, field, wrap }) => {
     const message = wrap(messageWith(schema, field, valueOf(field)));
     const without = wrap(create(schema) as never);
     expect(toBinary(direction.schema, message as never)).not.toEqual(toBinary(direction.schema, without as never));
@@ -133,7 +133,7 @@ describe.each(Object.entries(directions))("fields of messages %s", (_, direction
   });
 });
 
-describe("a request", () => {
+describe("a request over the lane", () => {
   const direction = directions["to inference-svc"] as Direction;
   const fields = casesOf(SessionRequestSchema).filter(({ schema }) => schema === RunTurnRequestSchema);
 
@@ -141,16 +141,19 @@ describe("a request", () => {
     expect(fields.map(({ field }) => field.number)).toEqual(RunTurnRequestSchema.fields.map(({ number }) => number));
   });
 
-  test.each(fields)("passes with $title and metadata, always with the same keys", ({ schema, field, wrap }) => {
-    const request = reflect(schema, messageWith(schema, field, valueOf(field)) as never);
-    setField(request, RunTurnRequestSchema.field.metadata, "team");
-    const { frames } = expectPassage(direction, wrap(request.message)) as SessionRequest;
-    const open = frames[0]?.frame;
-    // The schema-driven decoder leaves out absent fields: a difference means the generated code did not decode the request.
-    expect(Object.keys(open?.case === "open" ? (open.value.request as object) : {})).toEqual(
-      Object.keys(emptyRunTurnRequest()),
-    );
-  });
+  test.each(fields)(
+    "with $title and metadata passes as an object that always has the same keys",
+    ({ schema, field, wrap }) => {
+      const request = reflect(schema, messageWith(schema, field, valueOf(field)) as never);
+      setField(request, RunTurnRequestSchema.field.metadata, "team");
+      const { frames } = expectPassage(direction, wrap(request.message)) as SessionRequest;
+      const open = frames[0]?.frame;
+      // The schema-driven decoder leaves out absent fields: a difference means the generated code did not decode the request.
+      expect(Object.keys(open?.case === "open" ? (open.value.request as object) : {})).toEqual(
+        Object.keys(emptyRunTurnRequest()),
+      );
+    },
+  );
 
   test("has all fields when it is empty, and encodes to no bytes", () => {
     const empty = emptyRunTurnRequest();

@@ -32,7 +32,7 @@ class Connection extends EventEmitter {
 
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
-test("a connection is destroyed five seconds after an unanswered PING, without another PING", async () => {
+test("a lane connection is destroyed five seconds after an unanswered PING, without another PING", async () => {
   const connection = new Connection(false);
   keepAlive(connection as unknown as Http2Session);
   await jest.advanceTimersByTimeAsync(14_900);
@@ -45,7 +45,7 @@ test("a connection is destroyed five seconds after an unanswered PING, without a
   expect(connection.pings).toBe(1);
 });
 
-test("a connection lasts while PINGs are answered", async () => {
+test("a lane connection lasts while PINGs are answered", async () => {
   const connection = new Connection(true);
   keepAlive(connection as unknown as Http2Session);
   await jest.advanceTimersByTimeAsync(100_500);
@@ -53,7 +53,7 @@ test("a connection lasts while PINGs are answered", async () => {
   expect(connection).toMatchObject({ destroyed: false, pings: 10 });
 });
 
-test('a session to a silent process ends with "no answer to a PING" as the reason', async () => {
+test('a lane session to a silent process ends with "no answer to a PING" as the reason', async () => {
   const mute = createServer((socket) => void socket.resume().on("error", () => {}));
   await once(mute.listen(0, "127.0.0.1"), "listening");
   const address = `127.0.0.1:${(mute.address() as AddressInfo).port}`;

@@ -116,7 +116,7 @@ async function until(condition: () => boolean): Promise<void> {
   }
 }
 
-describe("lane", () => {
+describe("the lane", () => {
   let wire: Wire;
   beforeEach(async () => {
     wire = new Wire();
@@ -127,7 +127,7 @@ describe("lane", () => {
     wire.cut();
   });
 
-  test("a turn is opened, answered and forgotten on both ends", async () => {
+  test("opens and answers a turn, and then keeps no state of it on both ends", async () => {
     const listener = new Listener();
     wire.lane.open(open(), listener);
     await until(() => wire.turns.length === 1);
@@ -138,7 +138,7 @@ describe("lane", () => {
     expect([wire.lane.openTurns, wire.server?.openTurns]).toEqual([0, 0]);
   });
 
-  test("the last batch waits for no credit: its client will not send any more", async () => {
+  test("sends the last batch without waiting for credit, since its client sends no more", async () => {
     const listener = new Listener();
     wire.lane.open(open(), listener);
     await until(() => wire.turns.length === 1);
@@ -147,7 +147,7 @@ describe("lane", () => {
     expect(listener).toMatchObject({ text: "a", over: "ended" });
   });
 
-  test("batches of one turn of the event loop travel in one frame", async () => {
+  test("sends the batches of one turn of the event loop in one frame", async () => {
     const seen: number[] = [];
     const listener = Object.assign(new Listener(), {
       events: (events: readonly TurnEvent[]) => seen.push(events.length),
@@ -159,7 +159,7 @@ describe("lane", () => {
     expect(seen).toEqual([5]);
   });
 
-  test("a cancel reaches the server, and no event follows it", async () => {
+  test("passes a cancel to the server, and no event after it", async () => {
     const listener = new Listener();
     const control = wire.lane.open(open(), listener);
     await until(() => wire.turns.length === 1);
@@ -172,7 +172,7 @@ describe("lane", () => {
     expect([wire.lane.openTurns, wire.server?.openTurns]).toEqual([0, 0]);
   });
 
-  test("a paused listener stops its own turn and no other", async () => {
+  test("pauses only the turn of a paused listener", async () => {
     const slow = new Listener();
     const fast = new Listener();
     const control = wire.lane.open(open(), slow);
@@ -194,7 +194,7 @@ describe("lane", () => {
     expect(slow).toMatchObject({ text: "x".repeat(20), over: "ended" });
   });
 
-  test("a lost session fails every open turn once, marks those already sent, and stops their work", async () => {
+  test("fails every open turn once when a session is lost, marks sent ones, and stops their work", async () => {
     const listeners = Array.from({ length: maxSentTurns + 1 }, () => new Listener());
     for (const listener of listeners) wire.lane.open(open(), listener);
     await until(() => wire.turns.length === maxSentTurns);
@@ -208,7 +208,7 @@ describe("lane", () => {
     expect(wire.turns.every((turn) => turn.signal.aborted)).toBe(true);
   });
 
-  describe("the acknowledgement of a begun turn", () => {
+  describe("acknowledges a begun turn", () => {
     /** Sends turns to the server and lets it begin them; returns whether the gateway got each acknowledgement. */
     async function begin(...opens: readonly Open[]): Promise<boolean[]> {
       const told = opens.map(() => false);
@@ -223,14 +223,14 @@ describe("lane", () => {
     }
     const times = (count: number) => Array.from({ length: count }, (_, index) => open(`${index}`));
 
-    test("is the first events, not a separate message", async () => {
+    test("by its first events, without a separate message", async () => {
       expect(await begin(open())).toEqual([false]);
       const [turn] = wire.turns as [ServerTurn];
       void turn.take({ events: [delta("x")], cost: 8 }, false);
       await until(() => wire.lane.waiting.size === 0);
     });
 
-    test("covers several turns together, before the gateway holds others back", async () => {
+    test("together with others, before the gateway holds back more turns", async () => {
       const told = await begin(...times(calmWaitingTurns - 1));
       expect(told).not.toContain(true);
       wire.lane.open(open("another"), new Listener());
@@ -239,12 +239,12 @@ describe("lane", () => {
       await until(() => !told.includes(false) && wire.lane.waiting.size === 0);
     });
 
-    test("comes at once for a large request, and for a turn its client may repeat", async () => {
+    test("at once for a large request, and for a turn its client may repeat", async () => {
       const request = create(RunTurnRequestSchema, { inputJson: new Uint8Array(64 * 1024) });
       expect(await begin({ ...open(), request }, { ...open(), atMostOnce: false })).toEqual([true, true]);
     });
 
-    test("is dropped when the client has cancelled the turn", async () => {
+    test("no more when the client has cancelled the turn", async () => {
       const controls = times(calmWaitingTurns - 1).map((each) => wire.lane.open(each, new Listener()));
       await until(() => wire.turns.length === controls.length);
       for (const turn of wire.turns) turn.accepted();
@@ -256,7 +256,7 @@ describe("lane", () => {
     });
   });
 
-  test("a process gets no more turns than it can begin soon, and later turns in their order", async () => {
+  test("sends a process no more turns than it can begin soon, and later turns in their order", async () => {
     const listeners = Array.from({ length: maxSentTurns + 3 }, () => new Listener());
     const controls = listeners.map((listener, index) => wire.lane.open(open(`${index}`), listener));
     await until(() => wire.turns.length === maxSentTurns);
@@ -277,7 +277,7 @@ describe("lane", () => {
     ]);
   });
 
-  test("a key does not wait until the process has begun the turns of another", async () => {
+  test("does not delay a key until the process has begun the turns of another", async () => {
     const busy = Array.from({ length: maxSentTurns + 3 }, (_, index) => open(`${index}`));
     for (const turn of busy) wire.lane.open(turn, new Listener());
     await until(() => wire.turns.length === maxSentTurns);
@@ -291,7 +291,7 @@ describe("lane", () => {
     expect(wire.opened.slice(maxSentTurns)).toEqual(["first", "second"]);
   });
 
-  test("a lost session also fails unsent turns, and the next session begins with none", async () => {
+  test("fails unsent turns of a lost session, too, and begins the next session with none", async () => {
     const listeners = Array.from({ length: maxSentTurns + 1 }, () => new Listener());
     for (const listener of listeners) wire.lane.open(open(), listener);
     await until(() => wire.turns.length === maxSentTurns);
@@ -303,7 +303,7 @@ describe("lane", () => {
     await until(() => wire.opened.at(-1) === "after");
   });
 
-  test("a draining server gets nothing new, keeps its running turns, and the client ends the session and comes back", async () => {
+  test("sends a draining server no new turn, and the client ends the session and comes back", async () => {
     const listener = new Listener();
     wire.lane.open(open(), listener);
     await until(() => wire.turns.length === 1);
@@ -315,7 +315,7 @@ describe("lane", () => {
     await until(() => wire.sessions === 2 && wire.lane.ready);
   });
 
-  test("a throwing handler fails only its turn", async () => {
+  test("fails only the turn of a handler that throws", async () => {
     const broken = new Wire(async (turn) => {
       if (broken.turns.length === 1) throw new Error("secret detail");
       void turn.take({ events: [delta("ok")], cost: 20 }, true);
@@ -331,7 +331,7 @@ describe("lane", () => {
     broken.lane.stop();
   });
 
-  test("in any order of steps, no turn has more in flight than its credit and one batch, and nothing is left open", async () => {
+  test("keeps every turn within its credit and one batch, and leaves none open, in any order of steps", async () => {
     const step = fc.oneof(
       fc.record({ do: fc.constant("send" as const), turn: fc.nat(2), cost: fc.integer({ min: 1, max: turnCredit }) }),
       fc.record({ do: fc.constantFrom("pause" as const, "resume" as const, "cancel" as const), turn: fc.nat(2) }),

@@ -23,7 +23,7 @@ function split(bytes: Buffer, sizes: readonly number[], maxBytes = 1_000): Buffe
   return messages;
 }
 
-test("messages are found in any pieces", () => {
+test("gRPC messages are found in any pieces of bytes", () => {
   fc.assert(
     fc.property(
       fc.array(fc.uint8Array({ maxLength: 30 }), { maxLength: 10 }),
@@ -39,12 +39,12 @@ test("messages are found in any pieces", () => {
   );
 });
 
-test("a message over the size limit is refused before any of it is kept", () => {
+test("a gRPC message over the size limit is refused before any of it is kept", () => {
   const prefix = Buffer.from([0, 0xff, 0xff, 0xff, 0xff]);
   for (const sizes of [[5], [1], [2, 3]]) expect(() => split(prefix, sizes)).toThrow("at most 1000 bytes");
 });
 
-test("a compressed message is refused", () => {
+test("a compressed gRPC message is refused", () => {
   expect(() => split(Buffer.from([1, 0, 0, 0, 1, 0]), [6])).toThrow();
   expect(split(framed(Buffer.alloc(1_000)), [5]).map(({ length }) => length)).toEqual([1_000]);
 });

@@ -12,7 +12,7 @@ function collect(room: () => boolean = () => true) {
   return { messages, outbox };
 }
 
-describe("outbox", () => {
+describe("the outbox of a lane", () => {
   test("sends one message for all frames of one turn of the event loop", async () => {
     const { messages, outbox } = collect();
     for (const frame of ["a", "b", "c"]) outbox.push(frame, 10);
@@ -33,7 +33,7 @@ describe("outbox", () => {
     expect(messages).toEqual([["a"], ["b"], ["c"], ["d"]]);
   });
 
-  test("holds everything back while the stream is full, and sends it as one message afterwards", async () => {
+  test("holds all frames back while the stream is full, and sends them as one message afterwards", async () => {
     let room = false;
     const { messages, outbox } = collect(() => room);
     outbox.push("a", 1);
@@ -69,7 +69,7 @@ describe("outbox", () => {
     expect(messages.flat().filter((frame) => frame.startsWith("a"))).toEqual(many);
   });
 
-  test("a frame may grow until it is sent, and not beyond the limit", async () => {
+  test("lets a frame grow until it is sent, and not beyond the limit", async () => {
     const { outbox } = collect();
     outbox.push("a", 10);
     const { generation } = outbox;

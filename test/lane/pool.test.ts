@@ -83,7 +83,7 @@ class Processes {
 beforeEach(() => void jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "queueMicrotask"] }));
 afterEach(() => void jest.useRealTimers());
 
-test("a process missing in DNS serves until another one does", async () => {
+test("an inference process missing in DNS serves until another one does", async () => {
   const processes = new Processes();
   let known = ["old:1"];
   const pool = new LanePool(async () => new Set(known), processes.connectorFor, log);
@@ -107,7 +107,7 @@ test("a process missing in DNS serves until another one does", async () => {
   pool.stop();
 });
 
-test("a turn not yet sent to a lost process goes to another process; a sent turn fails", async () => {
+test("a turn not yet sent to a lost inference process goes to another, and a sent turn fails", async () => {
   const processes = new Processes();
   processes.start("first:1");
   processes.start("second:1");
@@ -126,7 +126,7 @@ test("a turn not yet sent to a lost process goes to another process; a sent turn
   pool.stop();
 });
 
-describe("with two processes", () => {
+describe("a gateway with two inference processes", () => {
   const processes = new Processes();
   let pool: LanePool;
   beforeEach(async () => {
@@ -138,7 +138,7 @@ describe("with two processes", () => {
   });
   afterEach(() => pool.stop());
 
-  test("a key's share counts the turns at both processes", () => {
+  test("counts the turns at both processes for a key's share", () => {
     // 1.6 turns for each of forty keys, with one turn at each process.
     for (let key = 0; key < 39; key++)
       for (let turn = 0; turn < 2; turn++) pool.open({ ...open, keyHash: `key ${key}` }, listener);
@@ -150,7 +150,7 @@ describe("with two processes", () => {
     expect(pool.hasItsShareWaiting("another")).toBe(false);
   });
 
-  test("a turn goes to the process that begins its turns, even if it has more of them or the turn has a session", async () => {
+  test("sends a turn to the process that begins its turns, even if it has more of them or the turn has a session", async () => {
     processes.prompt.add("second:1");
     for (let n = 0; n < 2 * maxSentTurns + 2; n++) {
       pool.open({ ...open }, listener);
@@ -164,7 +164,7 @@ describe("with two processes", () => {
   });
 });
 
-describe("a process without turns", () => {
+describe("an inference process without turns", () => {
   const lines: { level: number; host: string; msg: string; err?: { message: string } }[] = [];
   const heard = openLog("test", "info", { write: (line) => void lines.push(JSON.parse(line)) });
   beforeEach(() => void lines.splice(0));
@@ -221,12 +221,12 @@ describe("a process without turns", () => {
   });
 });
 
-describe("while a rollout is half done", () => {
+describe("a rollout of inference-svc that is half done", () => {
   const plugins = [{ plugin: { case: "alignment" as const, value: { rules: ["Be brief."] } } }];
   const judged: Open = { ...open, request: create(RunTurnRequestSchema, { model: "acme/large", plugins }) };
   const plain: Open = { ...open, request: create(RunTurnRequestSchema, { model: "acme/large" }) };
 
-  test("a turn with a new feature goes only to a process with that feature, other turns to any", async () => {
+  test("sends a turn with a new feature only to a process with that feature, and other turns to any", async () => {
     const processes = new Processes();
     processes.startEarlier("earlier:1");
     processes.start("newer:1");
@@ -242,7 +242,7 @@ describe("while a rollout is half done", () => {
     pool.stop();
   });
 
-  test("a turn with a feature unknown to every process is 503 with the feature's name", async () => {
+  test("answers a turn with a feature unknown to every process with 503 and the feature's name", async () => {
     const processes = new Processes();
     processes.startEarlier("earlier:1");
     const pool = new LanePool(async () => new Set(["earlier:1"]), processes.connectorFor, log);

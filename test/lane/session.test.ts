@@ -106,20 +106,23 @@ beforeAll(async () => {
 test.each([
   ["two processes", () => sessionConnector(`127.0.0.1:${server.port}`, token)],
   ["one process", () => sessionServer().handler.connectHere],
-] as const)("a session of %s runs small turns and a turn of 20 MiB, and reports a failure", async (_, connector) => {
-  const lane = await ready(new Lane("", connector()));
-  const large = "x".repeat(20 * 1024 * 1024);
-  const answers = ["one", "two", "fail"].map((model) => answerOf(lane, openOf(model, "1234")));
-  expect(await Promise.all([...answers, answerOf(lane, openOf("large", large))])).toEqual([
-    "one 4",
-    "two 4",
-    "failed: no such model",
-    `large ${large.length}`,
-  ]);
-  lane.stop();
-});
+] as const)(
+  "a lane session of %s runs small turns and a turn of 20 MiB, and reports a failure",
+  async (_, connector) => {
+    const lane = await ready(new Lane("", connector()));
+    const large = "x".repeat(20 * 1024 * 1024);
+    const answers = ["one", "two", "fail"].map((model) => answerOf(lane, openOf(model, "1234")));
+    expect(await Promise.all([...answers, answerOf(lane, openOf("large", large))])).toEqual([
+      "one 4",
+      "two 4",
+      "failed: no such model",
+      `large ${large.length}`,
+    ]);
+    lane.stop();
+  },
+);
 
-describe("two processes of this build", () => {
+describe("two processes of this build on a lane", () => {
   test("end the session in order when the server drains", async () => {
     const { handler, options } = sessionServer();
     const draining = await serve(options);
@@ -140,10 +143,10 @@ describe("two processes of this build", () => {
   });
 });
 
-describe("a session within one process", () => {
+describe("a lane session within one process", () => {
   const connectTo = (handler: SessionHandler) => ready(new Lane("", handler.connectHere));
 
-  test("delivers only recorded events", async () => {
+  test("passes on only events that are recorded", async () => {
     const steps: string[] = [];
     const { handler } = sessionServer({ beforeSending: () => steps.push("recorded") });
     const lane = await connectTo(handler);
@@ -171,7 +174,7 @@ describe("a session within one process", () => {
     lane.stop();
   });
 
-  test("is lost when an end of it breaks: every turn fails, the log has the cause, and the lane connects again", async () => {
+  test("is lost when an end of it breaks: every turn fails, the log has the cause, and the lane reconnects", async () => {
     const logged: unknown[] = [];
     const { handler } = sessionServer({
       log: { warn: () => {}, error: ({ err }: { readonly err?: unknown }) => logged.push(err) } as never,
@@ -204,8 +207,8 @@ describe("a session within one process", () => {
 const sayingOpen = (turn: number, model: string): SessionRequest =>
   create(SessionRequestSchema, { frames: [{ turn, frame: { case: "open", value: openOf(model, "{}") } }] });
 
-describe("an upgrade, pod by pod:", () => {
-  test("a gateway of an earlier build, calling by grpc-js, is served", async () => {
+describe("an upgrade with lanes, pod by pod:", () => {
+  test("a gateway of an earlier build, which calls by grpc-js, is served", async () => {
     const client = dial(`127.0.0.1:${server.port}`);
     const call: ClientDuplexStream<SessionRequest, SessionResponse> = client.makeBidiStreamRequest(
       path,
@@ -228,7 +231,7 @@ describe("an upgrade, pod by pod:", () => {
     client.close();
   });
 
-  test("a process of an earlier build, serving by connect, runs turns", async () => {
+  test("a process of an earlier build, which serves by connect, runs turns", async () => {
     const earlier = await serve({
       routes: (router) => {
         router.service(InferenceService, {
@@ -296,12 +299,12 @@ async function statusOf(stream: ClientHttp2Stream): Promise<{ status: unknown; m
   return { status: headers["grpc-status"], message: headers["grpc-message"], greeted };
 }
 
-describe("a stranger", () => {
+describe("a client of the lane without the service token", () => {
   test.each([
     ["without a token", { "x-sluice-service-token": "" }, "16"],
     ["with another token", { "x-sluice-service-token": "w".repeat(64) }, "16"],
     ["with compressed messages", { "grpc-encoding": "gzip" }, "12"],
-  ])("%s is refused before anything is read", async (_, headers, status) => {
+  ])("with %s is refused before anything is read", async (_, headers, status) => {
     const stream = openStream(await connected(), headers);
     stream.write(framed(Buffer.alloc(1_000)));
     expect(await statusOf(stream)).toMatchObject({ status, greeted: false });
@@ -319,7 +322,7 @@ describe("a stranger", () => {
   });
 });
 
-describe("a client violating the protocol loses its session, not the others of its connection:", () => {
+describe("a lane client that violates the protocol loses its own session only:", () => {
   const garbage = Buffer.from("no message at all");
   test.each([
     ["bytes that are no message", framed(garbage), "13"],
@@ -328,7 +331,7 @@ describe("a client violating the protocol loses its session, not the others of i
     ["a frame that is longer than its message", framed(Buffer.from([0x0a, 0x7f, 0x08])), "13"],
     ["a compressed message", framed(garbage, 1), "13"],
     ["a message of four gigabytes", framed(garbage, 0, 0xffff_ffff), "8"],
-  ])("%s", async (_, bytes, status) => {
+  ])("with %s", async (_, bytes, status) => {
     const session = await connected();
     const other = openStream(session);
     await once(other, "data");
@@ -341,7 +344,7 @@ describe("a client violating the protocol loses its session, not the others of i
     expect(answer.length).toBeGreaterThan(5);
   });
 
-  test("a reset of one stream", async () => {
+  test("with a reset of one stream", async () => {
     const session = await connected();
     const other = openStream(session);
     await once(other, "data");
@@ -353,7 +356,7 @@ describe("a client violating the protocol loses its session, not the others of i
     expect(await statusOf(other)).toMatchObject({ status: "0" });
   });
 
-  test.each(["t", "w"])("a thousand streams, each reset at once (token %s…)", async (letter) => {
+  test.each(["t", "w"])("with a thousand streams, each reset at once (token %s…)", async (letter) => {
     const session = await connected();
     const other = openStream(session);
     await once(other, "data");
@@ -365,7 +368,7 @@ describe("a client violating the protocol loses its session, not the others of i
     expect(await statusOf(other)).toMatchObject({ status: "0" });
   });
 
-  test("messages may come in any pieces", async () => {
+  test("while messages may come in any pieces", async () => {
     const stream = openStream(await connected());
     const said: Buffer[] = [];
     stream.on("data", (chunk: Buffer) => said.push(chunk));

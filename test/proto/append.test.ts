@@ -15,7 +15,7 @@ test("a text appended in pieces of any length equals their concatenation", () =>
   expect(pieces.reduce(append, "")).toBe(pieces.join(""));
 });
 
-test("a text of tokens takes less than three bytes a character while it grows", () => {
+test("a text built from tokens takes less than three bytes a character while it grows", () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   collect();

@@ -16,7 +16,7 @@ const longElements = (count: number, start = 0) =>
 const open = (elements: readonly unknown[]) => Buffer.from(JSON.stringify(elements).slice(0, -1));
 const whole = (elements: readonly unknown[]) => Buffer.from(JSON.stringify(elements));
 
-describe("the memory", () => {
+describe("the memory of request arrays", () => {
   test("finds the elements shared with an earlier array of the same owner", () => {
     const memory = new ArrayMemory<unknown>();
     const elements = longElements(8);
@@ -103,7 +103,7 @@ describe("the memory", () => {
     expect([...names, "third"].map(has)).toEqual([...names, "third"].map(() => true));
   });
 
-  test("counts more for an element than its text", () => {
+  test("counts more for an element than the size of its text", () => {
     const memory = new ArrayMemory<unknown>();
     const tiny = (name: string) => [name, ...Array.from({ length: 100_000 }, () => 0)];
     const has = (name: string) => memory.find("k", whole(tiny(name)), 0) !== undefined;
@@ -122,7 +122,7 @@ describe("the memory", () => {
   });
 });
 
-describe("a scan", () => {
+describe("a scan of JSON with this memory", () => {
   const said = (scan: () => unknown): unknown => {
     try {
       return scan();

@@ -28,7 +28,7 @@ function read(body: Buffer): Record<string, unknown> {
   }
 }
 
-test("2,000 bodies, most of them wrong, give the expected errors", () => {
+test("2,000 request bodies, most of them wrong, give the expected errors", () => {
   let wrong = 0;
   for (let number = 0; number < 2_000; number++) {
     const body = read(generateBody(29, number)) ?? {};

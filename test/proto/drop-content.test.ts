@@ -9,7 +9,7 @@ const fields = RunTurnRequestSchema.fields.filter(({ scalar }) => scalar === Sca
 const named = (view: (n: number) => Uint8Array) =>
   Object.fromEntries(fields.map(({ localName }, n) => [localName, view(n)]));
 
-test("no remaining field keeps the message in memory, and records still find their names", () => {
+test("a turn's dropped content stays in no field in memory, and its record still has its names", () => {
   const request = create(RunTurnRequestSchema, {
     ...named((n) => message.subarray(2 * n, 2 * n + 2)),
     model: "acme/large-2",

@@ -10,7 +10,7 @@ const reasons = Object.values(FaultReason).filter((value) => typeof value === "n
 const statuses = [400, 401, 402, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 524, 529];
 
 describe("faults", () => {
-  test("the table covers every reason, and every status of the contract is some reason's", () => {
+  test("are in the table for every reason, and cover every status of the contract", () => {
     const used = new Set(reasons.map((reason) => new Fault(reason).status));
     expect([...used].toSorted((a, b) => a - b)).toEqual(statuses);
     for (const reason of reasons) {
@@ -28,11 +28,11 @@ describe("faults", () => {
     [FaultReason.PROVIDER_FAILED, "provider_unavailable", "server_error"],
     [FaultReason.PROVIDER_TIMEOUT, "timeout", "server_error"],
     [FaultReason.INTERNAL, "server", "server_error"],
-  ])("reason %i is %s, and in a failed response %s", (reason, errorType, responseCode) => {
+  ])("of reason %i are %s, and in a failed response %s", (reason, errorType, responseCode) => {
     expect(new Fault(reason)).toMatchObject({ errorType, responseCode });
   });
 
-  test("a fault arrives as sent", () => {
+  test("arrive as sent", () => {
     const sent = new Fault(FaultReason.RATE_LIMITED, "slow down", {
       retryAfterMs: 1_234,
       metadata: { error_type: "rate_limit_exceeded", previous_errors: [] },
@@ -47,7 +47,7 @@ describe("faults", () => {
     expect(Buffer.from(got.serviceMetadataJson ?? []).toString()).toBe("{}");
   });
 
-  test("the message of an unexpected error is masked, and kept for the log", () => {
+  test("mask the message of an unexpected error, which is kept for the log", () => {
     const secret = new Error("password of the database is hunter2");
     const fault = Fault.from(secret);
     expect([fault.status, fault.message]).toEqual([500, "Internal Server Error"]);
@@ -56,7 +56,7 @@ describe("faults", () => {
     expect(new Fault(FaultReason.INTERNAL, "select * from api_keys").message).toBe("Internal Server Error");
   });
 
-  test("a newer build's reason, or metadata with invalid JSON, reads as an internal fault", () => {
+  test("with a newer build's reason, or metadata with invalid JSON, are read as internal faults", () => {
     // Field 1 with a value unknown to this build, as bytes.
     const newer = fromBinary(FaultSchema, Uint8Array.of(0x08, 0xe7, 0x24));
     expect(Fault.fromMessage(newer).reason).toBe(FaultReason.INTERNAL);

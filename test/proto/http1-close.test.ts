@@ -34,7 +34,7 @@ async function ask(path: string): Promise<IncomingMessage> {
   return response;
 }
 
-test("a connection whose answer ends during the server's close takes one more request, and ends with it", async () => {
+test("a connection whose answer ends while the server closes takes one more request, and ends with it", async () => {
   const first = await ask("/held");
   const closed = close(server);
   held?.end("done");
@@ -46,7 +46,7 @@ test("a connection whose answer ends during the server's close takes one more re
   await closed;
 });
 
-test("a connection answering a moment before the server closes takes one more request, and ends with it", async () => {
+test("a connection that answers just before the server closes takes one more request, and ends with it", async () => {
   const first = await ask("/");
   first.resume();
   await once(first, "end");
@@ -65,7 +65,7 @@ async function lateRequest(socket: Socket): Promise<void> {
   while (performance.now() < until);
 }
 
-test("a request received by a busy process is answered, however late it is read", async () => {
+test("a request received by a busy process is answered, however late the process reads it", async () => {
   const accepted = once(server, "connection");
   const socket = connect(port, "127.0.0.1");
   await accepted;
@@ -75,7 +75,7 @@ test("a request received by a busy process is answered, however late it is read"
   await closed;
 });
 
-test("a request behind an answer finished during the server's close is not lost", async () => {
+test("a request behind an answer that ends while the server closes is not lost", async () => {
   const socket = connect(port, "127.0.0.1");
   socket.write("GET /held HTTP/1.1\r\nHost: a\r\n\r\n");
   await once(server, "request");
@@ -87,7 +87,7 @@ test("a request behind an answer finished during the server's close is not lost"
   await closed;
 });
 
-test("silent connections do not delay it, and new ones are refused", async () => {
+test("silent connections do not delay the close of a server, and new connections are refused", async () => {
   const silent = connect(port, "127.0.0.1");
   await once(silent, "connect");
   (await ask("/")).resume();

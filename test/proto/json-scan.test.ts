@@ -21,7 +21,7 @@ const nested = (depth: number) => `{"a":${"[".repeat(depth - 1)}${"]".repeat(dep
 const bytes = (...parts: readonly (string | number)[]) =>
   Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part) : Buffer.from([part]))));
 
-describe("refuses, and names the byte", () => {
+describe("the JSON scanner refuses, and names the byte,", () => {
   test.each<[string, string | Buffer, string]>([
     ["brackets without end", "[".repeat(1_000_000), "body: must be a JSON object"],
     ["objects without end", '{"a":'.repeat(100_000), "body: nested deeper than 64 at byte 320"],
@@ -99,7 +99,7 @@ describe("refuses, and names the byte", () => {
   });
 });
 
-describe("accepts", () => {
+describe("the JSON scanner accepts", () => {
   test.each([
     ["depth 64", nested(64)],
     ["a number of 32 characters", `{"a":${"1".repeat(32)}}`],
@@ -125,7 +125,7 @@ const jsonText = fc
   .tuple(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom(undefined, 1, "\t"))
   .map(([value, indent]) => JSON.stringify({ value, other: [value] }, undefined, indent));
 
-describe("properties", () => {
+describe("properties of the JSON scanner:", () => {
   test("accepted texts are accepted by JSON.parse, and the spans are the members", () => {
     fc.assert(
       fc.property(jsonText, (text) => {
@@ -202,14 +202,14 @@ describe("properties", () => {
     );
   });
 
-  test("keep the digits of numbers when JSON is written in a single line", () => {
+  test("digits of numbers are kept when JSON is written in a single line", () => {
     expect(removeLineBreaks(Buffer.from('[\r\n 12345678901234567890 ,\n"a \\n b" ]'))).toBe(
       '[12345678901234567890,"a \\n b"]',
     );
   });
 });
 
-describe("a long text", () => {
+describe("a long text in the JSON scanner", () => {
   const long = "x".repeat(pieceBytes);
   const inPieces = async (text: string) => {
     let pauses = 0;
@@ -243,7 +243,7 @@ describe("a long text", () => {
     }
   });
 
-  test("stops as soon as its reader is gone", async () => {
+  test("is read no further once its reader is gone", async () => {
     const stop = () => Promise.reject(new Error("nobody"));
     await expect(scanObjectInPieces(Buffer.from(shifted('"}') + " ".repeat(9)), "body", stop)).rejects.toThrow(
       "nobody",

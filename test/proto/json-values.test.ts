@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { ValueCount, countValues, maxValues, parseWithin } from "@sluice/proto/lib/json/values.js";
 
-describe("the values of a text", () => {
+describe("the number of JSON values in a text", () => {
   test.each<[json: string, values: number]>([
     ["[]", 1],
     ["{}", 1],
@@ -12,7 +12,7 @@ describe("the values of a text", () => {
     ["[true,false,null]", 1.25],
     [String.raw`"[1,{\"a\":\\\"]}"`, 1],
     ['["\u{1f600}[","\u0122,"]', 3.125],
-  ])("of %s are %d, in pieces cut anywhere", (json, values) => {
+  ])("of %s is %d, in pieces cut anywhere", (json, values) => {
     expect(countValues(json)).toBe(values);
     const bytes = Buffer.from(json);
     for (let first = 0; first <= bytes.length; first++) {
@@ -29,7 +29,7 @@ describe("the values of a text", () => {
     }
   });
 
-  test("are limited in a text within a text", () => {
+  test("is limited in a text within a text", () => {
     const arrays = (count: number) => `[${"[],".repeat(count - 2)}[]]`;
     const most = Math.floor(maxValues / 1.125);
     expect(parseWithin(arrays(most))).toHaveLength(most - 1);

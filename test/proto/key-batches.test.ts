@@ -38,7 +38,7 @@ async function answerAll(places?: number): Promise<number[]> {
   return sizes;
 }
 
-test("five hundred keys at once: four are read singly and the others in six calls, each with its own policy", async () => {
+test("of five hundred keys at once, four are read singly and the others in six calls, each with its policy", async () => {
   const asked = askAll(500);
   expect(await answerAll()).toEqual([1, 1, 1, 1, 101, 101, 101, 101, 92]);
   const policies = (await asked).map((each) => each.status === "fulfilled" && each.value.value);
@@ -51,7 +51,7 @@ test("keys missing in an answer, as in every answer of an earlier admin-svc, are
   expect((await asked).map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => "fulfilled"));
 });
 
-test("an unreadable policy does not fail the other keys of its call", async () => {
+test("a policy that cannot be read does not fail the other keys of its call", async () => {
   const asked = askAll(6);
   for (const { answer } of calls.splice(0)) answer();
   await settled();
@@ -63,7 +63,7 @@ test("an unreadable policy does not fail the other keys of its call", async () =
   expect((await asked).map(({ status }) => status)).toEqual([...Array(4).fill("fulfilled"), "rejected", "fulfilled"]);
 });
 
-test("while admin-svc is unreachable the keys waiting for a call fail with it", async () => {
+test("while admin-svc is unreachable the keys that wait for a call fail with it", async () => {
   const asked = askAll(200);
   for (const { fail } of calls.splice(0)) fail(new Fault(FaultReason.UNAVAILABLE));
   expect((await asked).every(({ status }) => status === "rejected")).toBe(true);

@@ -18,7 +18,7 @@ function checksum(text: string): string {
   return text62;
 }
 
-describe("keys", () => {
+describe("keys and ids", () => {
   test.each([
     [KeyKind.INFERENCE, "sk-sl-"],
     [KeyKind.MANAGEMENT, "mk-sl-"],
@@ -33,7 +33,7 @@ describe("keys", () => {
     },
   );
 
-  test("every change of one character is detected before any lookup", () => {
+  test("have every change of one character of a key detected before any lookup", () => {
     const key = mintKey(KeyKind.INFERENCE);
     for (let at = 0; at < key.length; at++) {
       const other = digits[(digits.indexOf(key[at] as string) + 1) % 62] as string;
@@ -45,7 +45,7 @@ describe("keys", () => {
     }
   });
 
-  test("no two ids are equal, and all random digits are equally likely", () => {
+  test("are never equal, and all random digits are equally likely", () => {
     const counts = new Map<string, number>();
     const seen = new Set<string>();
     for (let n = 0; n < 8_000; n++) {
@@ -62,7 +62,7 @@ describe("keys", () => {
     for (const count of counts.values()) expect(Math.abs(count - expected)).toBeLessThan(bound);
   });
 
-  test("ids sort by their milliseconds", () => {
+  test("are sorted by their milliseconds if they are ids", () => {
     // Both sides of a carry into each digit, a time of today, and the last time that fits.
     const carries = Array.from({ length: 7 }, (_, at) => [62 ** (at + 1) - 1, 62 ** (at + 1)]).flat();
     const times = [...carries, 1_796_000_000_000, 62 ** 8 - 1].toSorted((a, b) => a - b);

@@ -26,7 +26,7 @@ function history(...lines: readonly string[]): TimedOperation<Input, number>[] {
   });
 }
 
-describe("accepts", () => {
+describe("the linearizability check accepts", () => {
   test.each([
     ["nothing", []],
     ["one after the other", ["w1 0-1", "r1 2-3", "w2 4-5", "r2 6-7"]],
@@ -37,7 +37,7 @@ describe("accepts", () => {
   ])("%s", (_, lines) => expect(isLinearizable(history(...lines), register)).toBe(true));
 });
 
-describe("refuses", () => {
+describe("the linearizability check refuses", () => {
   test.each([
     ["a value that nobody wrote", ["r7 0-1"]],
     ["a read of what was written over before it began", ["w1 0-1", "r0 2-3"]],
@@ -69,7 +69,7 @@ const made = fc
     });
   });
 
-test("every real history of a register is explained, and a read before its write is not", () => {
+test("every history of a real register is linearizable, and a read before its write is not", () => {
   fc.assert(
     fc.property(made, fc.nat(), (operations, at) => {
       expect(isLinearizable(operations, register)).toBe(true);

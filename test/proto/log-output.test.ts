@@ -31,13 +31,13 @@ test.each([
   ["ends on its own", "many(5);", 0, 5],
   ["throws", "many(500); setImmediate(() => { throw new Error(); });", 1, 500],
   ["writes long lines of wide characters", 'many(200, "東".repeat(5000)); process.exit(0);', 0, 200],
-])("no line is lost when a process %s", async (_, then, code, lines) => {
+])("no log line is lost when a process %s", async (_, then, code, lines) => {
   const ended = await runProgram(process.execPath, program(then));
   expect(ended.code).toBe(code);
   expect(numbersIn(ended.stdout)).toEqual(upTo(lines));
 });
 
-test("lines keep their order though every thread of the pool is busy when the process ends", async () => {
+test("log lines keep their order though every thread of the pool is busy when the process ends", async () => {
   const busy =
     'const { pbkdf2 } = await import("node:crypto"); for (let n = 0; n < 8; n++) pbkdf2("", "", 3e5, 64, "sha512", () => {});';
   const ended = await runProgram(
@@ -47,7 +47,7 @@ test("lines keep their order though every thread of the pool is busy when the pr
   expect(numbersIn(ended.stdout)).toEqual(upTo(500));
 });
 
-test("a single line is written soon, while the process goes on", async () => {
+test("a single log line is written soon, while the process goes on", async () => {
   const child = spawn(process.execPath, program("many(1); setInterval(() => {}, 1000);"), { cwd: root });
   let text = "";
   child.stdout.on("data", (chunk) => (text += chunk));
@@ -57,7 +57,7 @@ test("a single line is written soon, while the process goes on", async () => {
   await once(child, "close");
 });
 
-test("a slow reader gets everything, and a closed pipe ends nothing", async () => {
+test("a slow reader of the log gets every line, and a closed pipe ends no process", async () => {
   const then = "many(20000); setTimeout(() => { many(1); console.error('alive'); }, 1500);";
   const child = spawn(process.execPath, program(then), { cwd: root });
   let text = "";
@@ -85,7 +85,7 @@ async function readTo(child: ReturnType<typeof spawn>, last: number): Promise<st
   return text;
 }
 
-test("a pipe with partial writes gets every line as logged", async () => {
+test("a log pipe with partial writes gets every line as logged", async () => {
   const child = spawnBeforePipe(`for (let n = 0; n < 200; n++) {
     many(100);
     await new Promise((resolve) => setTimeout(resolve, 1));
@@ -98,7 +98,7 @@ test("a pipe with partial writes gets every line as logged", async () => {
   await once(child, "close");
 });
 
-test("an unread pipe costs bounded memory: later lines are lost except warnings, and one line gives their number", async () => {
+test("an unread log pipe costs bounded memory: later lines except warnings are dropped and counted in one line", async () => {
   const child = spawnBeforePipe(`
     many(30000, "a".repeat(1000));
     log.warn({ calls: n++ }, "warning");
@@ -131,7 +131,7 @@ test("an unread pipe costs bounded memory: later lines are lost except warnings,
   expect(text.length).toBeLessThan(10 * 2 ** 20);
 });
 
-test("a warning is written at once, together with the lines before it", async () => {
+test("a warning is written to the log at once, together with the lines before it", async () => {
   const blocked =
     "many(2); log.warn({ calls: n++ }, 'line'); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 90_000);";
   const child = spawn(process.execPath, program(blocked), { cwd: root });

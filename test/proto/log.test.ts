@@ -16,7 +16,7 @@ function logging(level: LogLevel) {
   return { log, written };
 }
 
-describe("line log", () => {
+describe("the writer of log lines", () => {
   test("writes the same line as the logger", () => {
     const { log, written } = logging("info");
     log.info({ model: 'a "quoted"\nslug', ms: 3, attempts: [{ status: 200 }], route: undefined }, "turn");
@@ -29,13 +29,13 @@ describe("line log", () => {
     expect(ours).toEqual({ ...own, time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/) });
   });
 
-  test("writes nothing below the level", () => {
+  test("writes no line below the level", () => {
     const { log, written } = logging("warn");
     log.lines("turn").info(logMember("ms", 3));
     expect(written()).toEqual([]);
   });
 
-  test("an error keeps its members, its stack and a circular cause", () => {
+  test("keeps an error's members, its stack and a circular cause", () => {
     const { log, written } = logging("info");
     const cause: Error & { self?: Error } = new Error("broken");
     cause.self = cause;
@@ -51,14 +51,14 @@ describe("line log", () => {
   });
 });
 
-describe("text in a line", () => {
+describe("text in a log line", () => {
   test.each([
     ["plain ASCII", "openai/gpt-5 (a, b)"],
     ["control characters", "a\tb\u0000c\u001b[31m"],
     ["characters beyond ASCII", "häuser 東京 \u{1f3e0}"],
     ["a lone surrogate", "a\ud800b"],
     ["characters that terminals act upon", "a\u007fb\u009bc\u2028d\u202ee"],
-  ])("survives: %s", (_, text) => {
+  ])("is kept unchanged: %s", (_, text) => {
     const { log, written } = logging("info");
     log.info({ model: text, reason: text }, text);
     log.lines("turn").info(logMember("model", text));
@@ -77,8 +77,8 @@ describe("text in a line", () => {
   });
 });
 
-describe("what is logged", () => {
-  test("has only listed fields; others do not compile", () => {
+describe("a logged object", () => {
+  test("has only listed fields, and others do not compile", () => {
     const { log, written } = logging("info");
     // @ts-expect-error A prompt has no field.
     const never = () => log.info({ prompt: "secret" }, "turn");
@@ -138,7 +138,7 @@ describe("what is logged", () => {
     expect(redact(text)).toContain("…");
   });
 
-  test("keeps similar words without secrets", () => {
+  test("keeps words that only resemble secrets", () => {
     const text = "connect ECONNREFUSED 127.0.0.1:5432, task-force, risk_level, GET /v1/models?limit=5";
     expect(redact(text)).toBe(text);
   });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { Counter, Histogram, Registry, gauge, labelledGauge, openMetrics } from "@sluice/proto/lib/metrics/metrics.js";
 import { metricNames, samplesOf } from "../support/metrics.ts";
 
-describe("text of metrics", () => {
+describe("the text of metrics", () => {
   test("shows a counter without labels before its first count", async () => {
     const registry = new Registry();
     const counter = new Counter({ name: "refusals_total", help: "Refusals.", registers: [registry] });
@@ -34,7 +34,7 @@ describe("text of metrics", () => {
     ]);
   });
 
-  test("adds the buckets of a histogram up, a bound belongs to its bucket", async () => {
+  test("sums the buckets of a histogram, and a bound belongs to its bucket", async () => {
     const registry = new Registry("gateway");
     const histogram = new Histogram({ name: "seconds", help: "Seconds.", buckets: [0.1, 1], registers: [registry] });
     for (const value of [0.05, 0.1, 0.5, 3]) histogram.observe(value);
@@ -93,7 +93,7 @@ describe("text of metrics", () => {
     expect(registry.contentType).toBe("text/plain; version=0.0.4; charset=utf-8");
   });
 
-  test("a counter with labels does not compile without them", () => {
+  test("does not compile for a counter with labels but without values for them", () => {
     const counter = new Counter({ name: "a", help: "A.", labelNames: ["b"], registers: [] });
     // @ts-expect-error A counter with labels.
     expect(() => counter.inc()).not.toThrow();

@@ -26,7 +26,7 @@ test.each<[string, string, boolean]>([
   ["::ffff:192.0.2.1", "192.0.2.1", true],
   ["192.0.2.1", "", false],
   ["192.0.2.1", "no address", false],
-])("the network %s has the address %j: %s", (network, address, expected) => {
+])("the network %s contains the address %j: %s", (network, address, expected) => {
   expect(isNetwork(network)).toBe(true);
   expect(new Networks(["198.51.100.1", network]).has(address)).toBe(expected);
 });
@@ -52,6 +52,6 @@ test.each([
   "2001:db8::1::2",
   "2001:db8::/129",
   "::ffff:0.0.0.0/95",
-])("a network is not %j", (text) => {
+])("a network may not be written as %j", (text) => {
   expect(isNetwork(text)).toBe(false);
 });

@@ -33,7 +33,7 @@ afterEach(() => {
 
 const minuteMs = 60_000;
 
-test("while heartbeats confirm it every second, it is neither read again nor waited for within five minutes", () => {
+test("a cached policy confirmed by heartbeats every second is not read again within five minutes", () => {
   for (let minute = 1; minute < 5; minute++) {
     now += minuteMs;
     expect(policies.resolve("key", 1n)).toMatchObject({ value: "reading 1" });
@@ -41,18 +41,18 @@ test("while heartbeats confirm it every second, it is neither read again nor wai
   expect(readings).toBe(1);
 });
 
-test("after five minutes it is read again, in case a change was missed", async () => {
+test("a cached policy is read again after five minutes, in case a change was missed", async () => {
   now += 5 * minuteMs;
   expect(await policies.resolve("key", 1n)).toMatchObject({ value: "reading 2" });
 });
 
-test("without heartbeats it is read again after two seconds", async () => {
+test("a cached policy without heartbeats is read again after two seconds", async () => {
   silentMs = 10_000;
   now += 2_000;
   expect(await policies.resolve("key", 1n)).toMatchObject({ value: "reading 2" });
 });
 
-test("a change is read at once", async () => {
+test("a cached policy is read again at once after a change", async () => {
   generation = 2n;
   policies.invalidate(["key"], generation);
   expect(await policies.resolve("key", 1n)).toMatchObject({ value: "reading 2" });

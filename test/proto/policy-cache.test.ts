@@ -15,13 +15,13 @@ beforeEach(() => {
 test.each<[string, () => void]>([
   ["of these", () => cache.supersede(["read at 4", "read at 5", "read at 6", "never read"], 5n)],
   ["of everything", () => cache.supersedeAll(5n)],
-])("a change %s supersedes older policies, and none that includes it", (_, change) => {
+])("a change %s supersedes policies read before it, and none that includes it", (_, change) => {
   change();
   expect([4, 5, 6].map((generation) => isSuperseded(`read at ${generation}`))).toEqual([true, false, false]);
   expect(cache.get("never read")).toBeUndefined();
 });
 
-test("a lookup from before a change is not kept after it", () => {
+test("a policy lookup that began before a change is not kept after it", () => {
   cache.supersede(["read at 6"], 7n);
   cache.store("read at 6", { value: "revoked", generation: 6n, filledAt: 1, requestedAt: 1 });
   expect(cache.get("read at 6")?.value).toBe("policy");

@@ -50,7 +50,7 @@ async function ask(service: typeof ServerReflection | typeof Alpha, ...questions
 describe.each([
   ["v1", ServerReflection],
   ["v1alpha", Alpha],
-])("%s", (_, service) => {
+])("gRPC reflection with %s", (_, service) => {
   test("lists the services", async () => {
     const [listed] = await ask(service, { case: "listServices", value: "" });
     const names = listed?.case === "listServicesResponse" ? listed.value.service.map(({ name }) => name) : [];

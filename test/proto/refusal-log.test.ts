@@ -21,18 +21,28 @@ function recorded(logsAddresses: boolean) {
   return { lines, refuse: refusalLog({ log, token, logsAddresses: () => logsAddresses }) };
 }
 
-test.each([true, false])("a line has the hash of the key, and the address if that is switched on: %s", (isOn) => {
-  const { lines, refuse } = recorded(isOn);
-  refuse(refusedFrom("::ffff:192.0.2.1"), networkRefusal("192.0.2.1"));
-  refuse({ ...refusedFrom("192.0.2.1"), authorization: "Bearer x" }, invalidKey());
-  const address = isOn && { address: "192.0.2.1" };
-  expect(lines).toEqual([
-    { method: "POST", route: "/a/B", status: 403, error_type: "permission_denied", key_hash: hashKey(key), ...address },
-    { method: "POST", route: "/a/B", status: 401, error_type: expect.any(String), ...address },
-  ]);
-});
+test.each([true, false])(
+  "the log line of a refusal has the hash of the key, and the address if this is enabled: %s",
+  (isOn) => {
+    const { lines, refuse } = recorded(isOn);
+    refuse(refusedFrom("::ffff:192.0.2.1"), networkRefusal("192.0.2.1"));
+    refuse({ ...refusedFrom("192.0.2.1"), authorization: "Bearer x" }, invalidKey());
+    const address = isOn && { address: "192.0.2.1" };
+    expect(lines).toEqual([
+      {
+        method: "POST",
+        route: "/a/B",
+        status: 403,
+        error_type: "permission_denied",
+        key_hash: hashKey(key),
+        ...address,
+      },
+      { method: "POST", route: "/a/B", status: 401, error_type: expect.any(String), ...address },
+    ]);
+  },
+);
 
-test("calls without a usable key have 60 lines a minute of a client and 600 in all, and other refusals have all of theirs", () => {
+test("refusals without a usable key have 60 log lines a minute of a client and 600 in all, others all lines", () => {
   const { lines, refuse } = recorded(false);
   for (let n = 0; n < 100; n++) refuse(refusedFrom("192.0.2.1"), invalidKey());
   expect(lines).toHaveLength(60);

@@ -56,7 +56,7 @@ async function statusFor(authority: string): Promise<unknown> {
   }
 }
 
-test("pages may call once their origin is configured", async () => {
+test("web pages may call a service once their origin is configured", async () => {
   const allowed = async () => {
     const answer = await fetch(`http://127.0.0.1:${server.http1Port}${check}`, {
       method: "OPTIONS",
@@ -71,7 +71,7 @@ test("pages may call once their origin is configured", async () => {
   expect(await allowed()).toBeNull();
 });
 
-test("a client with several addresses reaches any answering server", async () => {
+test("a gRPC client with several addresses reaches any answering server", async () => {
   const method = Health.method.check;
   for (const addresses of [
     ["127.0.0.1:9", `127.0.0.1:${server.port}`],
@@ -102,7 +102,7 @@ test.each([
   "ünïcode 💥",
   "two\nlines",
   " in between ",
-])("a status explains the failure, and third-party clients can read it: %j", async (message) => {
+])("a gRPC status explains the failure, and third-party clients can read it: %j", async (message) => {
   const client = dial(`127.0.0.1:${server.port}`);
   try {
     expect(await statusText(client, message)).toBe(message);
@@ -111,7 +111,7 @@ test.each([
   }
 });
 
-test("a JSON field unknown to this build is refused, not left out", async () => {
+test("a JSON field unknown to this build is refused over Connect, not left out", async () => {
   const asked = async (body: string) => {
     const answer = await fetch(`http://127.0.0.1:${server.http1Port}${check}`, {
       method: "POST",
@@ -127,8 +127,8 @@ test("a JSON field unknown to this build is refused, not left out", async () => 
   });
 });
 
-describe("an invalid host", () => {
-  test.each(["[", "%", "host:port"])("is refused, and the server goes on: %s", async (authority) => {
+describe("a request with an invalid host", () => {
+  test.each(["[", "%", "host:port"])("is refused, and the server continues: %s", async (authority) => {
     expect(await statusFor(authority)).toBe(400);
     expect(await statusFor("sluice")).toBe(200);
   });

@@ -7,8 +7,8 @@ const filled = (...ids: number[]): SlotMap<number, string> => {
   return map;
 };
 
-describe("slot map", () => {
-  test("finds an added value until it is deleted, and uses its place again", () => {
+describe("the slot map", () => {
+  test("finds an added value until it is deleted, and uses its slot again", () => {
     const map = filled(1, 2, 3);
     expect(map.delete(2)).toBe(true);
     expect(map.delete(2)).toBe(false);

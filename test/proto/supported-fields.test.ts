@@ -24,8 +24,8 @@ const judged = create(RunTurnRequestSchema, {
   plugins: [{ plugin: { case: "alignment", value: { rules: ["Be brief."], threshold: 0.5 } } }],
 });
 
-describe("an unsupported field of a reader", () => {
-  test("is none for the reader's own build", () => {
+describe("a field that the reader of a message does not support", () => {
+  test("does not exist for the reader's own build", () => {
     for (const request of [plain, priced, judged])
       expect(unsupportedFieldIn(own, RunTurnRequestSchema, request)).toBeUndefined();
     expect(lacksFieldsOf(own, own)).toBe(false);
@@ -62,7 +62,7 @@ describe("an unsupported field of a reader", () => {
   });
 });
 
-test("a newer build's field is found at any depth", () => {
+test("a newer build's field is found at any depth of a message", () => {
   const strange = [{ no: 99, wireType: 0, data: new Uint8Array([1]) }];
   const travelled = (caller: typeof known) => fromBinary(CallerSchema, toBinary(CallerSchema, caller));
   const known = create(CallerSchema, {

@@ -12,14 +12,14 @@ const rows = [
   ["a name that somebody has made far too long for any list", "active", "1234.5", hash],
 ];
 
-test("a table for a file or a pipe is whole, with wide characters counted as two columns", () => {
+test("a table printed to a file or a pipe is whole, with wide characters counted as two columns", () => {
   const lines = fitTable(titles, rows, Infinity);
   expect(lines.every((line, n) => n === 0 || line.includes(hash))).toBe(true);
   const places = lines.slice(1).map((line) => stringWidth(line.slice(0, line.indexOf(hash))));
   expect(new Set(places).size).toBe(1);
 });
 
-test("hashes are cut to twelve digits first, and then the longest name", () => {
+test("hashes in a printed table are cut to twelve digits first, and then the longest name", () => {
   expect(fitTable(titles, rows, 110)).toEqual([
     "NAME                                                     STATE     USD              HASH",
     "billing-team                                             active    12.000000000001  c56454edb818…",
@@ -34,17 +34,17 @@ test("hashes are cut to twelve digits first, and then the longest name", () => {
   ]);
 });
 
-test("a cut character of two columns is left out whole, and so is one of several code points", () => {
+test("a printed table cuts no character of two columns or several code points in half", () => {
   expect(fitTable(["N", "X"], [["翻訳サービス翻訳", "y".repeat(20)]], 19)[1]).toBe("翻訳サ…   yyyyyyyy…");
   expect(fitTable(["N"], [["👩‍👩‍👧‍👦".repeat(3) + "x".repeat(20)]], 9)[1]).not.toMatch(/\u200d…/);
 });
 
-test("numbers, amounts and times stay whole in a terminal that is too narrow for them", () => {
+test("numbers, amounts and times of a table stay whole in a terminal that is too narrow for them", () => {
   const [, line] = fitTable(["AT", "USD", "NAME"], [["2026-11-21T12:00:00Z", "0.000000000001", "a long name"]], 20);
   expect(line).toBe("2026-11-21T12:00:00Z  0.000000000001  a long …");
 });
 
-test("lines of texts are as wide as the terminal at most, and columns begin at one place", () => {
+test("lines of a text table are as wide as the terminal at most, and columns begin at one place", () => {
   const cell = fc.oneof(
     fc.string({ unit: "grapheme", maxLength: 40 }),
     fc.constantFrom("翻訳サービス".repeat(4), hash, "-"),

@@ -31,7 +31,7 @@ describe("a list of tags", () => {
   );
   const someValue = someText(64).filter((value) => Array.from(value).length <= 256);
 
-  test("reads back as the tags it was written from", () => {
+  test("gives the same tags when it is written and read", () => {
     const someTags = fc.uniqueArray(fc.tuple(someName, someValue), { maxLength: maxTags, selector: ([name]) => name });
     fc.assert(
       fc.property(someTags, (tags) => {
@@ -100,7 +100,7 @@ describe("tags of a request", () => {
     expect(readRecordedTags(recordedTags({ tags: "", metadata }, none))).toEqual({ team: "ads" });
   });
 
-  test("are refused above sixteen together, under the name of their place", () => {
+  test("are refused above sixteen together, under the name of the place with too many", () => {
     const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`t${n}`, "v"]));
     expect(() => admittedTags({ tags: "", metadata: pairs(16) }, none)).not.toThrow();
     expect(refusal(() => admittedTags({ tags: "", metadata: pairs(16) }, key))).toMatch(/^metadata: at most 16 tags/);
@@ -119,7 +119,7 @@ describe("tags of a request", () => {
     expect(() => admittedTags({ tags: "env=prod", metadata: {} }, { ...requiring, tags: "team=search" })).not.toThrow();
   });
 
-  test("of a malformed list are those of the key in the record of the refusal", () => {
+  test("in a malformed list are replaced by those of the key in the record of the refusal", () => {
     expect(recordedTags({ tags: "nonsense", metadata: {} }, key)).toBe("team=search");
   });
 });

@@ -17,16 +17,19 @@ function started(ms: number) {
   return { timer, reported };
 }
 
-test.each([0, 1, 19, 20, 21, 999, 20_479, 20_480, 61_234.5, 3_600_000])("a limit of %d ms is in time", (ms) => {
-  jest.advanceTimersByTime(7);
-  const { reported } = started(ms);
-  jest.advanceTimersByTime(ms + tickMs + 1);
-  expect(reported).toHaveLength(1);
-  expect(reported[0]).toBeGreaterThanOrEqual(ms);
-  expect(reported[0]).toBeLessThanOrEqual(ms + tickMs + 1);
-});
+test.each([0, 1, 19, 20, 21, 999, 20_479, 20_480, 61_234.5, 3_600_000])(
+  "a time limit of %d ms is reported in time",
+  (ms) => {
+    jest.advanceTimersByTime(7);
+    const { reported } = started(ms);
+    jest.advanceTimersByTime(ms + tickMs + 1);
+    expect(reported).toHaveLength(1);
+    expect(reported[0]).toBeGreaterThanOrEqual(ms);
+    expect(reported[0]).toBeLessThanOrEqual(ms + tickMs + 1);
+  },
+);
 
-test("limits started at any time, while others expire, are all in time", () => {
+test("time limits started at any time, while others expire, are all reported in time", () => {
   const late: number[] = [];
   for (let n = 0; n < 2_000; n++) {
     const ms = (n * 7_919) % 30_000;
@@ -40,7 +43,7 @@ test("limits started at any time, while others expire, are all in time", () => {
   expect(Math.max(...late)).toBeLessThanOrEqual(tickMs + 1);
 });
 
-test("a stopped limit is never reported, and stopping it again does nothing", () => {
+test("a stopped time limit is never reported, and stopping it again has no effect", () => {
   const { timer, reported } = started(100);
   const other = started(100);
   timer.stop();
@@ -52,14 +55,14 @@ test("a stopped limit is never reported, and stopping it again does nothing", ()
   expect(other.reported).toHaveLength(1);
 });
 
-test("an infinite limit is never reported", () => {
+test("an infinite time limit is never reported", () => {
   const { timer, reported } = started(Number.POSITIVE_INFINITY);
   jest.advanceTimersByTime(100_000);
   expect(reported).toEqual([]);
   timer.stop();
 });
 
-test("a limit may stop others due at the same time, and start new ones", () => {
+test("a time limit may stop others due at the same time, and start new ones", () => {
   const second = started(50);
   const restarted: unknown[] = [];
   const first = wheel.start(
@@ -77,7 +80,7 @@ test("a limit may stop others due at the same time, and start new ones", () => {
   expect(restarted).toEqual(["again"]);
 });
 
-test("an error of one limit leaves the others to the next tick", () => {
+test("an error in the action of one time limit leaves the others to the next tick", () => {
   wheel.start(
     10,
     () => {
@@ -91,7 +94,7 @@ test("an error of one limit leaves the others to the next tick", () => {
   expect(reported).toHaveLength(1);
 });
 
-test("after a stall of the event loop every expired limit is reported once", () => {
+test("after a stall of the event loop every expired time limit is reported once", () => {
   const order: number[] = [];
   for (const ms of [100, 40_000, 70_000]) wheel.start(ms, (value: number) => order.push(value), ms);
   const now = performance.now();
@@ -101,7 +104,7 @@ test("after a stall of the event loop every expired limit is reported once", () 
   clock.mockRestore();
 });
 
-test("no timer of Node remains once no limit waits", () => {
+test("no timer of Node remains once no time limit waits", () => {
   const { timer } = started(60_000);
   jest.advanceTimersByTime(100);
   expect(jest.getTimerCount()).toBe(1);

@@ -87,7 +87,7 @@ const ask = (client: Client, timeoutMs = 10_000) =>
 /** A refused connection is retried until the timeout, or reported at once. */
 const refused = (client: Client) => expect(ask(client, 1_000)).rejects.toThrow();
 
-describe("a call is", () => {
+describe("a call between services with TLS is", () => {
   test("answered to services on the list, with any token", async () => {
     for (const service of ["gateway", "inference-svc"]) {
       expect(await ask(clientOf(await mounted(service, service)))).toMatchObject({ generation: 7n });
@@ -118,14 +118,14 @@ describe("a call is", () => {
   });
 });
 
-test("a connection without TLS ends only itself", async () => {
+test("a connection without TLS to a service with TLS ends only itself", async () => {
   const socket = connect(server.port, "127.0.0.1");
   socket.write("GET / HTTP/1.1\r\n\r\n");
   await new Promise((resolve) => socket.once("close", resolve).on("error", () => {}));
   expect(await ask(clientOf(await mounted("gateway", "gateway")))).toMatchObject({ generation: 7n });
 });
 
-describe("a folder is refused at the start", () => {
+describe("a folder of certificates is refused at the start", () => {
   test.each([
     ["without a name of the installation", () => mounted("x", "", { ids: ["https://gateway"] }), /no SAN of the form/],
     ["with nothing in it", async () => open("nowhere"), /ENOENT/],
@@ -139,7 +139,7 @@ describe("a folder is refused at the start", () => {
       },
       /key values mismatch/,
     ],
-  ])("as one %s", async (_, make, problem) => {
+  ])("when it is one %s", async (_, make, problem) => {
     await expect(make()).rejects.toThrow(problem);
   });
 });
@@ -188,7 +188,7 @@ test("authority and certificates are replaced under load without a failed call, 
   await refused(clientOf(old));
 });
 
-test("an expired one is logged, ends no open connection, admits no new one, and can be replaced", async () => {
+test("an expired certificate is logged, ends no open connection, admits no new one, and can be replaced", async () => {
   const told: string[] = [];
   const destination = new Writable({
     write: (line: Buffer, _, done) => {

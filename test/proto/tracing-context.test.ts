@@ -14,7 +14,7 @@ test("a well-formed traceparent is read, and written unchanged", () => {
   expect(traceparentOf({ traceId, spanId, sampled: true })).toBe(good);
 });
 
-test("later versions may add data, and unknown flags are ignored", () => {
+test("later versions of traceparent may add data, and unknown flags are ignored", () => {
   expect(read(`cc-${traceId}-${spanId}-03-what-comes`)?.sampled).toBe(true);
   expect(read(`cc-${traceId}-${spanId}-02`)?.sampled).toBe(false);
 });
@@ -33,14 +33,14 @@ describe("a malformed traceparent is ignored", () => {
     ["blanks", ` ${good}`],
     ["line end", `${good}\n`],
     ["very long", `01-${traceId}-${spanId}-01-${"x".repeat(8_192)}`],
-  ])("%s", (_, traceparent) => {
+  ])("with %s", (_, traceparent) => {
     expect(read(traceparent)).toBeUndefined();
   });
 });
 
-describe("tracestate", () => {
+describe("a tracestate header", () => {
   test.each(["a=1", "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE", "fw529a3039@dt=FfAF", "a=1, b=2", "0a/b*c-d_e=!~"])(
-    "%s is passed on",
+    "with %s is passed on",
     (tracestate) => {
       expect(read(good, tracestate)?.tracestate).toBe(tracestate);
     },

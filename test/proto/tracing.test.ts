@@ -55,12 +55,12 @@ describe("tracing is off", () => {
     ["without an endpoint", {}],
     ["when it is disabled", { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318", OTEL_SDK_DISABLED: "TRUE" }],
     ["without an exporter", { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318", OTEL_TRACES_EXPORTER: "none" }],
-  ])("%s", async (_, environment) => {
+  ])("with %s", async (_, environment) => {
     expect(await open(environment)).toBeUndefined();
     expect(await registry.metrics()).toBe("\n");
   });
 
-  test("by default and then loads none of its modules", async () => {
+  test("by default, and then loads none of its modules", async () => {
     const loaded = async (endpoint: string) => {
       const script = `
         import { createRequire } from "node:module";
@@ -80,7 +80,7 @@ describe("tracing is off", () => {
   });
 });
 
-describe("refuses to start, with the reason", () => {
+describe("tracing refuses to start, with the reason,", () => {
   const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318" };
   test.each([
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: "127.0.0.1:4318" }, "OTEL_EXPORTER_OTLP_ENDPOINT"],
@@ -89,7 +89,7 @@ describe("refuses to start, with the reason", () => {
     [{ ...endpoint, OTEL_TRACES_SAMPLER: "sometimes" }, "OTEL_TRACES_SAMPLER"],
     [{ ...endpoint, OTEL_TRACES_SAMPLER_ARG: "1.5" }, "OTEL_TRACES_SAMPLER_ARG"],
     [{ ...endpoint, OTEL_TRACES_EXPORTER: "zipkin" }, "OTEL_TRACES_EXPORTER"],
-  ])("%j", async (environment, name) => {
+  ])("for %j", async (environment, name) => {
     await expect(open(environment as Record<string, string>)).rejects.toThrow(name);
   });
 });
@@ -161,7 +161,7 @@ describe("tracing delivers", () => {
   });
 });
 
-test("a refusing collector is logged once, counted, and not waited for", async () => {
+test("a trace collector that refuses spans is logged once, counted, and not waited for", async () => {
   const collector = await collecting(400);
   const tracing = await opened({
     ...patient,

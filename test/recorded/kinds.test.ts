@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => replay?.stop());
 
 test.each(smallExchanges.map((exchange) => [exchange.format, exchange.id, exchange] as const))(
-  "the recorded exchange in %s has only decided differences: %s",
+  "the recorded exchange in %s has only accepted differences: %s",
   async (_, __, exchange) => {
     expect(undecidedComplaints(await replay.run([exchange]))).toEqual([]);
   },

@@ -8,7 +8,7 @@ const missing = hasCorpus ? (vendorNames ? undefined : "no mount namespaces") : 
 const limitMs = 300_000;
 
 (missing === undefined ? describe : describe.skip)(
-  `recorded exchanges${missing === undefined ? "" : ` (${missing})`}`,
+  `recorded exchanges with providers${missing === undefined ? "" : ` (${missing})`}`,
   () => {
     const exchanges = hasCorpus ? readCorpus() : [];
     let replay: Replay;
@@ -22,7 +22,7 @@ const limitMs = 300_000;
     }, limitMs);
     afterAll(() => replay?.stop());
 
-    test("answers equal the provider's at every endpoint, and requests go up unchanged or with each change reported", () => {
+    test("give the provider's answers at every endpoint, and requests unchanged or with each change reported", () => {
       expect(undecidedComplaints(rows)).toEqual([]);
     });
   },

@@ -51,10 +51,10 @@ const scenes = (format: WireFormat): fc.Arbitrary<Scene> =>
       return { ...scene, pieces: inOrder(format, numbered) };
     });
 
-describe.each(wireFormats)("$name", (format) => {
+describe.each(wireFormats)("an answer of a provider of $name", (format) => {
   const bytesOf = (scene: Scene) => Buffer.concat(format.stream(scene));
 
-  test("any stream folds into the object of the whole answer", () => {
+  test("gives the same object from a stream as from a whole answer", () => {
     fc.assert(
       fc.property(scenes(format), cuts, (scene, borders) => {
         expect(maskVolatile(streamAnswer(format.dialect, bytesOf(scene), { cuts: borders }))).toEqual(
@@ -65,7 +65,7 @@ describe.each(wireFormats)("$name", (format) => {
     );
   });
 
-  test("any broken-off answer ends in response.failed with the delivered part", () => {
+  test("that breaks off ends in response.failed with the delivered part", () => {
     fc.assert(
       fc.property(scenes(format), cuts, fc.nat(), (scene, borders, lostAfter) => {
         expect(streamAnswer(format.dialect, bytesOf(scene), { cuts: borders, lostAfter })).toMatchObject({
@@ -77,7 +77,7 @@ describe.each(wireFormats)("$name", (format) => {
   });
 });
 
-describe("items of responses", () => {
+describe("items of a Responses answer", () => {
   const stories = fc.array(fc.constantFrom(...itemKinds), { minLength: 1, maxLength: 6 });
   const bodyOf = (events: readonly unknown[]) =>
     JSON.stringify((events.at(-1) as { readonly response: object }).response);

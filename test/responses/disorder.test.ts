@@ -33,7 +33,7 @@ const cuts = fc.array(fc.nat(), { maxLength: 8 });
 const runs = { numRuns: 100 };
 const settled = /^(completed|incomplete|failed)$/;
 
-describe("chat", () => {
+describe("a stream of a provider of chat completions", () => {
   const index = fc.constantFrom(0, 1, 2, undefined);
   const word = fc.string({ unit: "grapheme", maxLength: 4 });
   const call = fc.record({
@@ -64,7 +64,7 @@ describe("chat", () => {
   );
   const finish = fc.constantFrom("stop", "length", "content_filter", "error", null);
 
-  test("any chunks give a stream in the required order", () => {
+  test("with any chunks is sent in the required order", () => {
     fc.assert(
       fc.property(fc.array(delta, { maxLength: 10 }), finish, cuts, (deltas, reason, borders) => {
         const text = sse(...deltas.map((each) => chatChunk(each)), chatChunk({}, reason), "[DONE]");
@@ -75,7 +75,7 @@ describe("chat", () => {
   });
 });
 
-describe("converse", () => {
+describe("a stream of a provider of Converse", () => {
   const index = fc.nat({ max: 3 });
   const start = fc.constantFrom<object>(
     {},
@@ -102,7 +102,7 @@ describe("converse", () => {
   );
   const ends = fc.constantFrom("end_turn", "max_tokens", "malformed_tool_use").map((reason) => told.endEvents(reason));
 
-  test("any events, in any order, give a stream in the required order", () => {
+  test("with any events, in any order, is sent in the required order", () => {
     fc.assert(
       fc.property(fc.array(frame, { maxLength: 15 }), fc.oneof(ends, fc.constant([])), cuts, (frames, end, borders) => {
         const bytes = Buffer.concat([told.converseStart(), ...frames, ...end]);
@@ -113,7 +113,7 @@ describe("converse", () => {
   });
 });
 
-describe("cohere", () => {
+describe("a stream of a provider of Cohere", () => {
   const index = fc.nat({ max: 3 });
   const content = fc.constantFrom<object>(
     { type: "text", text: "" },
@@ -143,7 +143,7 @@ describe("cohere", () => {
   );
   const ends = fc.constantFrom("COMPLETE", "MAX_TOKENS", "ERROR", "").map((reason) => [command.cohereEnd(reason)]);
 
-  test("any events, in any order, give a stream in the required order", () => {
+  test("with any events, in any order, is sent in the required order", () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 15 }), fc.oneof(ends, fc.constant([])), cuts, (events, end, borders) => {
         expect(streamAnswer(cohere, sse(...events, ...end), { cuts: borders }).status).toMatch(settled);
@@ -152,7 +152,7 @@ describe("cohere", () => {
     );
   });
 
-  test("citations arrive in any order among texts", () => {
+  test("with citations in any order among texts is sent in the required order", () => {
     const said = fc.oneof(
       fc.tuple(index, content).map(([at, block]) => command.cohereDelta(at, block)),
       cited.map((citation) => command.cohereCitation(0, citation)[0] as object),
@@ -167,7 +167,7 @@ describe("cohere", () => {
   });
 });
 
-describe("messages", () => {
+describe("a stream of a provider of Messages", () => {
   const start = fc.constantFrom<object>(
     { type: "text", text: "" },
     { type: "text", text: "whole" },
@@ -197,7 +197,7 @@ describe("messages", () => {
     .constantFrom("end_turn", "max_tokens", "refusal")
     .map((reason) => messagesStop(reason, { output_tokens: 1 }, { stop_details: { explanation: "no" } }));
 
-  test("any events, in any order, give a stream in the required order", () => {
+  test("with any events, in any order, is sent in the required order", () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 15 }), fc.oneof(ends, fc.constant([])), cuts, (events, end, borders) => {
         expect(streamAnswer(messages, sse(...events, ...end), { cuts: borders }).status).toMatch(settled);
@@ -207,7 +207,7 @@ describe("messages", () => {
   });
 });
 
-describe("gemini", () => {
+describe("a stream of a provider of Gemini", () => {
   const signed = fc.constantFrom({}, { thoughtSignature: "s" });
   const part = fc.oneof(
     fc.tuple(fc.constantFrom("t", "", "☕"), signed).map(([words, more]) => textOf(words, more)),
@@ -244,7 +244,7 @@ describe("gemini", () => {
     fc.constantFrom<object>({}, { candidates: [null] }, { candidates: [{ content: 7 }] }, { promptFeedback: {} }),
   );
 
-  test("any chunks give a stream in the required order", () => {
+  test("with any chunks is sent in the required order", () => {
     fc.assert(
       fc.property(fc.array(said, { maxLength: 10 }), fc.boolean(), cuts, (chunks, ends, borders) => {
         const written = sse(...chunks, ...(ends ? [lastGeminiChunk()] : []));
@@ -255,7 +255,7 @@ describe("gemini", () => {
   });
 });
 
-describe("responses", () => {
+describe("a stream of a provider of Responses", () => {
   const stories = fc.array(fc.constantFrom(...itemKinds), { minLength: 1, maxLength: 4 });
   /** Every event but those of the response itself. */
   const parted = (events: readonly Json[]) => [events.slice(0, 2), events.slice(2, -1), events.slice(-1)] as const;
@@ -272,7 +272,7 @@ describe("responses", () => {
     return given;
   }
 
-  test("interleaved items keep the order rules", () => {
+  test("with interleaved items is sent in the required order", () => {
     fc.assert(
       fc.property(stories, fc.array(fc.nat(), { minLength: 1 }), cuts, (chosen, turns, borders) => {
         const [begin, events, end] = parted(streamOf(chosen));
@@ -286,7 +286,7 @@ describe("responses", () => {
     );
   });
 
-  test("any events, in any order, give a stream in the required order", () => {
+  test("with any events, in any order, is sent in the required order", () => {
     fc.assert(
       fc.property(
         stories.chain((chosen) => {
@@ -312,7 +312,7 @@ describe("responses", () => {
   test.each([
     ["one said twice", mistakes(["repeat"], 1), /^completed$/],
     ["left out, said twice and moved", mistakes(["drop", "repeat", "move"], 4), settled],
-  ] as const)("%s are put in order or fail the answer", (_, mistaken, statuses) => {
+  ] as const)("with %s is put in order or fails the answer", (_, mistaken, statuses) => {
     fc.assert(
       fc.property(stories, mistaken, cuts, (chosen, made, borders) => {
         const [begin, events, end] = parted(streamOf(chosen));

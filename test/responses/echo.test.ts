@@ -10,7 +10,7 @@ const toolsIn = (json: string): unknown => {
   return (JSON.parse(`{${beforeTier}}`) as { tools: unknown }).tools;
 };
 
-test.each(["mcp", "\\u006dcp"])("credentials of a tool of type %s are left out", (type) => {
+test.each(["mcp", "\\u006dcp"])("credentials of a tool of type %s are left out of the response", (type) => {
   const server = `{"type":"${type}","server_label":"s","authorization":"tok", "headers":{"x":"1"},"server_url":"https://a.example"}`;
   expect(toolsIn(`[{"type":"function","name":"f","headers":1}, ${server}]`)).toEqual([
     { type: "function", name: "f", headers: 1 },

@@ -82,8 +82,8 @@ const calls: [string, (text: string) => OutputItem, string, string, object][] = 
   ],
 ];
 
-describe("the text of a call", () => {
-  test.each(calls)("%s is sent in deltas, then in done with all of it", (_, item, stem, member, more) => {
+describe("the text of a tool call in a Responses stream", () => {
+  test.each(calls)("is sent for %s in deltas, then in a done event with all of it", (_, item, stem, member, more) => {
     const at = { item_id: "i", output_index: 0 };
     expect(shown(newLadder().events(wire([start(item("")), delta("ab"), delta("c"), finish(item("abcd"))])))).toEqual([
       added(item("")),
@@ -95,13 +95,16 @@ describe("the text of a call", () => {
     ]);
   });
 
-  test.each(calls)("%s: the finished text equals the deltas, with any text in the item", (_, item, stem, member) => {
-    const events = shown(newLadder().events(wire([start(item("")), delta("ab"), finish(item("xyz"))])));
-    expect(events.find((event) => event.type === `${stem}.done`)).toMatchObject({ [member]: "ab" });
-    expect(events.at(-1)).toEqual(done(item("xyz")));
-  });
+  test.each(calls)(
+    "is, for %s, the same in the done event as in the deltas, whatever the item has",
+    (_, item, stem, member) => {
+      const events = shown(newLadder().events(wire([start(item("")), delta("ab"), finish(item("xyz"))])));
+      expect(events.find((event) => event.type === `${stem}.done`)).toMatchObject({ [member]: "ab" });
+      expect(events.at(-1)).toEqual(done(item("xyz")));
+    },
+  );
 
-  test.each(calls)("%s: a failure keeps its delivered part", (type, item, _, member) => {
+  test.each(calls)("is kept as delivered for %s after a failure", (type, item, _, member) => {
     const ladder = newLadder();
     const text = ladder.events(wire([start(item("")), delta("ab"), delta("c")]));
     const stream = parseSse(text + ladder.failed(new Fault(FaultReason.PROVIDER_FAILED)));
@@ -112,7 +115,7 @@ describe("the text of a call", () => {
     expect(output[0]?.["status"]).toBe(type === "apply_patch_call" ? "in_progress" : "incomplete");
   });
 
-  test("a patch given whole is one item without events of its text", () => {
+  test("has no events for a patch that is given whole", () => {
     const item = calls[4]?.[1] as (text: string) => OutputItem;
     expect(shown(newLadder().events(wire([start(item("")), finish(item("@@"))])))).toEqual([
       added(item("")),
@@ -120,12 +123,12 @@ describe("the text of a call", () => {
     ]);
   });
 
-  test("unwritten code has no events", () => {
+  test("has no events for code that is not written", () => {
     const item: OutputItem = { type: "code_interpreter_call", id: "i", code: null, status: "completed" };
     expect(shown(newLadder().events(wire([start(item), finish(item)])))).toEqual([added(item), done(item)]);
   });
 
-  test("code is done before it runs", () => {
+  test("is done for code before the code runs", () => {
     const item = calls[3]?.[1] as (text: string) => OutputItem;
     const stem = "response.code_interpreter_call";
     const events = [
@@ -149,8 +152,8 @@ describe("the text of a call", () => {
   });
 });
 
-describe("items of other kinds", () => {
-  test("a provider's progress is shown with its address first, in its order", () => {
+describe("items of other kinds in a Responses stream", () => {
+  test("show a provider's progress with its address first, in order", () => {
     const item: OutputItem = { type: "image_generation_call", id: "i", status: "in_progress", result: null };
     const whole: OutputItem = { ...item, status: "completed", result: "QQ==" };
     const stem = "response.image_generation_call";
@@ -179,7 +182,7 @@ describe("items of other kinds", () => {
     expect(text).toContain('data: {"type":"response.audio.delta","sequence_number":5,"delta":"QQ=="}\n\n');
   });
 
-  test("an event of a provider cannot pass for one of the stream, nor break its lines", () => {
+  test("cannot contain an event of a provider that passes for one of the stream, or breaks its lines", () => {
     const names = [
       "response.completed",
       "error",
@@ -192,7 +195,7 @@ describe("items of other kinds", () => {
     expect(shown(newLadder().events(wire([start(item), ...names.map((name) => native(name))])))).toEqual([added(item)]);
   });
 
-  test("a search failing in the middle has the status failed", () => {
+  test("have the status failed for a search that fails in the middle", () => {
     const ladder = newLadder();
     const text = ladder.events(wire([start({ type: "web_search_call", id: "i", status: "in_progress" })]));
     const stream = parseSse(text + ladder.failed(new Fault(FaultReason.PROVIDER_FAILED)));
@@ -220,11 +223,11 @@ describe("items of other kinds", () => {
   });
 });
 
-describe("disorder", () => {
+describe("events out of order in a Responses stream", () => {
   const message: OutputItem = { type: "message", id: "m", role: "assistant", status: "in_progress", content: [] };
   const text = (part: number, words: string): TurnEvent => ({ type: "text.delta", index: 0, part, delta: words });
 
-  test("a closed part takes no more text, and a skipped part is inserted before the next", () => {
+  test("add no text to a closed part, and insert a skipped part before the next", () => {
     const whole = { ...message, status: "completed", content: ["", "ab", "c"].map((words) => partOf(words)) };
     const events = [start(message), text(1, "ab"), text(2, "c"), text(1, "late"), finish(whole)];
     const parts = shown(newLadder().events(wire(events))).filter((event) => event["content_index"] !== undefined);
@@ -250,7 +253,7 @@ describe("disorder", () => {
     ["an item that begins twice", [start(message), start(message)]],
     ["an item that ends without a beginning", [finish(message)]],
     ["a turn that ends with an open item", [start(message), end]],
-  ])("%s: the answer fails, and does not pass for complete", (_, events) => {
+  ])("fail the answer, which does not pass for complete: %s", (_, events) => {
     const ladder = newLadder();
     let fault: unknown;
     try {
@@ -264,13 +267,13 @@ describe("disorder", () => {
     expect(stream.events.at(-1)?.type).toBe("response.failed");
   });
 
-  test("nothing follows the end", () => {
+  test("are not sent after the end", () => {
     const ladder = newLadder();
     expect(parseSse(ladder.events(wire([end, start(message), end]))).events.at(-1)?.type).toBe("response.completed");
     expect(ladder.events(wire([start(message)])) + ladder.failed(new Fault(FaultReason.INTERNAL))).toBe("");
   });
 
-  test("a whole answer with a hole in its output is none", () => {
+  test("in a whole answer with a gap in its output are a failure", () => {
     const object = new ResponseObject({ id: "resp_1", createdAt: 1, model: "m", echo });
     for (const { event } of wire([finish(message, 1), end])) object.apply(event);
     expect(() => object.terminal()).toThrow("without one of its items");

@@ -143,12 +143,12 @@ async function blocked(batches: Batch[]): Promise<void> {
 
 const formats = wireFormats.filter(({ dialect, name }) => name === "chat" || dialect !== wireFormats[0]?.dialect);
 
-describe.each(formats)("$name", (format) => {
+describe.each(formats)("an output guardrail at $name", (format) => {
   const possible = layouts.filter(([layout]) =>
     layout.split(" ").every((word) => format.kinds.includes(word.replaceAll(/[+@]/g, "") as Kind)),
   );
 
-  test.each(possible)("no cut of a secret gets through in the layout %s", async (layout, kind) => {
+  test.each(possible)("passes no cut of a secret in the layout %s", async (layout, kind) => {
     const count = layout.split("@").length - 1;
     for (const secrets of cutsOf(secret, count)) {
       const pieces = piecesOf(layout, secrets);
@@ -164,7 +164,7 @@ describe.each(formats)("$name", (format) => {
   });
 });
 
-describe("streams", () => {
+describe("streams under an output guardrail", () => {
   const batches = (pieces: readonly Piece[]) => batchesOf(responsesAnswers, pieces, true);
 
   /** Text released by the output guard after each read. */
@@ -188,7 +188,7 @@ describe("streams", () => {
     return [...out, given];
   }
 
-  test("without a possible match at its end, text waits only for its next character", async () => {
+  test("hold back only the last character of a text that cannot begin a match", async () => {
     const pieces = piecesOf("text thought call text +text refusal thought text", []);
     const out = await outAfterEach(pieces);
     const read = batches(pieces).map((batch) =>
@@ -200,13 +200,13 @@ describe("streams", () => {
     expect(out.at(-1)).toBe(read.join(""));
   });
 
-  test("text after reasoning does not wait for the end of the reasoning", async () => {
+  test("do not delay text after reasoning until the end of the reasoning", async () => {
     const pieces = (["thought", "text"] as const).map((kind) => inLetters(kind, "So it is ж"));
     const out = await outAfterEach(pieces);
     expect(out).toContain("<item.start>So it is ж<item.end><item.start>So it is ");
   });
 
-  test("a possible match at the end of a text is held with everything after it, until the text goes on in a later item", async () => {
+  test("hold a possible match at the end of a text until the text continues in a later item", async () => {
     const said = ["It is ж", "Hm. ", "And so it goes."];
     const pieces = (["text", "thought", "text"] as const).map((kind, at) => inLetters(kind, said[at] ?? ""));
     const out = await outAfterEach(pieces);

@@ -120,8 +120,8 @@ function cutAt<T>(list: readonly T[], cuts: readonly number[]): T[][] {
 
 const named = (events: readonly SseEvent[], type: string) => events.filter((event) => event.type === type);
 
-describe("ladder", () => {
-  test("any turn, in any batches, is a stream in the required order, and its fold is the object", () => {
+describe("the Responses stream of a turn", () => {
+  test("is in the required order for any batches, and folds into the object", () => {
     fc.assert(
       fc.property(turns, fc.array(fc.nat()), (stories, cuts) => {
         const events = wire([...eventsOf(stories), end]);
@@ -153,7 +153,7 @@ describe("ladder", () => {
     );
   });
 
-  test("a failure at any point ends in exactly one response.failed with the delivered items", () => {
+  test("ends in exactly one response.failed with the delivered items after a failure at any point", () => {
     fc.assert(
       fc.property(turns, fc.nat(), (stories, cut) => {
         const events = eventsOf(stories);
@@ -178,13 +178,13 @@ describe("ladder", () => {
     );
   });
 
-  test("a turn without an end is never shown as complete", () => {
+  test("is never shown as complete without an end of the turn", () => {
     const whole = object();
     for (const { event } of wire(eventsOf([]))) whole.apply(event);
     expect(whole.terminal()).toBeUndefined();
   });
 
-  test("members of an item beyond its deltas are shown before the item is done", () => {
+  test("shows members of an item beyond its deltas before the item is done", () => {
     const item: OutputItem = {
       type: "message",
       id: "msg_0",

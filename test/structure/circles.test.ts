@@ -4,11 +4,11 @@ import { root } from "../support/processes.ts";
 import { findImportCircles } from "./circles.ts";
 import { readSources } from "./sources.ts";
 
-test("no room has an import circle", () => {
+test("no room of the sources has an import circle", () => {
   expect(findImportCircles(readSources(root)).map((circle) => circle.join(" -> "))).toEqual([]);
 });
 
-test("a circle is found, also one of types and one over the name of the package", () => {
+test("an import circle is found, also one of types and one over the name of the package", () => {
   const planted = (path: string, text: string) => ({ path: `gateway/${path}`, room: "gateway", text });
   const files = [
     planted("a.ts", 'import { b } from "./x/b.ts";'),

@@ -26,7 +26,7 @@ const comments = sources.flatMap(readComments);
 
 const plant = (text: string, path = "gateway/planted.ts"): SourceFile => ({ path, room: "gateway", text });
 
-describe("elliptical comments", () => {
+describe("elliptical comments in sources", () => {
   test("are less than 3 % of the whole tree", () => {
     const { share, worst } = countElliptical(comments);
     expect(share < maxEllipticalShare ? [] : worst).toEqual([]);
@@ -104,7 +104,7 @@ describe("later sentences of a comment", () => {
   });
 });
 
-describe("pronouns of a person", () => {
+describe("personal pronouns in sources", () => {
   test("stand in no comment", () => {
     expect(comments.filter(hasPersonalPronoun).map(describeRemark)).toEqual([]);
   });

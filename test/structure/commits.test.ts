@@ -10,16 +10,19 @@ import { findSubjectProblem, lastUnchecked, readCommits } from "./commits.ts";
 const commits = readCommits(root);
 const missing = typeof commits === "string" ? commits : undefined;
 
-(missing === undefined ? describe : describe.skip)(`the history${missing === undefined ? "" : ` (${missing})`}`, () => {
-  test("has subjects that follow the rules of CONTRIBUTING.md", () => {
-    const checked = typeof commits === "string" ? [] : commits;
-    expect(checked.length).toBeGreaterThan(0);
-    const found = checked.map(({ hash, subject }) => [`${hash} ${subject}`, findSubjectProblem(subject)] as const);
-    expect(found.filter(([, problem]) => problem !== undefined)).toEqual([]);
-  });
-});
+(missing === undefined ? describe : describe.skip)(
+  `the commit history${missing === undefined ? "" : ` (${missing})`}`,
+  () => {
+    test("has subjects that follow the rules of CONTRIBUTING.md", () => {
+      const checked = typeof commits === "string" ? [] : commits;
+      expect(checked.length).toBeGreaterThan(0);
+      const found = checked.map(({ hash, subject }) => [`${hash} ${subject}`, findSubjectProblem(subject)] as const);
+      expect(found.filter(([, problem]) => problem !== undefined)).toEqual([]);
+    });
+  },
+);
 
-describe("a subject is refused when", () => {
+describe("the subject of a commit is refused when", () => {
   test.each([
     ["it is longer than a line of 72 characters", `Keep ${"a".repeat(68)}`, "73 characters, more than 72"],
     ["it ends with a full stop", "Count bytes once.", "a full stop at its end"],
@@ -41,12 +44,12 @@ describe("a subject is refused when", () => {
     "Need one byte less",
     "Bring v8.1 back",
     "Focus the dialog",
-  ])("it is none of these: %s is right", (subject) => {
+  ])("it is not %s, which is right", (subject) => {
     expect(findSubjectProblem(subject)).toBeUndefined();
   });
 });
 
-describe("a checkout without the history is named as", () => {
+describe("a checkout without the commit history is reported as", () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "sluice-test-commits-")));
   const git = (...args: readonly string[]) => execFileSync("git", args, { cwd: folder, stdio: "ignore" });
 

@@ -27,13 +27,13 @@ const linkedPages = (page: string, text: string): string[] =>
     normalize(join(dirname(page), path)),
   );
 
-describe("pages for users", () => {
+describe("documentation pages for users", () => {
   test("are in docs/, not in folders of sources", () => {
     expect(findPages().filter(isMisplaced)).toEqual([]);
     expect(["gateway/README.md", "docs/a.md", "README.md"].filter(isMisplaced)).toEqual(["gateway/README.md"]);
   });
 
-  test("next to the code are short", () => {
+  test("that are next to the code are short", () => {
     const long = Object.keys(besideCode).filter((path) => readPage(path).split(/\s+/).length > 350);
     expect(long).toEqual([]);
   });
@@ -46,24 +46,27 @@ describe("pages for users", () => {
   });
 });
 
-test.each(Object.entries(partMakers))("the page %s has what `npm run docs` writes", (path, make) => {
-  expect(withGeneratedPart(path, make) === readPage(path) ? "" : `run \`npm run docs\` and commit ${path}`).toBe("");
-});
+test.each(Object.entries(partMakers))(
+  "the documentation page %s has the tables that `npm run docs` writes",
+  (path, make) => {
+    expect(withGeneratedPart(path, make) === readPage(path) ? "" : `run \`npm run docs\` and commit ${path}`).toBe("");
+  },
+);
 
-test("the page on variables has every variable of the three services", () => {
+test("the documentation page on variables has every variable of the three services", () => {
   const names = [gateway, inference, admin].flatMap(({ shape }) => Object.keys(shape));
   const page = readPage("docs/reference/variables.md");
   expect([...new Set(names)].filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
 });
 
-test("the README fits a reading of ten minutes", () => {
+test("the README can be read in ten minutes", () => {
   expect(readPage("README.md").split(/\s+/).length).toBeLessThan(2_000);
 });
 
 describe("the changelog", () => {
   const changelog = readFileSync(join(root, "CHANGELOG.md"), "utf8");
 
-  test("begins with what is unreleased, and dates every other version", () => {
+  test("begins with the unreleased changes, and dates every other version", () => {
     const versions = [...changelog.matchAll(/^## (.*)$/gm)].map(([, heading = ""]) => heading);
     expect(versions[0]).toBe("Unreleased");
     const form = /^\d+\.\d+\.\d+ \((?:unreleased|\d{4}-\d{2}-\d{2})\)$/;

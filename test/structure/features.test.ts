@@ -66,7 +66,7 @@ describe("features of inference-svc", () => {
     expect(own.map(({ path }) => path)).toEqual([]);
   });
 
-  test("would be found elsewhere and in one another", () => {
+  test("are found when imported elsewhere or by one another", () => {
     const source = (path: string, specifier: string): SourceFile => ({
       path,
       room: "inference-svc",

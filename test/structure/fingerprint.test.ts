@@ -37,16 +37,16 @@ function findWorst(kind: TextKind, scope: string, mark: Mark): readonly string[]
   return marked <= maxFreeWords || perThousand < limit ? [] : worst;
 }
 
-describe.each(textKinds)("%s", (kind) => {
+describe.each(textKinds)("%s of the project", (kind) => {
   const scopes = [...rooms, ...pageRooms].filter((scope) => texts[kind].some(({ room }) => room === scope));
   const rows = ["all", ...scopes].flatMap((scope) => markNames.map((mark) => ({ scope, mark })));
 
-  test.each(rows)("hold few of the words $mark in the room $scope", ({ scope, mark }) => {
+  test.each(rows)("have few of the words $mark in the room $scope", ({ scope, mark }) => {
     expect(findWorst(kind, scope, mark)).toEqual([]);
   });
 });
 
-describe("marked words are found", () => {
+describe("marked words of roundabout English are found", () => {
   const plant = (text: string, path = "test/planted.test.ts") => ({ path, room: "test", text });
   const sentences: readonly [string, Mark][] = [
     ["Turns which a process has begun", "that, which, whose"],

@@ -6,12 +6,12 @@ import { readSources } from "./sources.ts";
 
 const sources = readSources(root);
 
-test.each(hotFiles)("the hot file %s has no slow form", (path) => {
+test.each(hotFiles)("the file %s on the path of a stream has no slow code form", (path) => {
   const file = sources.find((source) => source.path === path);
   expect(file && findSlowForms(file)).toEqual([]);
 });
 
-test("slow forms are found", () => {
+test("slow code forms are found in files on the path of a stream", () => {
   const text = [
     "const a = { ...(x && { y }) };",
     "const b = { ...(x ? y : z), c: 1 };",

@@ -38,7 +38,7 @@ const findUnknownKeys = ({ place, text }: Message): string[] =>
 const wants =
   /\b(?:its operator|operator of this service|the operator sets|this service (?:has (?:no|none)|lacks|allows))\b/;
 
-test("every key named in a text exists", () => {
+test("every configuration key named in a text of the sources exists", () => {
   expect(messages.flatMap(findUnknownKeys)).toEqual([]);
   expect(messages.flatMap(({ text }) => namedKeys(text)).length).toBeGreaterThan(8);
 });
@@ -46,7 +46,7 @@ test("every key named in a text exists", () => {
 /** A file, a field of answers, and a key within a provider. */
 const otherNames: ReadonlySet<string> = new Set(["alerts.yaml", "alignment.calls", "data_policy.retention"]);
 
-test("every key named on a page exists", () => {
+test("every configuration key named on a page exists", () => {
   // The page of the chart names values of the chart, checked by test/deploy/chart.test.ts.
   const pages = findPages().filter((path) => path !== "docs/deploy/helm-values.md");
   const withoutLinks = (path: string): string => readPage(path).replaceAll(/\]\([^)]*\)/g, "]");
@@ -55,12 +55,12 @@ test("every key named on a page exists", () => {
   expect(named.length).toBeGreaterThan(40);
 });
 
-test("a refusal for a missing setting names its key", () => {
+test("a refusal for a missing setting names its configuration key", () => {
   const vague = messages.filter(({ text }) => wants.test(text) && namedKeys(text).length === 0);
   expect(vague.map(({ place, text }) => `${place}: ${text}`)).toEqual([]);
 });
 
-test("an unknown key is found, also in a template", () => {
+test("an unknown configuration key is found, also in a template", () => {
   const text = 'const a = `its operator sets search.engines.${name}.colour`;\nconst b = "set internal_models.judge";\n';
   const planted = readMessages({ path: "gateway/a.ts", room: "gateway", text });
   expect(planted.flatMap(findUnknownKeys)).toEqual([

@@ -4,11 +4,11 @@ import { root } from "../support/processes.ts";
 import { describeSharedName, findSharedNames } from "./names.ts";
 import { readSources } from "./sources.ts";
 
-test("no exported name has two meanings in a room", () => {
+test("no exported name has two meanings in a room of the sources", () => {
   expect(findSharedNames(readSources(root)).map(describeSharedName)).toEqual([]);
 });
 
-test("a name declared by two files is found, but neither its type in the same file nor a re-export", () => {
+test("an exported name declared by two files is found, but not its type in the same file or a re-export", () => {
   const planted = (path: string, text: string, room = "gateway") => ({ path: `${room}/${path}`, room, text });
   const files = [
     planted("a.ts", "export const { limit, max: [size] } = x;\nexport type Limit = 1;\nexport const Limit = 2;"),

@@ -110,7 +110,7 @@ const firstWords = (code: string): string[] =>
 
 const ofLanguage = (language: string): Block[] => blocks.filter((block) => block.language === language);
 
-describe("blocks of pages", () => {
+describe("code blocks of documentation pages", () => {
   test("are found", () => {
     expect(blocks.length).toBeGreaterThan(150);
   });
@@ -122,7 +122,7 @@ describe("blocks of pages", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("in JSON are requests that the contract takes", () => {
+  test("in JSON are requests that the contract accepts", () => {
     const wrong = ofLanguage("json")
       .filter(({ page }) => !Object.hasOwn(otherJson, page))
       .flatMap((block) => {
@@ -160,7 +160,7 @@ describe("blocks of pages", () => {
   });
 });
 
-test("a wrong setting in a block is found", () => {
+test("a wrong setting in a code block of a page is found", () => {
   const block = { page: "docs/a.md", line: 1, language: "yaml", code: "limits: {body_byte: 1}\n" };
   expect(checkConfiguration(block)).toHaveLength(1);
 });

@@ -30,7 +30,7 @@ function imagesIn(file: string): string[] {
 const found = files.flatMap((file) => imagesIn(file).map((image) => ({ file, image })));
 const pinned = /^[\w.-]+\.\w+\/([\w./-]+):(\d+)[\w.-]*@sha256:[0-9a-f]{64}$/;
 
-test("the images of Node, Postgres and Redis are found where they are used", () => {
+test("the container images of Node, Postgres and Redis are found where they are used", () => {
   const names = found.map(({ file, image }) => `${file}: ${pinned.exec(image)?.slice(1).join(" ")}`);
   expect(names.toSorted()).toEqual([
     ".github/workflows/ci.yml: library/postgres 14",
@@ -42,11 +42,11 @@ test("the images of Node, Postgres and Redis are found where they are used", () 
   ]);
 });
 
-test("every image of others has its registry, its version and its digest", () => {
+test("every third-party container image has its registry, its version and its digest", () => {
   expect(found.filter(({ image }) => !pinned.test(image))).toEqual([]);
 });
 
-test("a version of an image is the same one everywhere", () => {
+test("a version of a container image is the same one everywhere", () => {
   const byVersion = groupBy(found, ({ image }) => pinned.exec(image)?.slice(1).join(" ") ?? image);
   const differing = [...byVersion.values()].filter((uses) => new Set(uses.map(({ image }) => image)).size > 1);
   expect(differing).toEqual([]);

@@ -12,14 +12,14 @@ async function failureAt(port: number): Promise<string> {
   return failure ?? "none";
 }
 
-test("a closed port fails the file with the name of the server, without its password", async () => {
+test("a test file with Redis fails at a closed port with the name of the server, without its password", async () => {
   const port = await freePort();
   const failure = await failureAt(port);
   expect(failure).toContain(`REDIS_URL names 127.0.0.1:${port}, where no Redis answers: `);
   expect(failure).not.toContain(secret);
 });
 
-test("a server that never answers fails the file in seconds", async () => {
+test("a test file with Redis fails in seconds at a server that never answers", async () => {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => void sockets.add(socket)).listen(0, "127.0.0.1");
   await once(server, "listening");

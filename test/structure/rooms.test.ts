@@ -110,26 +110,26 @@ function violation(room: string, { file, specifier }: Import): string | undefine
   return lineOf(to) < lineOf(from) ? undefined : `${room}/${file}: ${from} must not import ${to}`;
 }
 
-describe("imports", () => {
+describe("imports between rooms of the sources", () => {
   test.each(Object.keys(foreign))("of the room %s keep to the permitted directions", (room) => {
     const imports = importsOf(room);
     expect(imports.length).toBeGreaterThan(0);
     expect(imports.flatMap((found) => violation(room, found) ?? [])).toEqual([]);
   });
 
-  test.each(Object.entries(order))("every part of %s has its place", (room, lines) => {
+  test.each(Object.entries(order))("give every part of %s its place", (room, lines) => {
     const parts = new Set(sourcesOf(join(root, room)).map((file) => partOf(room, file)));
     expect([...parts].toSorted()).toEqual(lines.flat().toSorted());
   });
 
-  test("inference-svc has at most ten folders and five files at its top", () => {
+  test("leave inference-svc with at most ten folders and five files at its top", () => {
     const parts = new Set(sourcesOf(join(root, "inference-svc")).map((path) => path.split("/")[0] as string));
     const files = [...parts].filter((part) => part.endsWith(".ts"));
     expect(files.length).toBeLessThanOrEqual(5);
     expect(parts.size - files.length).toBeLessThanOrEqual(10);
   });
 
-  test("tests and their support import no campaign, which may import both", () => {
+  test("of campaigns are not made by tests and their support", () => {
     const isCampaign = (path: string) => path.startsWith("campaigns/");
     const imports = importsOf("test").filter(({ file }) => !isCampaign(file));
     expect(imports.length).toBeGreaterThan(0);

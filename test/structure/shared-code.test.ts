@@ -4,7 +4,7 @@ import { root } from "../support/processes.ts";
 import { findLooseFiles, findSingleUsers } from "./shared-code.ts";
 import { readSources } from "./sources.ts";
 
-test("no file lies next to the folders of proto/", () => {
+test("no file of proto/ lies next to its folders", () => {
   expect(findLooseFiles(readSources(root))).toEqual([]);
 });
 
@@ -12,7 +12,7 @@ test("no file of proto/ serves a single service", () => {
   expect(findSingleUsers(readSources(root))).toEqual([]);
 });
 
-test("a file next to the folders is found, and so is a file used by a single service", () => {
+test("a file next to the folders of proto/ is found, and so is a file used by a single service", () => {
   const planted = (path: string, text = "") => ({ path, room: path.split("/")[0] as string, text });
   const files = [
     planted("proto/lib/loose.ts"),

@@ -24,13 +24,13 @@ const findLimits = (pattern: RegExp): Limit[] =>
     }),
   );
 
-test("no test or hook has less time than all tests have", () => {
+test("no single test or hook has a shorter time limit than all tests have", () => {
   const limits = findLimits(/^ *\}, ([\d_]{4,})\);$/gm);
   expect(limits.length).toBeGreaterThan(30);
   expect(limits.filter(({ ms }) => ms < ofTests)).toEqual([]);
 });
 
-test("no condition is awaited for less than half a minute", () => {
+test("no condition in a test is awaited for less than half a minute", () => {
   const limits = findLimits(/\beventually\([^;]*?, ([\d_]{3,})\);/g);
   expect(limits.length).toBeGreaterThan(1);
   expect(limits.filter(({ ms }) => ms < ofConditions)).toEqual([]);

@@ -14,7 +14,7 @@ async function complaints(tool: string, args: readonly string[], cwd = root): Pr
   return code === 0 ? "" : `${stdout}${stderr}`;
 }
 
-describe("contracts", () => {
+describe("the gRPC contracts", () => {
   const proto = join(root, "proto");
 
   test("pass the linter", async () => {
@@ -43,7 +43,7 @@ function contentsOf(folder: string): Record<string, string> {
   return Object.fromEntries(paths.map((path) => [relative(folder, path), readFileSync(path, "utf8")]));
 }
 
-describe("sources", () => {
+describe("the sources", () => {
   test("are formatted", async () => {
     expect(await complaints("biome", ["format", "."])).toBe("");
   });

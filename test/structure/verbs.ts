@@ -1,11 +1,11 @@
 /** Verbs in titles of tests. A title without any verb is a topic without a claim. A missing verb is added to the list. */
 
 const verbs = new Set(
-  `accept accepts acts add adds admit admits adopts affects agree agrees allow allows answers appear appears
+  `accept accepts acknowledges acts add adds admit admits adopts affects agree agrees allow allows answers appear appears
    applies apply approves are aren't arrive arrives ask asks assigns balances be beats become becomes been
    begin begins belong belongs blocks break breaks build builds caches calls can cancel cancels cannot carries
    carry catches changes checks chooses cites claims clears close closes come comes compares completes
-   compresses configures connects contain contains continues contradicts converts copies costs could count
+   compresses configures connects contain contains continues contradicts converts copies corrects costs could count
    counts cover covers crashes cross cuts deactivates deadlock decide decides declares delay deletes deliver
    deliveries delivers denies deny describes detect detects did dies differ differs disables disappears
    distinguish distinguishes divide do does doesn't don't doubles drains draws drop drops ejects embeds emits
@@ -16,7 +16,7 @@ const verbs = new Set(
    identify ignores include includes invalidates is isn't isolate join joins keep keeps kills knows lacks land
    lands last lasts lead leads learn learns leave leaves let lets lie lies links listens lists lives loads
    locates look looks loosen lose loses lowers make makes marks matches may mean means meet merge merges mint
-   mints moves must names narrows needs obey obeys omit omits opens overlaps override overtakes owns parses
+   mints moves must names narrows need needs obey obeys omit omits opens overlaps override overtakes owns parses
    pass passes pauses pay pays permit permits pins pollutes prefer prefers prefixes preserve print prints
    produce produces prove proxies put puts queues raise raises reach reaches read reads receive recognises
    records recovers redact redacts redirects refers refreshes refuse refuses register registers reject rejects

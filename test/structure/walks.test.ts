@@ -7,7 +7,7 @@ import { filesOfWalk, spellingsPattern, walks } from "./walks.ts";
 
 const sources = readSources(root);
 
-describe("the walk of a change", () => {
+describe("the count of files that a change touches", () => {
   test.each(walks)("finds $change in the contracts and where it acts", (walk) => {
     const files = filesOfWalk(sources, walk);
     expect(files.filter((path) => path.startsWith("proto/"))).not.toEqual([]);

@@ -16,12 +16,12 @@ const findComparisons = (path: string, text: string): string[] =>
     .split("\n")
     .flatMap((line, index) => (comparison.test(line) && !homonym.test(line) ? [`${path}:${index + 1}`] : []));
 
-test("sources ask the traits of a word", () => {
+test("sources read the traits of a guardrail action instead of comparing its name", () => {
   const sources = readSources(root).filter(({ room }) => room !== "test");
   expect(sources.flatMap(({ path, text }) => findComparisons(path, text))).toEqual([]);
 });
 
 test.each(['if (rule.action !== "redact") scan();', 'const isFull = person.role === "admin";'])(
-  "a comparison is found in %j",
+  "a comparison with the name of a guardrail action is found in %j",
   (line) => expect(findComparisons("a.ts", `const a = b;\n${line}`)).toEqual(["a.ts:2"]),
 );

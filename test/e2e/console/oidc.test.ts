@@ -232,7 +232,7 @@ describe("a sign-in by OpenID Connect is refused", () => {
     ),
     ["of whose address the service does not say whether it was verified", { ...operator, email_verified: undefined }],
     ["without an address", { sub: "5", groups: ["on-call"] }],
-  ])("of a person %s", async (_, person) => {
+  ])("for a person %s", async (_, person) => {
     Object.assign(provider, { person, userInfo: { sub: (person as Claims)["sub"] } });
     expect(await finish(await begin())).toEqual({ ...failed, location: "/console?sign_in=no-role" });
   });

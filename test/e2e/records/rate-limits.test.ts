@@ -113,7 +113,7 @@ describe("a key with rate limits", () => {
     expect([answer.status, limitHeaders(answer)]).toEqual([200, []]);
   });
 
-  test("counts requests for the list of models over gRPC, too", async () => {
+  test("has its requests for the list of models over gRPC counted, too", async () => {
     const key = await newKey(installation, { requests_per_minute: 2 });
     const client = dial(`127.0.0.1:${installation.ports.inference}`);
     const metadata = new Metadata();

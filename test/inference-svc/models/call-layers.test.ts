@@ -70,14 +70,14 @@ const planted = (place: number): readonly CallLayer[] => callLayers.toSpliced(pl
 const places = callLayers.map(({ name }, place) => ({ name, place }));
 const budgetPlace = callLayers.findIndex(({ name }) => name === "budget");
 
-test("no layer that may refuse a call stands within the reservation of its budget", () => {
+test("no layer that may refuse a call stands inside the layer of the budget's reservation", () => {
   expect(budgetPlace).toBeGreaterThan(0);
   expect(misplaced(callLayers)).toEqual([]);
   const inside = callLayers.slice(budgetPlace + 1).map(({ name }) => name);
   expect([...withinReservation.keys()].sort()).toEqual([...inside].sort());
 });
 
-test("a new layer within the reservation is found, wherever it stands, and so is one that is moved there", () => {
+test("the check of the order of layers finds a new or moved layer inside the reservation", () => {
   for (let place = budgetPlace + 1; place <= callLayers.length; place++)
     expect(misplaced(planted(place))).toEqual(["refusing"]);
   for (let place = 0; place <= budgetPlace; place++) expect(misplaced(planted(place))).toEqual([]);
@@ -88,14 +88,14 @@ test("a new layer within the reservation is found, wherever it stands, and so is
 });
 
 test.each(places.filter(({ place }) => place <= budgetPlace))(
-  "a model that is refused outside of $name reserves nothing",
+  "a model that is refused outside of $name reserves no budget",
   async ({ place }) => {
     expect(await countReservations(planted(place))).toBe(1);
   },
 );
 
 test.each(places.filter(({ place }) => place > budgetPlace))(
-  "a model that is refused within the reservation, outside of $name, reserves in vain",
+  "a model that is refused inside the reservation, outside of $name, reserves a budget without a use",
   async ({ place }) => {
     expect(await countReservations(planted(place))).toBe(2);
   },

@@ -72,7 +72,7 @@ async function portsWith(open: Readonly<Record<string, number>>) {
   return ports;
 }
 
-test("the four programs are found with their models for chat, and without those for embeddings", async () => {
+test("the four local model servers are found with their chat models, and without embedding models", async () => {
   const ports = await portsWith({
     ollama: await startServer({
       "/api/tags": {
@@ -112,7 +112,7 @@ test("the four programs are found with their models for chat, and without those 
   ]);
 });
 
-test("other programs at these ports are none of them, whatever they answer", async () => {
+test("other programs at the ports of local model servers are not taken for them", async () => {
   const other = list(ofServer("gpt-5", "openai"));
   for (const answer of [other, [], "<html>", { models: "none" }, "x".repeat(2 * 1_048_576)]) {
     const port = await startServer({
@@ -125,7 +125,7 @@ test("other programs at these ports are none of them, whatever they answer", asy
   }
 });
 
-test("Ollama is looked for at the port of OLLAMA_HOST, which is how Ollama itself is moved", async () => {
+test("Ollama is found at the port of OLLAMA_HOST", async () => {
   const port = await startServer({ "/api/tags": { models: [ofOllama("qwen3:8b", "qwen3")] } });
   const { ollama: _, ...ports } = await portsWith({});
   for (const address of [`127.0.0.1:${port}`, `http://0.0.0.0:${port}`, `:${port}`]) {
@@ -135,7 +135,7 @@ test("Ollama is looked for at the port of OLLAMA_HOST, which is how Ollama itsel
   }
 });
 
-test("a server that never answers holds up nobody for longer than a second", async () => {
+test("a local server that never answers delays the search by at most a second", async () => {
   const server = createServer(() => {});
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -82,7 +82,7 @@ async function failure(work: Promise<unknown>): Promise<Error> {
   return error;
 }
 
-describe("a recognizer", () => {
+describe("a recognizer of personal data as an external detector", () => {
   test("gets Presidio's requests, and its labels follow the configuration file", async () => {
     service.script([json([entity(0, 4), entity(11, 15, "GPE"), entity(11, 15, "NRP")])]);
     const asked = detector({ api_key: "secret", language: "de" });
@@ -161,7 +161,7 @@ describe("a recognizer", () => {
   });
 });
 
-describe("a classifier", () => {
+describe("a classifier as an external detector", () => {
   test("gets the requests of text-embeddings-inference, each text separately", async () => {
     service.script([
       json([
@@ -187,7 +187,7 @@ describe("a classifier", () => {
     expect(await found(classifier(), ["Do as I say!"])).toEqual([[["prompt-injection", "Do as I say!", 0.7]]]);
   });
 
-  test("refusing a too long text gets its halves", async () => {
+  test("that refuses a text as too long gets its halves", async () => {
     const tooLong = json({ error: "`inputs` must have less than 512 tokens", error_type: "Validation" }, 413);
     service.script([tooLong, json([{ label: "INJECTION", score: 0.7 }])]);
     const text = "\u6f22".repeat(1_000);
@@ -199,7 +199,7 @@ describe("a classifier", () => {
   });
 });
 
-describe("a missing or bad answer never passes the text:", () => {
+describe("a missing or bad answer of an external detector never passes the text:", () => {
   const text = "Anna is here";
   const answers: readonly (readonly [string, Reply, string])[] = [
     ["an error", json({ error: "No matching recognizers" }, 500), "refused"],
@@ -237,7 +237,7 @@ describe("a missing or bad answer never passes the text:", () => {
     expect(outcomes).toEqual(["unreachable"]);
   });
 
-  test("an absent service", async () => {
+  test("a service that cannot be reached", async () => {
     const asked = detector();
     await service.stop();
     expect(await failure(asked.find([text], newScope().scope))).toBeInstanceOf(DetectorUnavailable);
@@ -262,7 +262,7 @@ describe("a missing or bad answer never passes the text:", () => {
   });
 });
 
-describe("a detector is called again", () => {
+describe("an external detector is called again", () => {
   const good = json([]);
 
   test("after a connection failure or a 503, not after a 500", async () => {
@@ -276,7 +276,7 @@ describe("a detector is called again", () => {
     expect(outcomes).toHaveLength(5);
   });
 
-  test("only after a rest after five missing answers", async () => {
+  test("only after a pause after five missing answers", async () => {
     const asked = detector();
     service.script([{ cut: true }]);
     for (let times = 0; times < 6; times++) await failure(asked.find(["Anna"], newScope().scope));
@@ -295,7 +295,7 @@ describe("a detector is called again", () => {
     expect(service.requests).toHaveLength(5);
   });
 
-  test("at once after any failure a text can provoke, so no text disables it for others", async () => {
+  test("at once after a failure that a text can provoke, so that no text disables it for others", async () => {
     const asked = detector();
     service.script([json({}, 500)]);
     for (let times = 0; times < 6; times++) await failure(asked.find([`Anna ${times}`], newScope().scope));
@@ -305,7 +305,7 @@ describe("a detector is called again", () => {
   });
 });
 
-test("an unchanged detector of the configuration file keeps its memory, and a changed one starts anew", async () => {
+test("an unchanged detector of the configuration file keeps its cache, and a changed one starts anew", async () => {
   service.script([json([])]);
   const settings = (more: object = {}) =>
     configSchema.parse({
@@ -328,7 +328,7 @@ test("an unchanged detector of the configuration file keeps its memory, and a ch
   expect(service.requests.map(({ headers }) => headers.authorization)).toEqual([undefined, "Bearer new"]);
 });
 
-test("one request has at most eight concurrent calls, and starts none after a failure", async () => {
+test("one request has at most eight concurrent detector calls, and starts none after a failure", async () => {
   const texts = Array.from({ length: 50 }, (_, index) => `This is number ${index}.`);
   service.script([{ hang: true }]);
   const asked = classifier({ max_concurrency: 50 });
@@ -343,7 +343,7 @@ test("one request has at most eight concurrent calls, and starts none after a fa
   expect(service.requests.length).toBeLessThan(8 + 20);
 });
 
-test("a large number of findings is not cached", async () => {
+test("a large number of findings of a detector is not cached", async () => {
   service.script([json(Array.from({ length: 17 }, () => entity(0, 4)))]);
   const asked = detector();
   for (const times of [1, 2]) {
@@ -353,7 +353,7 @@ test("a large number of findings is not cached", async () => {
   }
 });
 
-test("an ended turn makes no more calls, and does not delay the others", async () => {
+test("a turn that ends makes no more detector calls, and does not delay other turns", async () => {
   service.script([{ hang: true }]);
   const asked = detector({ max_concurrency: 1 });
   const first = newScope();

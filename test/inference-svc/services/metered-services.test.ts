@@ -134,10 +134,10 @@ const total = () => {
 };
 const stage = (name: unknown) => testScope.scope.trace.stages.findLast((each) => each.name === name);
 
-describe.each(Object.entries(stories))("%s", (_, story) => {
+describe.each(Object.entries(stories))("the metered service %s", (_, story) => {
   const { operation } = story.row as { operation: string };
 
-  test("an answer is paid for", async () => {
+  test("is paid for an answer", async () => {
     service.script([...story.before, story.answer]);
     const { fault } = await start(story);
     expect(fault).toBeUndefined();
@@ -155,7 +155,7 @@ describe.each(Object.entries(stories))("%s", (_, story) => {
     expect(stage(operation)).toMatchObject({ type: "server_tools", cost_usd: 7e-12, data: { outcome: "answered" } });
   });
 
-  test("a failure costs nothing", async () => {
+  test("is not paid for a failure", async () => {
     service.script([...story.before, { status: 503 }]);
     expect((await start(story)).fault).toBeUndefined();
     expect(row()).toMatchObject({ ...story.row, status: "failed", httpStatus: 502, isEstimated: false });
@@ -164,7 +164,7 @@ describe.each(Object.entries(stories))("%s", (_, story) => {
     expect(stage(operation)).toMatchObject({ cost_usd: 0, data: { outcome: "failed" } });
   });
 
-  test("a call abandoned by a client is paid for, as an estimate", async () => {
+  test("is paid for a call whose client has left, by an estimate", async () => {
     service.script([...story.before, { hang: true }]);
     const ending = start(story);
     for (let left = story.before.length; left >= 0; left--) await service.nextRequest();
@@ -180,7 +180,7 @@ describe.each(Object.entries(stories))("%s", (_, story) => {
     expect(total()).toBe(ledgerSum());
   });
 
-  test("without a budget nothing is sent, and the model gets the reason", async () => {
+  test("gets no call without a budget, and the model gets the reason", async () => {
     const says = "Insufficient credits: the budget of this key, 1 USD, is spent";
     const refused = new Fault(FaultReason.PAYMENT_REQUIRED, says);
     const reserve = (_scope: unknown, amount: bigint) =>
@@ -205,8 +205,8 @@ const endless: Readonly<Record<string, Reply>> = {
   "an answer of 5 MiB": { chunks: [{ bytes: Buffer.alloc(1024 * 1024, "x"), repeat: 5 }] },
 };
 
-describe.each(["a search", "a page", "a file search"])("%s", (name) => {
-  test.each(Object.entries(endless))("%s is paid for, as an estimate", async (_, reply) => {
+describe.each(["a search", "a page", "a file search"])("an uncertain call of the metered service %s", (name) => {
+  test.each(Object.entries(endless))("with %s is paid for, by an estimate", async (_, reply) => {
     const story = stories[name] as Story;
     service.script([reply]);
     expect((await start(story)).fault).toBeUndefined();
@@ -215,7 +215,7 @@ describe.each(["a search", "a page", "a file search"])("%s", (name) => {
   });
 });
 
-test("a run without an answer in time is paid for, as an estimate", async () => {
+test("a sandbox run without an answer in time is paid for, by an estimate", async () => {
   service.script([{ hang: true }]);
   const settings = { base_url: service.url, api_key: "k", pricing: { request: price } };
   const log = { warn: () => {} };
@@ -229,7 +229,7 @@ test("a run without an answer in time is paid for, as an estimate", async () => 
   await sandbox.close();
 });
 
-test("an MCP call without an answer in time is paid for, as an estimate", async () => {
+test("an MCP call without an answer in time is paid for, by an estimate", async () => {
   service.script([rpc(1, { supportedVersions: ["2026-07-28"] }), { hang: true }]);
   const settings = configSchema.parse({
     providers: [],

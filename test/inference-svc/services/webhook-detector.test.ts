@@ -46,7 +46,7 @@ async function found(own: Detector, text: string, side?: "input" | "output") {
   return (marks.get(text) ?? []).map(({ category, start, end, score }) => [category, text.slice(start, end), score]);
 }
 
-describe("a webhook", () => {
+describe("a webhook detector", () => {
   test("gets a signed message with the text and its direction, at the whole URL", async () => {
     service.script([reply({ label: "CODE", start: 0, end: 3, score: 0.7 }), reply()]);
     const own = detector({ api_key: "k" });
@@ -87,7 +87,7 @@ describe("a webhook", () => {
     ["code_points", 2, 6],
     ["utf16", 3, 7],
     ["bytes", 5, 9],
-  ])("gives places in %s", async (offsets, start, end) => {
+  ])("returns places in %s", async (offsets, start, end) => {
     service.script([reply({ label: "NAME", start, end })]);
     expect(await found(detector({ offsets }), "\u{1f600} Anna \u00e9")).toEqual([
       ["person", "Anna", 1],
@@ -95,7 +95,7 @@ describe("a webhook", () => {
     ]);
   });
 
-  test("that finds labels judges the whole text, with or without a place", async () => {
+  test("that returns labels judges the whole text, with or without a place", async () => {
     service.script([reply({ label: "NAME" }, { label: "CODE", start: 1, end: 2 }, { label: "unknown" })]);
     expect(await found(detector({ finds: "labels" }), "Anna")).toEqual([
       ["person", "Anna", 1],
@@ -136,7 +136,7 @@ describe("a webhook", () => {
 
   // A row of two values would leave the third parameter to jest, which waits for its callback.
   test.each(wrongAnswers.map(([title, wrong, more = {}]) => ({ title, wrong, more })))(
-    "that answers with $title has not answered",
+    "that answers with $title counts as not answering",
     async ({ wrong, more }) => {
       service.script([wrong]);
       const { text = "\u00e9 Anna", ...settings } = more as { text?: string };
@@ -151,7 +151,7 @@ test.each([
   [{ dialect: "presidio" }, ["secret"]],
   [{ dialect: "tei", secret: undefined, finds: "spans" }, ["finds"]],
   [{ dialect: "tei", secret: undefined, offsets: "bytes" }, ["offsets"]],
-])("settings %j are refused with their name", (more, path) => {
+])("settings %j of a webhook detector are refused by name", (more, path) => {
   const { error } = configSchema.safeParse({ detectors: [{ ...settings, base_url: "http://127.0.0.1", ...more }] });
   expect(error?.issues.map((issue) => issue.path)).toEqual([["detectors", 0, ...path]]);
 });

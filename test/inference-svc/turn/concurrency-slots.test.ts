@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { ConcurrencySlots } from "@sluice/inference-svc/turn/concurrency-slots.js";
 
-test("a limited number runs at a time, the others follow in their order", async () => {
+test("a limited number of callers runs at a time, and others follow in their order", async () => {
   const slots = new ConcurrencySlots(2);
   const begun: number[] = [];
   const taken = Array.from({ length: 5 }, async (_, n) => {
@@ -16,7 +16,7 @@ test("a limited number runs at a time, the others follow in their order", async 
   expect([begun, slots.waiting]).toEqual([[0, 1, 2, 3, 4], 0]);
 });
 
-test("a caller waiting too long gets no slot, and takes none from the next", async () => {
+test("a caller that waits too long gets no slot, and takes none from the next caller", async () => {
   const slots = new ConcurrencySlots(1);
   const release = await slots.take(10);
   expect(await slots.take(10)).toBeUndefined();

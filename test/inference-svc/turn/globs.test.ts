@@ -23,12 +23,12 @@ test.each([
   expect(new Globs([pattern]).matches(slug)).toBe(expected);
 });
 
-test("one match of several patterns is enough; no patterns match nothing", () => {
+test("a name matches several patterns if it matches one, and never matches an empty list", () => {
   expect(new Globs(["a/*", "b/c"]).matches("b/c")).toBe(true);
   expect(new Globs([]).matches("b/c")).toBe(false);
 });
 
-test("matches as the regular expression would", () => {
+test("a glob matches as the equivalent regular expression would", () => {
   const text = fc.string({ unit: fc.constantFrom("a", "b", "/", "*"), maxLength: 8 });
   fc.assert(
     fc.property(text, text, (pattern, slug) => {

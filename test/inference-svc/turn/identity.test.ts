@@ -19,13 +19,13 @@ test.each([
   expect(identities.hashUser("key", asked(fields))).toBe(hash(identity));
 });
 
-test("another key or another secret gives another identifier", () => {
+test("an end user has another identifier for another key or another secret", () => {
   const own = new Identities("secret").hashUser("key", asked({ user: "u" }));
   expect(new Identities("secret").hashUser("other", asked({ user: "u" }))).not.toBe(own);
   expect(new Identities("another").hashUser("key", asked({ user: "u" }))).not.toBe(own);
 });
 
-test("many users, and long names, stay distinct", () => {
+test("many end users, and long names, have different identifiers", () => {
   const identities = new Identities("secret");
   const users = Array.from({ length: 5_000 }, (_, n) => `u${n}`).concat("l".repeat(10_000), "u0");
   for (const user of users) identities.hashUser("key", asked({ user }));

@@ -14,7 +14,7 @@ function* longWork(steps: number, onStep: () => void) {
   }
 }
 
-test("with long work in any number of turns, a round of the event loop does one slice", async () => {
+test("long work in any number of turns takes one slice per round of the event loop", async () => {
   const { scope } = newScope();
   const done: number[] = [];
   const works = Array.from({ length: 6 }, (_, turn) =>

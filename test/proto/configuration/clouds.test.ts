@@ -38,7 +38,7 @@ test.each([
   ["dialect: chat, api_keys: [k], azure: {resource: acme}", "https://acme.openai.azure.com/openai/v1"],
   ["dialect: messages, azure: {resource: acme}", "https://acme.services.ai.azure.com/anthropic/v1"],
   ["dialect: converse, base_url: http://127.0.0.1:1, aws: {region: eu-central-1}", "http://127.0.0.1:1"],
-])("the endpoint of %s has the address %s", (provider, address) => {
+])("the endpoint of the cloud %s has the address %s", (provider, address) => {
   expect(load(provider)?.base_url).toBe(address);
 });
 
@@ -75,6 +75,6 @@ test.each([
   ["dialect: chat, azure: {}", "azure.resource: required without base_url"],
   ["dialect: chat, base_url: http://x, azure: {resource: a}", "azure.resource: give either this or base_url"],
   ["dialect: chat, azure: {resource: evil.test/}", "azure.resource: must consist of letters, digits"],
-])("a provider with %s is refused", (provider, problem) => {
+])("a provider in a cloud with %s is refused", (provider, problem) => {
   expect(() => load(provider)).toThrow(`providers.0.${problem}`);
 });

@@ -49,13 +49,13 @@ models:
     ]);
   });
 
-  test("replaces variables, and takes only the keys with a value", () => {
+  test("replaces variables, and keeps only the API keys with a value", () => {
     const { file } = load(twoProviders, { FAR_URL: "http://127.0.0.1:1/v1", FAR_KEY: "k1", FAR_MODEL: "m" });
     expect(file.providers[1]).toMatchObject({ base_url: "http://127.0.0.1:1/v1", api_keys: ["k1"] });
     expect(file.models.map(({ id }) => id)).toEqual(["a/both", "far/m"]);
   });
 
-  test("refuses a provider with an address and none of its keys: its requests would go out without a key", () => {
+  test("refuses a provider with an address and none of its keys, which would get requests without a key", () => {
     expect(() => load(twoProviders, { FAR_URL: "http://127.0.0.1:1/v1", FAR_MODEL: "m" })).toThrow(
       /providers\.1\.api_keys\.0: variable FAR_KEY is not set/,
     );
@@ -89,7 +89,7 @@ models:
     );
   });
 
-  describe("what is left out", () => {
+  describe("leaves out parts without their variables, and", () => {
     const problemsWith = (text: string, environment: NodeJS.ProcessEnv = {}) =>
       problemsOfLeftOut(fileOf(text), environment, readSeed(join(root, "inference-svc/models/catalog/seed.json")));
 
@@ -115,13 +115,13 @@ models:
         "providers.1.known_models",
       ],
       ['{id: x, dialect: chat, base_url: "${U}", timeouts: {idle_ms: 0}}', "providers.1.timeouts.idle_ms: "],
-    ])("%s is refused", (provider, problem) => {
+    ])("refuses the left-out part with %s", (provider, problem) => {
       const text = `providers:\n  - {id: built-in, dialect: echo}\n  - ${provider}\n`;
       expect(load(text).leftOut).toHaveLength(1);
       expect(problemsWith(text)).toEqual([expect.stringContaining(problem)]);
     });
 
-    test("includes models, which are checked together with their exclusive endpoints", () => {
+    test("leaves out models, which are checked together with their exclusive endpoints", () => {
       const text = twoProviders
         .replace("{provider: far}, {provider: built-in}", "{provider: built-in}, {provider: far, tier: none}")
         .replace("{provider: far}]", "{provider: far, pricing: {prompt: 1}}]");
@@ -133,7 +133,7 @@ models:
     });
   });
 
-  describe("an alias of a model", () => {
+  describe("has an alias of a model that", () => {
     const aliases = (...models: string[]) =>
       `${twoProviders}model_aliases: [${models.map((model) => `{match: "c-*", model: "${model}"}`).join(", ")}]`;
     const served = (text: string, environment?: NodeJS.ProcessEnv) =>
@@ -144,7 +144,7 @@ models:
       expect(served(aliases(...models))).toEqual(models);
     });
 
-    test("is passed over while the provider of its model is left out, and while its variable is unset", () => {
+    test("is skipped while the provider of its model is left out, and while its variable is unset", () => {
       const text = aliases("far/x", "a/both").replace("far/${FAR_MODEL}", "far/x");
       expect(served(text)).toEqual(["a/both"]);
       expect(served(aliases("far/${FAR_MODEL}", "a/both"))).toEqual(["a/both"]);
@@ -152,13 +152,13 @@ models:
       expect(served(aliases("far/${FAR_MODEL}"), set)).toEqual(["far/m"]);
     });
 
-    test("is passed over while no provider serves its model of the built-in catalogue", () => {
+    test("is skipped while no provider serves its model of the built-in catalogue", () => {
       const seed = readSeed(join(root, "inference-svc/models/catalog/seed.json"));
       const { file } = loadConfig(fileOf(aliases("anthropic/claude-opus-5.5")), {}, seed);
       expect(file.model_aliases).toEqual([]);
     });
 
-    test("without a target is refused with its number in the file", () => {
+    test("is refused without a target, with its number in the file", () => {
       const text = aliases("far/${FAR_MODEL}", "a/both", "nobody/x");
       expect(() => load(text)).toThrow("model_aliases.2.model: no model is called nobody/x");
       expect(() => load(aliases("service/none"))).toThrow("model_aliases.0.model: no model is called service/none");
@@ -177,7 +177,7 @@ providers:
       session_token: "\${TOKEN}"
 `;
 
-  test("credentials of Amazon: the token is the only optional variable", () => {
+  test("has credentials of Amazon of which only the token is optional", () => {
     expect(load(bedrock).leftOut).toEqual([{ provider: "bedrock", unset: ["KEY_ID", "KEY", "TOKEN"] }]);
     const keys = { KEY_ID: "id", KEY: "key" };
     const credentials = { region: "us-east-1", access_key_id: "id", secret_access_key: "key" };
@@ -240,7 +240,7 @@ limits: {body_bytes: 99999999999, typo: 1}
     ["providers: &mine [*mine]", "(root): an alias stands within its own anchor"],
     [`limits: ${"[".repeat(20_000)}`, "(root): values are nested too deeply to be read"],
     [aliasBomb(), "(root): aliases (*name) stand for more than 100 values; write these values out"],
-  ])("%s is refused", (text, message) => {
+  ])("is refused with %s", (text, message) => {
     expect(() => load(text)).toThrow(message);
   });
 
@@ -267,7 +267,7 @@ models: [{id: far/m, endpoints: [{provider: far}]}]
     expect(load(text, { SLUICE_ECHO: "true" }).file.models.map(({ id }) => id)).toEqual(models);
   });
 
-  test("ships in a form that loads without any variable", () => {
+  test("loads in its shipped form without any variable", () => {
     const { file } = loadConfig(
       join(root, "deploy/local/sluice.yaml"),
       {},

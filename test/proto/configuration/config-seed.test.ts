@@ -114,7 +114,7 @@ models:
     });
   });
 
-  test("is known of an endpoint by the vendor's name of the model, independent of the configured name", () => {
+  test("is known for an endpoint by the vendor's name of the model, independent of the configured name", () => {
     const { models } = load(
       `providers: ${quiet}\nmodels: [{id: team/writer, endpoints: [{provider: b, upstream_model: acme-large}]}]`,
     );
@@ -130,12 +130,12 @@ models:
   test.each([
     ["the model of a provider that nobody knows", "[{provider: own, upstream_model: large-2}, {provider: a}]"],
     ["another tier", "[{provider: a, tier: priority}, {provider: a}]"],
-  ])("is no price when another endpoint has none and the order of the file counts: %s", (_, endpoints) => {
+  ])("is not added as a price when another endpoint has none and the order of the file counts: %s", (_, endpoints) => {
     const { models } = load(`providers: ${quiet}\nmodels: [{id: acme/large, endpoints: ${endpoints}}]`);
     expect(models[0]?.endpoints.map(({ pricing }) => pricing)).toEqual([undefined, undefined]);
   });
 
-  test("is every unlisted model, for providers configured to serve all known ones", () => {
+  test("includes every unlisted model, for providers configured to serve all known ones", () => {
     const { models } = load(
       `providers: ${generous}\nmodels: [{id: acme/small, name: Mine, endpoints: [{provider: own}]}]`,
     );

@@ -62,7 +62,7 @@ const literalsOf = (source: string): string[] =>
     literal.replace(/\$\{[^}]*\}/g, "*"),
   );
 
-test("paths are found in texts, also with interpolations, and an unknown path is reported", () => {
+test("paths of settings are found in texts, also with interpolations, and an unknown path is reported", () => {
   expect(pathsIn("needs search.engines.* in the file; see `providers[].timeouts.connect_ms`, limits.ts")).toEqual([
     "search.engines.*",
     "providers[].timeouts.connect_ms",
@@ -75,7 +75,7 @@ test("paths are found in texts, also with interpolations, and an unknown path is
   expect(exists("sandbox.base_url")).toBe(true);
 });
 
-test("every path in the sources' texts exists", () => {
+test("every path of a setting in the sources' texts exists", () => {
   const sources = tracked(
     "gateway/*.ts",
     "inference-svc/*.ts",
@@ -96,7 +96,7 @@ test("every path in the sources' texts exists", () => {
 /** Pages with other paths: those of earlier versions, and the values of the chart, covered by a separate test. */
 const otherPaths = ["CHANGELOG.md", "docs/deploy/helm-values.md", "docs/reference/configuration.md"];
 
-test("every path on the pages exists", () => {
+test("every path of a setting on the pages exists", () => {
   const pages = tracked("*.md").filter((path) => !otherPaths.includes(path));
   const named = pages.flatMap((path) => pathsIn(read(path)).map((name) => ({ path, name })));
   expect(named.length).toBeGreaterThan(10);

@@ -23,7 +23,7 @@ function problemsOf(text: string, environment: NodeJS.ProcessEnv = {}): readonly
   }
 }
 
-describe("console.oidc", () => {
+describe("the setting console.oidc", () => {
   const settings = {
     name: "Acme",
     issuer: "https://id.example",
@@ -54,7 +54,7 @@ describe("console.oidc", () => {
   });
 });
 
-describe("console.trusted_header", () => {
+describe("the setting console.trusted_header", () => {
   const section = (settings: string) => problemsOf(`console: {trusted_header: {${settings}}}`);
   const from = 'from: ["10.0.0.7", "fd00::/8"]';
 

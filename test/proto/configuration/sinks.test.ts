@@ -41,20 +41,20 @@ function problemsOf(path: string, given: NodeJS.ProcessEnv): readonly string[] {
   }
 }
 
-test("omitted settings have their defaults", () => {
+test("omitted settings of alerts and exports have their defaults", () => {
   const { alerts, exports } = loadSinks(good, environment).settings;
   const all = ["budget", "guardrail_block", "guardrail_redact", "guardrail_flag", "rule"];
   expect(alerts[0]).toMatchObject({ events: all, budget_percents: [50, 80, 95, 100] });
   expect(exports[0]).toMatchObject({ every_seconds: 10, s3: { region: "us-east-1", prefix: "" } });
 });
 
-test("other services need none of the secrets, and the supervisor gives them to admin-svc", () => {
+test("services other than admin-svc need no secret of sinks, which the supervisor gives to admin-svc only", () => {
   const seed = { date: "2026-11-26", models: [], vendors: [] } as unknown as Parameters<typeof loadConfig>[2];
   expect(loadConfig(good, {}, seed).file.alerts).toEqual([]);
   expect(sinkVariables(good, { ...environment, OTHER: "x" }).toSorted()).toEqual(Object.keys(environment).toSorted());
 });
 
-test("an unset variable is a single problem with its place", () => {
+test("an unset variable of a sink is a single problem with its place", () => {
   expect(problemsOf(good, {})).toEqual([
     "alerts.0.webhook.secret: variable ALERT_SECRET is not set",
     "alerts.1.slack.url: variable SLACK_URL is not set",
@@ -71,11 +71,11 @@ test.each([
   ["{ledger: 12h}", ["retention.ledger: days, such as 90d"]],
   ["{ledger: 0d}", ["retention.ledger: days, such as 90d"]],
   ["{turns: 1d}", [expect.stringContaining("turns")]],
-])("retention %s has the problems %j", (section, problems) => {
+])("the retention setting %s has the problems %j", (section, problems) => {
   expect(problemsOf(write(`retention: ${section}`), {})).toEqual(problems);
 });
 
-test("check-config lists them, or their errors", async () => {
+test("check-config lists sinks, or their errors", async () => {
   const wrong = write(`
 alerts:
   - {name: ops, webhook: {url: "https://hooks.example.com/", secret: short}}

@@ -47,10 +47,10 @@ const server = { dialect: "chat", base_url: "http://127.0.0.1:8000/v1" };
 const fileWith = (rest: string, known = false) =>
   `providers: [{id: filed, dialect: chat, base_url: "https://api.acme.test/v1", known_models: ${known}}]\n${rest}`;
 
-describe("a model of the file", () => {
+describe("a model of the configuration file", () => {
   const listed = fileWith("models: [{id: acme/large, endpoints: [{provider: filed, upstream_model: other}]}]");
 
-  test("keeps its endpoints beside known models of the database", () => {
+  test("keeps its endpoints next to known models of stored providers", () => {
     const { served, refused } = combine(listed, { id: "a", ...acme, known_models: true });
     expect([served, refused]).toEqual([{ "acme/large": ["filed"], "acme/small": ["a"] }, {}]);
   });
@@ -63,14 +63,14 @@ describe("a model of the file", () => {
   test.each([
     ["listed", { id: "b", ...server, models: [{ id: "acme/large" }] }],
     ["known", { id: "b", ...bolt, known_models: true }],
-  ])("is the reason against a provider whose only model, a %s one, it is", (_, provider) => {
+  ])("is the reason against a stored provider whose only model, a %s one, it is", (_, provider) => {
     const { served, refused } = combine(listed, provider);
     expect(served).toEqual({ "acme/large": ["filed"] });
     expect(refused).toEqual({ b: expect.stringMatching(/^models: the configuration file/) });
   });
 });
 
-describe("a model of the database", () => {
+describe("a model of a stored provider", () => {
   const own = { id: "own", ...server, models: [{ id: "acme/large", endpoints: [{ upstream_model: "mine" }] }] };
 
   test("has its listed endpoints, then those of other providers that know it", () => {
@@ -86,7 +86,7 @@ describe("a model of the database", () => {
   });
 });
 
-describe("addresses", () => {
+describe("the address of a stored provider", () => {
   const problem = (url: string) => {
     const { refused } = combine("echo: false\n", { id: "x", dialect: "chat", base_url: url, models: ["m"] });
     return refused["x"];
@@ -106,17 +106,17 @@ describe("addresses", () => {
     "http://metadata/",
     "http://METADATA.goog/v1",
     "http://metadata.google.internal./",
-  ])("%s is refused", (url) => {
+  ])("is refused when it is %s", (url) => {
     expect(problem(url)).toMatch(/^base_url: link-local addresses and metadata services/);
   });
 
   test.each(["http://127.0.0.1:8000/v1", "http://10.0.0.7/v1", "http://[fd00::7]/v1", "http://metadata.acme.test/v1"])(
-    "%s is allowed",
+    "is allowed when it is %s",
     (url) => expect(problem(url)).toBeUndefined(),
   );
 });
 
-test("the destination of keys is the origin, the vendor and the format", () => {
+test("a stored key belongs to the origin, the vendor and the format of its provider", () => {
   const of = (settings: JsonObject) => destinationOf({ id: "x", settings });
   const base = of({ dialect: "chat", base_url: "https://a.test/v1" });
   expect(of({ dialect: "chat", base_url: "https://A.test:443/v2", name: "A", models: ["m"] })).toBe(base);

@@ -18,7 +18,7 @@ const statusOf = (waiting: Promise<void> | undefined) =>
     (fault: Fault) => fault.status,
   );
 
-describe("a key", () => {
+describe("a key in the byte budget", () => {
   test("without reservations may take all free memory", () => {
     expect([budget.open("a").tryGrow(1_000), budget.reserved]).toEqual([true, 1_000]);
   });
@@ -34,7 +34,7 @@ describe("a key", () => {
     expect([other.tryGrow(250), other.tryGrow(1), other.bytes]).toEqual([true, false, 250]);
   });
 
-  test("is forgotten when it holds nothing", () => {
+  test("is removed when it holds no memory", () => {
     for (let count = 0; count < 10; count++) {
       const reservation = budget.open("a");
       expect(reservation.tryGrow(1_000)).toBe(true);
@@ -47,7 +47,7 @@ describe("a key", () => {
   });
 });
 
-describe("a request without room", () => {
+describe("a request without room in the byte budget", () => {
   test("waits for released memory in order, and smaller requests overtake those too large to fit yet", async () => {
     const holder = budget.open("a");
     holder.tryGrow(900);

@@ -72,7 +72,7 @@ describeWithRedisServer("with Redis servers of this test", () => {
     { name: "a Redis under a Sentinel", start: startRedisSentinel, end: "dies" as const },
     { name: "a Redis under a Sentinel", start: startRedisSentinel, end: "hangs" as const },
   ])(
-    "two processes count together in $name, and a primary that $end under load lets them exceed a limit by three fifths at most",
+    "two processes count $name together, and exceed it by at most three fifths when a primary $end under load",
     async ({ start, end }) => {
       const folder = await mkdtemp(join(tmpdir(), "sluice-redis-"));
       ends.push(() => rm(folder, { recursive: true, force: true }));

@@ -19,7 +19,7 @@ function divided() {
   return { shares, done, work, interrupted, finish, spend: (ms: number) => (now += ms) };
 }
 
-describe("long work", () => {
+describe("long work in a process", () => {
   /** Turns of the event loop between two pieces of this duration. */
   async function turnsBetween(ms: number, rests: boolean) {
     const shares = new FairShares({ rests });
@@ -34,20 +34,20 @@ describe("long work", () => {
     return began.slice(1).map((turn, index) => turn - began[index]!);
   }
 
-  test("is followed by a rest, in which everything else goes on", async () => {
+  test("is followed by a pause, in which all other work goes on", async () => {
     for (const turns of await turnsBetween(30, true)) expect(turns).toBeGreaterThanOrEqual(minRestTurns);
     for (const turns of await turnsBetween(30, false)) expect(turns).toBe(1);
   });
 
-  test("is never done at once", async () => {
+  test("waits for its turn even in an idle process", async () => {
     const shares = new FairShares({ rests: true });
     expect(shares.hasTime()).toBe(false);
     await shares.turnOf("a");
   });
 });
 
-describe("the shares of keys", () => {
-  test("cost no wait while a turn of the event loop has time left, and again in the next one", async () => {
+describe("the shares of keys in a process", () => {
+  test("cause no wait while a turn of the event loop has time left, and again in the next one", async () => {
     const { shares, spend } = divided();
     expect([shares.hasTime(), shares.hasTime(), shares.turnOf("a")]).toEqual([true, true, undefined]);
     spend(6);
@@ -56,7 +56,7 @@ describe("the shares of keys", () => {
     expect(shares.hasTime()).toBe(true);
   });
 
-  test("a key with one piece of work is next, even if another has many waiting", async () => {
+  test("put a key with one piece of work next, even if another key has many waiting", async () => {
     const { done, work, finish } = divided();
     for (let count = 0; count < 100; count++) work("busy", 2);
     await nextTurn();
@@ -82,7 +82,7 @@ describe("the shares of keys", () => {
     await finish();
   });
 
-  test("a key is not charged for time used by another process of the machine", async () => {
+  test("exclude time used by another process of the machine", async () => {
     const { shares, done, work, interrupted, finish } = divided();
     for (let count = 0; count < 200; count++) work("busy", 1);
     interrupted("idle", 40);
@@ -95,7 +95,7 @@ describe("the shares of keys", () => {
     await finish();
   });
 
-  test("the processor time is read once a slice, and after a long piece of work", async () => {
+  test("need the processor time once a slice, and after a long piece of work", async () => {
     let now = 0;
     let reads = 0;
     const shares = new FairShares({ now: () => now, used: () => (reads++, now) });
@@ -107,7 +107,7 @@ describe("the shares of keys", () => {
     expect(reads).toBe(4);
   });
 
-  test("an idle key saves up no share", async () => {
+  test("do not accumulate for an idle key", async () => {
     const { done, work, finish } = divided();
     for (let count = 0; count < 50; count++) work("busy", 2);
     while (done.length < 30) await nextTurn();
@@ -120,7 +120,7 @@ describe("the shares of keys", () => {
     await finish();
   });
 
-  test("the work of one key keeps its order", async () => {
+  test("keep the order of the work of one key", async () => {
     const { done, work, finish } = divided();
     for (let count = 0; count < 20; count++) {
       work("a", 2, `a${count}`);
@@ -132,7 +132,7 @@ describe("the shares of keys", () => {
       expect(order(key)).toEqual(Array.from({ length: 20 }, (_, count) => `${key}${count}`));
   });
 
-  test("follow-up work without waiting counts as part of its time", async () => {
+  test("count follow-up work without waiting as part of a key's time", async () => {
     let now = 0;
     const shares = new FairShares({ now: () => now, used: () => now });
     const done: string[] = [];
@@ -146,7 +146,7 @@ describe("the shares of keys", () => {
     expect(done.slice(0, 20).filter((key) => key === "long").length).toBeLessThanOrEqual(4);
   });
 
-  test("between two slices sockets and timers have their turn", async () => {
+  test("let sockets and timers run between two slices", async () => {
     const { shares, work, finish } = divided();
     let timers = 0;
     const timer = setInterval(() => timers++, 1);

@@ -15,8 +15,8 @@ function openAccounts() {
   return { held, failed, open };
 }
 
-describe("answers above their common limit", () => {
-  test("the largest answer of the key with the most bytes fails, and throws from then on", () => {
+describe("answers above their common memory limit", () => {
+  test("fail the largest answer of the key with the most bytes, which throws from then on", () => {
     const { held, failed, open } = openAccounts();
     const [large, small, other] = [open("a", "large"), open("a", "small"), open("b", "other")];
     large.grow(150);
@@ -29,7 +29,7 @@ describe("answers above their common limit", () => {
     expect([large.tryGrow(1), small.tryGrow(1), other.tryGrow(1), held.failed]).toEqual([false, true, true, 1]);
   });
 
-  test("the answer read the furthest fails, whatever its parser takes", () => {
+  test("fail the answer read the furthest, whatever its parser takes", () => {
     const { failed, open } = openAccounts();
     const [parsed, read] = [open("a", "parsed"), open("a", "read")];
     read.grow(100);
@@ -37,7 +37,7 @@ describe("answers above their common limit", () => {
     expect([read.tryGrow(1), failed]).toEqual([false, ["read: 500"]]);
   });
 
-  test("a single answer above the common limit fails, and no other", () => {
+  test("fail a single answer above the limit, and no other", () => {
     const { held, failed, open } = openAccounts();
     const [bomb, read] = [open("a", "bomb"), open("a", "read")];
     read.grow(400);
@@ -45,7 +45,7 @@ describe("answers above their common limit", () => {
     expect([failed, held.bytes]).toEqual([["bomb: 500"], 400]);
   });
 
-  test("answers return everything, once", () => {
+  test("return all memory at their end, once", () => {
     const { held, open } = openAccounts();
     const account = open("a", "a");
     account.grow(100, 200);
@@ -58,25 +58,25 @@ describe("answers above their common limit", () => {
   });
 });
 
-describe("requests during running answers", () => {
+describe("the memory of requests while answers run", () => {
   const openBudget = (held: HeldBytes, bytes: number) =>
     new ByteBudget({ origin: FaultOrigin.GATEWAY, registry: openMetrics("test"), bytes, maxWaitMs: 60_000, held });
 
-  test("may reserve memory not held by answers", () => {
+  test("may be all that answers do not hold", () => {
     const { held, open } = openAccounts();
     const budget = openBudget(held, 1_000);
     open("a", "a").grow(400);
     expect([budget.open("b").tryGrow(601), budget.open("b").tryGrow(600)]).toEqual([false, true]);
   });
 
-  test("lose the same share of either budget when the process has two", () => {
+  test("is the same share of either budget when the process has two", () => {
     const { held, open } = openAccounts();
     const budget = openBudget(held, 500);
     open("a", "a").grow(400);
     expect([budget.open("b").tryGrow(301), budget.open("b").tryGrow(300)]).toEqual([false, true]);
   });
 
-  test("waiting for memory are served when an answer ends", async () => {
+  test("is given to waiting requests when an answer ends", async () => {
     const { held, open } = openAccounts();
     const budget = openBudget(held, 1_000);
     const answer = open("a", "a");

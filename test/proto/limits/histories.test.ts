@@ -255,7 +255,7 @@ class History {
   }
 }
 
-describeWithRedis("with Redis", () => {
+describeWithRedis("limits with Redis", () => {
   let redis: Redis;
   beforeAll(() => void (redis = new Redis(redisUrl)));
   afterAll(() => redis?.disconnect());
@@ -269,7 +269,7 @@ describeWithRedis("with Redis", () => {
       freed: undefined,
     },
     { name: "processes of this build, of which one at a time is freed", processes: 12, former: 0, freed: 1 },
-  ])("a history of $name, which die and renew late, is decided as the plain count of it", async (given) => {
+  ])("decide a history of $name, which die and renew late, like a plain count", async (given) => {
     const history = new History(redis, given.processes, given.former, given.freed);
     for (let n = 0; n < steps; n++) {
       await history.step();
@@ -282,7 +282,7 @@ describeWithRedis("with Redis", () => {
     expect(history.late).toBeLessThan(steps / 20);
   });
 
-  test("a step frees a thousand expired processes, and the next ones free the rest", async () => {
+  test("remove a thousand expired processes in a step, and the rest in the next ones", async () => {
     const keys = redisKeysOf(randomUUID());
     const [, turns, leases] = keys;
     const names = Array.from({ length: 2_500 }, (_, n) => `dead-${n}`);
@@ -299,7 +299,7 @@ describeWithRedis("with Redis", () => {
     expect(await enter()).toEqual(["concurrency", 1]);
   });
 
-  test.each([0, 1, 2])("turns are counted anew after Redis has lost one of the keys of a limit (%i)", async (lost) => {
+  test.each([0, 1, 2])("count turns anew after Redis has lost one of the keys of a limit (%i)", async (lost) => {
     const keys = redisKeysOf(randomUUID());
     const enter = async (turns: number) => {
       const answer = await redis.eval(scripts.enter, 3, ...keys, "one", 60_000, 0, 0, turns, 1, 1, 1);
@@ -313,8 +313,8 @@ describeWithRedis("with Redis", () => {
   });
 });
 
-describe("in one process", () => {
-  test("a history of turns under changing limits is decided as the plain count of it", async () => {
+describe("limits in one process", () => {
+  test("decide a history of turns under changing limits like a plain count", async () => {
     const limiter = new Limiter({
       config: () => ({ streams_per_key: 64, requests_per_minute: null, tokens_per_minute: null }),
       origin: FaultOrigin.GATEWAY,

@@ -16,7 +16,7 @@ interface Process {
   figure(name: string): Promise<number>;
 }
 
-describeWithRedis("with Redis", () => {
+describeWithRedis("limits with Redis", () => {
   const processes: Process[] = [];
   let redis: Redis;
   let link: DatabaseLink;
@@ -86,7 +86,7 @@ describeWithRedis("with Redis", () => {
     };
   }
 
-  test("two processes admit n requests together, and no more", async () => {
+  test("let two processes admit n requests together, and no more", async () => {
     const both = [await start(), await start()];
     // The next one is free after 15 seconds, longer than this test takes on any machine.
     const caller = callerOf({ requestsPerMinute: 4, concurrentRequests: 1_000 });
@@ -98,7 +98,7 @@ describeWithRedis("with Redis", () => {
     expect(headers).toMatchObject({ "x-ratelimit-limit-requests": "4", "x-ratelimit-remaining-requests": "0" });
   });
 
-  test("turns of a key that arrive together share a call, after the first of them, and are decided in order", async () => {
+  test("share a call for turns of a key that arrive together, after the first, and decide them in order", async () => {
     const process = await start();
     const caller = callerOf({ requestsPerMinute: 30, concurrentRequests: 20 });
     const key = keyOf(caller);
@@ -123,7 +123,7 @@ describeWithRedis("with Redis", () => {
     monitor.disconnect();
   });
 
-  test("turns under different limits of a key do not share a call, and are counted together", async () => {
+  test("do not share a call for turns under different limits of a key, and count them together", async () => {
     const process = await start();
     const keyHash = randomUUID();
     const turns = Array.from({ length: 60 }, (_, n) => ({
@@ -134,7 +134,7 @@ describeWithRedis("with Redis", () => {
     expect(admitted.filter(Boolean)).toHaveLength(12);
   });
 
-  test("turns beyond the longest call, or under other limits, do not overtake those that wait", async () => {
+  test("keep turns beyond the longest call, or under other limits, behind those that wait", async () => {
     const process = await start();
     const caller = callerOf({ concurrentRequests: 200 });
     const many = await Promise.all(Array.from({ length: 500 }, () => isIn(process, caller)));
@@ -147,7 +147,7 @@ describeWithRedis("with Redis", () => {
     expect(await Promise.all(mixed)).toEqual([true, true, true, true, false, true, false]);
   });
 
-  test("tokens counted by one process are limited at the other", async () => {
+  test("of tokens hold at one process for tokens counted by the other", async () => {
     const [one, other] = [await start(), await start()];
     const caller = callerOf({ tokensPerMinute: 1_000 });
     // A minute gives 1,000 of them back.
@@ -157,7 +157,7 @@ describeWithRedis("with Redis", () => {
     expect(refusal?.message).toBe("Rate limit exceeded: 1000 tokens a minute");
   });
 
-  test("turns open in one process take room from the other; a dead process holds none", async () => {
+  test("of open turns are shared by processes, and a dead process holds none", async () => {
     const [one, other] = [await start(), await start()];
     const caller = callerOf({ concurrentRequests: 3 });
     const open = await Promise.all([enter(one, caller), enter(one, caller), enter(other, caller)]);
@@ -173,7 +173,7 @@ describeWithRedis("with Redis", () => {
     expect(await isIn(one, gone)).toBe(true);
   });
 
-  test("a turn still open after its first count has expired is counted again", async () => {
+  test("count a turn again that is still open after its first count has expired", async () => {
     const process = await start();
     const caller = callerOf({ concurrentRequests: 1 });
     const key = keyOf(caller);
@@ -185,7 +185,7 @@ describeWithRedis("with Redis", () => {
     await eventually(async () => (await redis.exists(key)) === 0 || Object.keys(await redis.hgetall(key)).length === 0);
   });
 
-  test("Redis dies: requests go on, limited by this process; after its return the requests meanwhile count", async () => {
+  test("are kept by each process when Redis dies, and count these requests after its return", async () => {
     const process = await start(linked);
     const caller = callerOf({ requestsPerMinute: 10, concurrentRequests: 5 });
     const remains = remainsOf(10);
@@ -208,7 +208,7 @@ describeWithRedis("with Redis", () => {
     expect(await isIn(process, caller)).toBe(false);
   });
 
-  test("Redis returns without its memory: earlier use still counts", async () => {
+  test("keep earlier use when Redis returns without its memory", async () => {
     const process = await start(linked);
     const caller = callerOf({ requestsPerMinute: 10 });
     const remains = remainsOf(10);
@@ -221,7 +221,7 @@ describeWithRedis("with Redis", () => {
     remains(await enter(process, caller), 2);
   });
 
-  test("Redis is silent: the first callers wait a moment, and later callers do not", async () => {
+  test("make only the first callers wait a moment while Redis is silent", async () => {
     const process = await start(linked);
     const caller = callerOf({ requestsPerMinute: 60 });
     const startedAt = performance.now();
@@ -247,7 +247,7 @@ describeWithRedis("with Redis", () => {
     expect(remaining).toBeLessThanOrEqual(60 - 23 + Math.floor((2 * (performance.now() - startedAt)) / 1_000));
   });
 
-  test("a shared call gets no answer, and its connection closes: its turns are refused by the process", async () => {
+  test("refuse turns in the process when a shared call gets no answer and its connection closes", async () => {
     const process = await start(linked);
     const caller = callerOf({ concurrentRequests: 1 });
     const first = enter(process, caller);
@@ -266,7 +266,7 @@ describeWithRedis("with Redis", () => {
     expect(await isIn(process, caller)).toBe(false);
   });
 
-  test("while Redis is unreachable two processes admit no more than a fifth too much", async () => {
+  test("admit at most a fifth too much at two processes while Redis is unreachable", async () => {
     const both = [await start(linked), await start(linked)];
     for (const process of both) await eventually(async () => (await process.figure("sluice_limits_processes")) === 2);
     await without(...both);

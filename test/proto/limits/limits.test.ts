@@ -20,7 +20,7 @@ const limiterOf = (config: object = {}, registry = new Registry()) =>
 const enter = (limiter: Limiter, caller: { keyHash: string; rateLimits?: object }, ask?: object): Admission =>
   limiter.enter(caller as never, ask as never) as Admission;
 
-describe("a bucket", () => {
+describe("a token bucket of a limit", () => {
   test.each([1, 2, 3, 7, 60, 100, 997, 3_000, 1_000_000])(
     "of %i is full at once, and one step later has one more",
     (limit) => {
@@ -41,7 +41,7 @@ describe("a bucket", () => {
     },
   );
 
-  test("overdrawn fills up from below zero, for an hour at most", () => {
+  test("that is overdrawn fills up from below zero, for an hour at most", () => {
     const bucket = new Bucket();
     bucket.take(250, 100, 0);
     expect(waitForUnitMs(100, bucket.aheadMs(0))).toBe(1.5 * periodMs + periodMs / 100);
@@ -50,8 +50,8 @@ describe("a bucket", () => {
   });
 });
 
-describe("requests a minute", () => {
-  test("n pass, the next is 429 with a Retry-After; refused requests are not counted", () => {
+describe("requests a minute of a key", () => {
+  test("pass up to the limit, the next is 429 with a Retry-After, and refused requests do not count", () => {
     const limiter = limiterOf();
     const caller = { keyHash: "a", rateLimits: { requestsPerMinute: 3 } };
     const admissions = [1, 2, 3].map(() => enter(limiter, caller));
@@ -72,7 +72,7 @@ describe("requests a minute", () => {
     }
   });
 
-  test("have the configured default for a key without a limit; another key is another bucket", () => {
+  test("have the configured default for a key without a limit, each key for itself", () => {
     const limiter = limiterOf({ requests_per_minute: 1 });
     expect(enter(limiter, { keyHash: "a" }).refusal).toBeUndefined();
     expect(enter(limiter, { keyHash: "a" }).refusal).toBeDefined();
@@ -97,10 +97,10 @@ describe("requests a minute", () => {
   });
 });
 
-describe("tokens a minute", () => {
+describe("tokens a minute of a key", () => {
   const caller = { keyHash: "a", rateLimits: { tokensPerMinute: 100 } };
 
-  test("are taken when a turn ends; while one is left the next may begin, and debts are paid first", () => {
+  test("are taken when a turn ends; while one is left the next turn may begin, and debts are paid first", () => {
     const limiter = limiterOf();
     const first = enter(limiter, caller);
     expect([first.countsTokens, first.headers?.["x-ratelimit-remaining-tokens"]]).toEqual([true, "100"]);
@@ -124,8 +124,8 @@ describe("tokens a minute", () => {
   });
 });
 
-describe("turns at a time", () => {
-  test("n are open, the next is 429; a finished turn makes room", () => {
+describe("concurrent turns of a key", () => {
+  test("are open up to the limit, the next is 429, and a finished turn makes room", () => {
     const limiter = limiterOf({ streams_per_key: 2 });
     const [first] = [enter(limiter, { keyHash: "a" }), enter(limiter, { keyHash: "a" })];
     const { refusal, headers } = enter(limiter, { keyHash: "a" });
@@ -142,7 +142,7 @@ describe("turns at a time", () => {
     expect(limiter.open).toBe(3);
   });
 
-  test("are limited first by the key's own limit and then by the default, and a request without a turn needs no room", () => {
+  test("are limited by the key's own limit or the default, which requests without a turn do not use", () => {
     const limiter = limiterOf();
     const caller = { keyHash: "a", rateLimits: { concurrentRequests: 1 } };
     enter(limiter, caller);
@@ -151,7 +151,7 @@ describe("turns at a time", () => {
   });
 });
 
-test("a refusal is counted by its limit", async () => {
+test("a refusal by a limit is counted under the name of the limit", async () => {
   const registry = new Registry();
   const limiter = limiterOf({ streams_per_key: 1, requests_per_minute: 1 }, registry);
   for (let n = 0; n < 3; n++) enter(limiter, { keyHash: "a" });

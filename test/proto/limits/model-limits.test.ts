@@ -77,7 +77,7 @@ async function hasTokens(process: Counting, limited: ModelLimitRow, left: number
 }
 
 function describeCounts(start: () => Promise<Counting>): void {
-  test("a turn refused by one limit counts at no other", async () => {
+  test("a turn refused by one model limit does not count in any other", async () => {
     const process = await start();
     const [wide, narrow] = [row({ requestsPerDay: 5 }), row({ requestsPerDay: 2 })];
     expect(await countAdmitted(process, wide, narrow)).toBe(2);
@@ -85,7 +85,7 @@ function describeCounts(start: () => Promise<Counting>): void {
     expect(await countAdmitted(process, wide)).toBe(3);
   });
 
-  test("the refusal names the limit with the longest wait", async () => {
+  test("the refusal by model limits names the limit with the longest wait", async () => {
     const process = await start();
     const rows = [row({ requestsPerMinute: 1 }), row({ requestsPerDay: 1, concurrentRequests: 9 })];
     expect(await countAdmitted(process, ...rows)).toBe(1);
@@ -95,7 +95,7 @@ function describeCounts(start: () => Promise<Counting>): void {
     expect(reached?.retryAfterMs).toBeLessThanOrEqual(86_400_000);
   });
 
-  test("a changed limit of a day keeps the used requests and tokens", async () => {
+  test("a changed daily limit keeps the used requests and tokens", async () => {
     const process = await start();
     const { id } = row({});
     const limited = (requestsPerDay: number) => row({ requestsPerDay }, id);
@@ -109,7 +109,7 @@ function describeCounts(start: () => Promise<Counting>): void {
     expect(await admits(process, row({ tokensPerDay: 101 }, tokens.id))).toBe(true);
   });
 
-  test("a limit of a day that is lowered far below the use and raised again keeps the use", async () => {
+  test("a daily limit that is lowered far below the use and raised again keeps the use", async () => {
     const process = await start();
     const { id } = row({});
     const limited = (perDay: number) => row({ requestsPerDay: perDay, tokensPerDay: 10 * perDay }, id);
@@ -125,7 +125,7 @@ function describeCounts(start: () => Promise<Counting>): void {
     expect(await countAdmitted(process, limited(60))).toBe(20);
   });
 
-  test("a limit of a day that is raised while a turn runs keeps the use when the turn ends", async () => {
+  test("a daily limit that is raised while a turn runs keeps the use when the turn ends", async () => {
     const process = await start();
     const { id } = row({});
     const limited = (perDay: number) => row({ requestsPerDay: perDay, tokensPerDay: 10 * perDay }, id);
@@ -137,7 +137,7 @@ function describeCounts(start: () => Promise<Counting>): void {
     expect(await countAdmitted(process, row({ requestsPerDay: 40 }, id))).toBe(8);
   });
 
-  test("a limit of a day that is lowered while a turn runs keeps the use when the turn ends", async () => {
+  test("a daily limit that is lowered while a turn runs keeps the use when the turn ends", async () => {
     const process = await start();
     const { id } = row({});
     const limited = (tokensPerDay: number) => row({ tokensPerDay }, id);
@@ -152,7 +152,7 @@ function describeCounts(start: () => Promise<Counting>): void {
     expect(await hasTokens(process, limited(4_000), 900)).toBe(true);
   });
 
-  test("turns at a time and tokens are counted at each limit by themselves", async () => {
+  test("concurrent turns and tokens are counted for each model limit separately", async () => {
     const process = await start();
     const [first, second] = [row({ concurrentRequests: 2, tokensPerMinute: 10 }), row({ tokensPerDay: 10 })];
     const running = [await enter(process, first, second), await enter(process, first)];
@@ -163,7 +163,7 @@ function describeCounts(start: () => Promise<Counting>): void {
     expect((await enter(process, first, second)).reached).toMatchObject({ index: 1, limit: "tokens_per_day" });
   });
 
-  test("a turn may end at one of its limits before the others", async () => {
+  test("a turn may end at one of its model limits before the others", async () => {
     const process = await start();
     const [first, second] = [
       row({ concurrentRequests: 1, requestsPerDay: 2 }),
@@ -177,7 +177,7 @@ function describeCounts(start: () => Promise<Counting>): void {
     expect(await countAdmitted(process, first)).toBe(1);
   });
 
-  test("a turn that called none of the models counts at no limit", async () => {
+  test("a turn that called none of the models does not count in any limit", async () => {
     const process = await start();
     const rows = [row({ requestsPerMinute: 2, concurrentRequests: 1 }), row({ requestsPerDay: 2 })];
     for (let n = 0; n < 5; n++) {
@@ -188,7 +188,7 @@ function describeCounts(start: () => Promise<Counting>): void {
     expect(await countAdmitted(process, ...rows)).toBe(2);
   });
 
-  test("a refusal names no limit that was raised since it was reached", async () => {
+  test("a refusal names no model limit that was raised since it was reached", async () => {
     const process = await start();
     const [narrow, day] = [row({ requestsPerMinute: 1 }), row({ requestsPerDay: 4 })];
     expect([await countAdmitted(process, narrow), await countAdmitted(process, day)]).toEqual([1, 4]);
@@ -197,10 +197,10 @@ function describeCounts(start: () => Promise<Counting>): void {
   });
 }
 
-describe("in one process", () => {
+describe("model limits in one process", () => {
   describeCounts(async () => counting());
 
-  test("a limit holds when the uses of other limits are swept", async () => {
+  test("hold when the uses of other limits are removed", async () => {
     const process = counting();
     const one = () => row({ concurrentRequests: 1 });
     // The next new row makes the limiter sweep unused ones.
@@ -213,10 +213,10 @@ describe("in one process", () => {
   });
 });
 
-describeWithRedis("with Redis", () => {
+describeWithRedis("model limits with Redis", () => {
   describeCounts(() => sharing());
 
-  test("processes admit exactly the limit together", async () => {
+  test("are held exactly by several processes together", async () => {
     const processes = await Promise.all(Array.from({ length: 3 }, () => sharing()));
     const rows = [row({ requestsPerDay: 50, concurrentRequests: 1_000 }), row({ requestsPerDay: 70 })];
     const all = await Promise.all(
@@ -249,7 +249,7 @@ describeWithRedis("with Redis", () => {
       return sharing();
     };
 
-    test("a day's use is kept, and what was admitted meanwhile is added", async () => {
+    test("keep a day's use, and add the requests admitted meanwhile", async () => {
       const limited = row({ requestsPerDay: 10 });
       for (let n = 0; n < 4; n++) expect(await admits(process, limited)).toBe(true);
       await lose();
@@ -257,7 +257,7 @@ describeWithRedis("with Redis", () => {
       expect(await countAdmitted(await find(), limited)).toBe(3);
     });
 
-    test("a day's use is kept without its memory, also where no request was sent meanwhile", async () => {
+    test("keep a day's use if Redis loses its memory, also without requests meanwhile", async () => {
       const limited = row({ requestsPerDay: 10 });
       for (let n = 0; n < 4; n++) expect(await admits(process, limited)).toBe(true);
       await lose();
@@ -267,7 +267,7 @@ describeWithRedis("with Redis", () => {
       expect(await countAdmitted(await find(), limited)).toBe(6);
     });
 
-    test("the day's use of many limits is kept without its memory, at once for a limit in use", async () => {
+    test("keep the day's use of many limits if Redis loses its memory, at once for a limit in use", async () => {
       const all = Array.from({ length: 400 }, () => row({ requestsPerDay: 3, concurrentRequests: 1 }));
       for (const limited of all) expect(await admits(process, limited)).toBe(true);
       await lose();
@@ -281,7 +281,7 @@ describeWithRedis("with Redis", () => {
       expect(await countAdmitted(other, all.at(-2) as ModelLimitRow)).toBe(2);
     });
 
-    test("a limit of a day that was raised meanwhile has its further requests", async () => {
+    test("allow further requests under a daily limit that was raised meanwhile", async () => {
       const { id } = row({});
       expect(await countAdmitted(process, row({ requestsPerDay: 4 }, id))).toBe(4);
       await lose();
@@ -290,7 +290,7 @@ describeWithRedis("with Redis", () => {
       expect(await countAdmitted(await find(), raised)).toBe(7);
     });
 
-    test("a limit of a day that is lowered meanwhile, and raised again afterwards, keeps the use", async () => {
+    test("keep the use of a daily limit that is lowered meanwhile, and raised again afterwards", async () => {
       const { id } = row({});
       const limited = (requestsPerDay: number) => row({ requestsPerDay }, id);
       for (let n = 0; n < 30; n++) expect(await admits(process, limited(40))).toBe(true);
@@ -302,7 +302,7 @@ describeWithRedis("with Redis", () => {
       expect(await countAdmitted(other, limited(40))).toBe(10);
     });
 
-    test("a limit of a day that is lowered, and raised again after Redis lost its memory, keeps the use", async () => {
+    test("keep the use of a daily limit that is lowered, and raised after Redis lost its memory", async () => {
       const { id } = row({});
       const limited = (requestsPerDay: number) => row({ requestsPerDay }, id);
       for (let n = 0; n < 30; n++) expect(await admits(process, limited(40))).toBe(true);
@@ -316,7 +316,7 @@ describeWithRedis("with Redis", () => {
       expect(await countAdmitted(other, limited(40))).toBe(10);
     });
 
-    test("a process that missed the raise of a limit of a day keeps the use of the others", async () => {
+    test("keep the use counted by other processes in a process that missed the raise of a daily limit", async () => {
       const { id } = row({});
       const limited = (requestsPerDay: number) => row({ requestsPerDay }, id);
       const running = await enter(process, limited(1));
@@ -329,7 +329,7 @@ describeWithRedis("with Redis", () => {
       expect(await countAdmitted(other, limited(40))).toBe(9);
     });
 
-    test("a late answer counts a request and charges tokens once, and a step that was never run counts, too", async () => {
+    test("count a request and charge tokens once after a late answer, and also a step that was never run", async () => {
       for (const isRun of [true, false]) {
         const [requests, tokens] = [row({ requestsPerDay: 10 }), row({ tokensPerDay: 100 })];
         const running = await enter(process, tokens);
@@ -348,7 +348,7 @@ describeWithRedis("with Redis", () => {
       }
     });
 
-    test("a late answer counts a request and charges tokens of a key once", async () => {
+    test("count a request and charge tokens of a key once after a late answer", async () => {
       // A unit of these limits takes 15 s to come back.
       const key = { keyHash: randomUUID(), rateLimits: { requestsPerMinute: 4, tokensPerMinute: 4 } } as never;
       const running = await process.limiter.enter(key);
@@ -365,7 +365,7 @@ describeWithRedis("with Redis", () => {
       expect(after).toMatchObject({ "x-ratelimit-remaining-requests": "0", "x-ratelimit-remaining-tokens": "2" });
     });
 
-    test("tokens of a turn that ends as it is lost are charged", async () => {
+    test("charge the tokens of a turn that ends just as it is lost", async () => {
       const limited = row({ tokensPerDay: 100 });
       const running = await enter(process, limited);
       link.reset();

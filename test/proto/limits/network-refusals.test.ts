@@ -5,7 +5,7 @@ import { NetworkRefusalBound } from "@sluice/proto/lib/limits/network-refusal-bo
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { NetworkRefusals } from "@sluice/proto/lib/rpc/network-refusals.js";
 
-test("a refusal that does not reach admin-svc leaves the place in its minute to the next one", async () => {
+test("an audit entry of a network refusal that does not reach admin-svc leaves its place to the next one", async () => {
   const warnings: unknown[] = [];
   const log = { warn: (fields: unknown) => warnings.push(fields) };
   // An address at which no server listens.
@@ -20,7 +20,7 @@ test("a refusal that does not reach admin-svc leaves the place in its minute to 
   }
 });
 
-test("a key has ten entries a minute, and those that could not be written do not count", () => {
+test("a key has ten audit entries of network refusals a minute, and entries that failed do not count", () => {
   const bound = new NetworkRefusalBound(() => 0);
   const admitted = (from: number, to: number) =>
     Array.from({ length: to - from }, (_, n) => `192.0.2.${from + n}`).filter((address) => bound.admits("a", address));

@@ -30,7 +30,7 @@ describe("a queue is overloaded", () => {
   });
 });
 
-describe("a process", () => {
+describe("an inference process under pressure", () => {
   let clock: number;
   let waiting: number;
   let memory: number;
@@ -87,7 +87,7 @@ describe("a process", () => {
     expect(said).toEqual(["overloaded: new turns may be refused", "no longer overloaded"]);
   });
 
-  test("hands over no more work while none of it is begun", () => {
+  test("takes no more turns while it begins none of them", () => {
     waiting = 65;
     turns(50, 20);
     expect(pressure.refuses()).toBe(false);
@@ -104,7 +104,7 @@ describe("a process", () => {
     expect(pressure.refuses()).toBe(false);
   });
 
-  test("using too much memory for a second takes on no work until it has released some for as long", () => {
+  test("with too much memory in use for a second takes on no work until it has released some for as long", () => {
     memory = 101;
     turns(50, 20);
     expect(pressure.refuses()).toBe(false);

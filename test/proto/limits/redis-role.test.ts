@@ -116,7 +116,7 @@ async function startPair() {
 const counted = "limits are counted in Redis";
 const alone = "Redis does not answer: this process counts limits alone";
 
-test("a connection to a demoted replica is reopened, and leads to the new primary", async () => {
+test("a connection to a demoted Redis replica is reopened, and leads to the new primary", async () => {
   const { one, other, toOther, link, logged, isShared, enter } = await startPair();
   link.lead(toOther);
   one.isPrimary = false;
@@ -128,7 +128,7 @@ test("a connection to a demoted replica is reopened, and leads to the new primar
   expect(logged).toEqual([counted, alone, counted]);
 });
 
-test("a read-only server counts as unreachable for as long as it refuses writes", async () => {
+test("a read-only Redis server counts as unreachable for as long as it refuses writes", async () => {
   const { one, logged, isShared, enter } = await startPair();
   one.isPrimary = false;
   expect((await enter()).refusal).toBeUndefined();

@@ -72,7 +72,7 @@ const answered = async (session: ClientHttp2Session, more: object) => {
   return status;
 };
 
-test("a connection without a key is closed above 200 streams a minute, and hardly any of them is handled", async () => {
+test("a gRPC connection without a key is closed above 200 streams a minute, and hardly any of them is handled", async () => {
   await floodUntilClosed(await open());
   expect(handled).toBeLessThan(50);
 });
@@ -81,7 +81,7 @@ test.each([
   ["a service token", { "x-sluice-service-token": token }],
   ["an accepted key", { authorization: "Bearer good" }],
 ])(
-  "after showing %s a connection may reset any number of streams, also after its address was penalized",
+  "after showing %s a gRPC connection may reset any number of streams, also from a penalized address",
   async (_, proof) => {
     await floodUntilClosed(await open());
     const session = await open();
@@ -95,14 +95,14 @@ test.each([
   },
 );
 
-test("a wrong key is no proof", async () => {
+test("a wrong key does not lift the limit of streams of a gRPC connection", async () => {
   const session = await open();
   expect(await answered(session, { authorization: "Bearer bad" })).toBe(401);
   expect(session.remoteSettings.maxConcurrentStreams).toBe(100);
   await floodUntilClosed(session, { authorization: "Bearer bad" });
 });
 
-test("other callers' calls are answered while connections without a key come and are closed", async () => {
+test("other callers' gRPC calls are answered while connections without a key come and are closed", async () => {
   const { method } = EndUserService;
   const client = dial(`127.0.0.1:${server.port}`);
   const metadata = new Metadata();

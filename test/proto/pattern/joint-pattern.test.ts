@@ -42,7 +42,7 @@ const patterns = [
 ];
 const text = "cat concat cats CATS a 123-45 a@b \u{1f600}\u{1f601} cat! caaat 12-345 \ud83d cat";
 
-describe("patterns in a row", () => {
+describe("several patterns scanned together", () => {
   const finders = patterns.map((pattern) => compilePattern(pattern));
 
   test.each([1, 2, 3, 7, 100])("find the matches of each single pattern in pieces of %i units", (length) => {
@@ -55,12 +55,12 @@ describe("patterns in a row", () => {
     expect(together(joint.end(), patterns.length).spans).toEqual(scans.map((scan) => scan.end().spans));
   });
 
-  test("decide a position once all of them have", () => {
+  test("decide a position once all of them have decided it", () => {
     const joint = new JointScan(jointOf(["ab", "bcd", "(?i)x"].map((pattern) => compilePattern(pattern))));
     expect(["a", "b", "c", "e", "\ud83d"].map((piece) => joint.push(piece).decided)).toEqual([0, 1, 1, 4, 4]);
   });
 
-  test.each(["fork", "split"] as const)("find the same after %s", (way) => {
+  test.each(["fork", "split"] as const)("find the same matches after %s", (way) => {
     for (let at = 0; at <= text.length; at++) {
       const joint = new JointScan(jointOf(finders));
       const scans = finders.map((finder) => finder.open());
@@ -99,7 +99,7 @@ describe("patterns in a row", () => {
   });
 });
 
-test("a match's start is remembered only for patterns of variable length", () => {
+test("the start of a match is remembered only for patterns of variable length", () => {
   const text =
     "Please keep the plain, clear and short summary; ask the people in Kyiv for 12 keys, \u{1f600} and p\u{1f600}q.";
   const countNoted = (...sources: readonly string[]): number => {
@@ -118,7 +118,7 @@ test("a match's start is remembered only for patterns of variable length", () =>
   expect(countNoted("p.r")).toBeGreaterThan(0);
 });
 
-test("a text driving 64 patterns into ever new states delays no other work", async () => {
+test("a text that drives 64 patterns into ever new states delays no other work", async () => {
   const own = Array.from({ length: 64 }, (_, index) =>
     compilePattern(`[a${String.fromCharCode(98 + (index % 20))}].{${6 + (index % 5)}}!`),
   );

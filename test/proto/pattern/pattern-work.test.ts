@@ -69,7 +69,7 @@ describe("a pattern with many possible live states", () => {
     "\\p{Script=Osage}{3000}",
     "\\u{10fffd}{1,3000}",
     "[^a]{1500}b{1500}[^a]{1500}",
-  ])("%s is refused with the limit, and still runs in short steps where it was stored", (pattern) => {
+  ])("%s is refused with the limit, and still runs in short steps where it is already stored", (pattern) => {
     expect(() => compilePattern(pattern)).toThrow(`more than ${maxAliveStates} states alive at once`);
     expect(stepsOf(compileStoredPattern(pattern), letters.slice(0, 2_000)).worst).toBeLessThanOrEqual(stepsPerPiece);
   });

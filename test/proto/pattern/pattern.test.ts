@@ -19,7 +19,7 @@ function read(pattern: string | Finder, ...pieces: readonly string[]) {
   return { found: spans.map(({ start, end }) => text.slice(start, end)), decided };
 }
 
-describe("a pattern finds the same as JavaScript", () => {
+describe("a guardrail pattern finds the same as JavaScript", () => {
   test.each([
     ["a+?b", "aab ab"],
     ["a|ab", "ab"],
@@ -63,7 +63,7 @@ describe("a pattern finds the same as JavaScript", () => {
   });
 });
 
-describe("reports a match as soon as it is certain", () => {
+describe("a guardrail pattern reports a match as soon as it is certain", () => {
   test.each<[string, string[], string[], number[]]>([
     ["secret", ["a se", "cr", "et!"], ["secret"], [2, 2, 9]],
     ["secret", ["a se", "nt"], [], [2, 6]],
@@ -74,16 +74,16 @@ describe("reports a match as soon as it is certain", () => {
     // The shorter one stands, but might still be replaced.
     ["ab?c?", ["a", "b", "b"], ["ab"], [0, 0, 3]],
     ["a[^!]*!|a", ["aa", "a", "!b"], ["aaa!"], [0, 0, 5]],
-  ])("%s in %j", (pattern, pieces, found, decided) => {
+  ])("for %s in %j", (pattern, pieces, found, decided) => {
     expect(read(pattern, ...pieces)).toEqual({ found, decided });
   });
 
-  test("half a character is not decided", () => {
+  test("never within half a character", () => {
     expect(read("b.", "a\ud83d", "\ude00")).toEqual({ found: [], decided: [1, 3] });
   });
 });
 
-describe("a pattern is refused", () => {
+describe("a guardrail pattern is refused", () => {
   const deep = (depth: number) => `${"(".repeat(depth)}a${")".repeat(depth)}`;
   test.each([
     ["(?=a)b", "look-around is not supported: patterns must match in linear time"],
@@ -104,19 +104,19 @@ describe("a pattern is refused", () => {
       Array.from({ length: 251 }, (_, index) => `[a\\u{${(index + 256).toString(16)}}]`).join(""),
       "too complex: more than 250 classes",
     ],
-  ])("%.40s", (pattern, message) => {
+  ])("when it is %.40s", (pattern, message) => {
     expect(() => compilePattern(pattern)).toThrow(new PatternError(message));
   });
 
   // In RE2 or elsewhere these have another meaning than here.
   test.each(["\\Aa", "a\\z", "\\pLa", "[[:alpha:]]a", "\\Qa\\E", "(?P<n>a)", "a\\_b\\y", "a\\u{61}}", "\\07", "(?U)a"])(
-    "%s, since it would match differently than written",
+    "when it is %s, since it would match differently than written",
     (pattern) => {
       expect(() => compilePattern(pattern)).toThrow(/^not a valid pattern/);
     },
   );
 
-  test("only above the size limit", () => {
+  test("for its size only above the limit", () => {
     expect(read("a{1049}", "aa").found).toEqual([]);
     expect(read("((((((((a+)+)+)+)+)+)+)+)+b", "aab").found).toEqual(["aab"]);
     expect(read(deep(250), "a").found).toEqual(["a"]);
@@ -124,7 +124,7 @@ describe("a pattern is refused", () => {
   });
 });
 
-describe("matching is linear in the text", () => {
+describe("matching a guardrail pattern takes time linear in the text", () => {
   const many = 100_000;
   test.each<[string, string]>([
     ["(a+)+$", `${"a".repeat(many)}!`],
@@ -135,7 +135,7 @@ describe("matching is linear in the text", () => {
     ["(\\w+\\s?)+$", `${"word ".repeat(many / 5)}!`],
     ["x+x+y", "x".repeat(many)],
     [`${"y".repeat(50_000)}z`, "y".repeat(many)],
-  ])("%.20s", async (pattern, text) => {
+  ])("for %.20s", async (pattern, text) => {
     const finder = compilePattern(pattern);
     read(finder, text.slice(0, 1_000));
     expect(await findMinCpuMs(100, () => measureCpuMs(() => read(finder, text)))).toBeLessThan(100);

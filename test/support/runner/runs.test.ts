@@ -30,7 +30,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-describe("the report", () => {
+describe("the report of a test run", () => {
   async function report(files: Readonly<Record<string, string>>, ...options: string[]): Promise<string[]> {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
     const config = {
@@ -90,7 +90,7 @@ describe("the report", () => {
   });
 });
 
-describe("the gate", () => {
+describe("the gate of two test runs", () => {
   /** Runs it with programs that print what a run would. */
   async function gate(tests: string): Promise<string[]> {
     for (const name of [".ci", "bin"]) mkdirSync(join(folder, name));
@@ -141,7 +141,7 @@ describe("the gate", () => {
   });
 });
 
-describe("the progress", () => {
+describe("the progress line of a test run", () => {
   function progressOn(screen: { isTTY: boolean; columns: number }) {
     let written = "";
     let now = 0;
@@ -180,7 +180,7 @@ describe("the progress", () => {
   });
 });
 
-describe("an interrupted run", () => {
+describe("an interrupted test run", () => {
   const ours = (): string[] => readdirSync(folder).filter((name) => name.startsWith("sluice-"));
 
   const foldersIn = (parent: string): string[] => readdirSync(parent).map((name) => join(parent, name));

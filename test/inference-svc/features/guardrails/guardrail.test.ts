@@ -168,8 +168,8 @@ describe("a guardrail's filter finds its pattern in", () => {
   });
 });
 
-describe("a guardrail's refusal names", () => {
-  test("the label or else the pattern, of all matches, in the order of the filters", async () => {
+describe("a guardrail's refusal", () => {
+  test("names the label or else the pattern, of all matches, in the order of the filters", async () => {
     const { fault, stages } = await verdict(
       message("alpha BETA gamma"),
       { pattern: "(?i)beta", label: "greek" },
@@ -193,7 +193,7 @@ describe("a guardrail's refusal names", () => {
     ]);
   });
 
-  test("no pattern, because there is none, without a match or a guardrail", async () => {
+  test("does not happen without a match or without a guardrail", async () => {
     expect(await verdict(message("alpha"), { pattern: "beta" })).toEqual({
       fault: undefined,
       passed: true,
@@ -202,7 +202,7 @@ describe("a guardrail's refusal names", () => {
     expect(await verdict(message("alpha"))).toMatchObject({ passed: true });
   });
 
-  test("the possible endpoints in its receipt, without a call", async () => {
+  test("has the possible endpoints in its receipt, without a call", async () => {
     const engine = openEngine(testConfig({ url: "http://127.0.0.1:1" }));
     const testScope = newScope({ guardrail: guardrail({ pattern: "Hi" }) });
     const { fault, rejected } = await runTestTurn(engine.turn, testRequest(), testScope);

@@ -97,8 +97,8 @@ const plan = async (request: Partial<TurnRequest>) => {
   return attempts[0];
 };
 
-describe("a coding agent's tools", () => {
-  test.each(dialects)("reach a model of the dialect %s, with the search as a function", async (dialect) => {
+describe("a coding agent's web search", () => {
+  test.each(dialects)("reaches a model of the dialect %s as a function, with its other tools", async (dialect) => {
     const attempt = await plan({ models: [`far/${dialect}`], tools: agentTools() });
     expect([attempt?.losses, notSent()]).toEqual([[], []]);
     if (dialect !== "echo") expect(attempt?.bodyJson).toMatch(/"name":"web_search".*"query"/);
@@ -106,19 +106,19 @@ describe("a coding agent's tools", () => {
     expect(stage?.data).toMatchObject({ tools: ["web_search"] });
   });
 
-  test("are answered by the built-in model", async () => {
+  test("is answered by the built-in model", async () => {
     const { fault } = await runRequest({ models: ["far/echo"], tools: agentTools() });
     expect(fault).toBeUndefined();
   });
 
-  test("reach the model chosen by a router", async () => {
+  test("reaches the model chosen by a router", async () => {
     model.script([callReply(search), textReply(citing)]);
     const ending = await runRequest({ models: ["service/auto"], tools: agentTools(), provider: only("chat") });
     expect(ending.fault).toBeUndefined();
     expect(itemsIn(ending).map(({ type }) => type)).toEqual(["web_search_call", "message"]);
   });
 
-  test("stay with a provider with a native search, unless functions exclude it", async () => {
+  test("stays with a provider that has a native search, unless functions exclude it", async () => {
     const native = await plan({ models: ["far/able"], tools: agentTools() });
     expect(native?.bodyJson).toContain('{"type":"web_search"}');
     expect((await plan({ models: ["far/google"], tools: [hosted()] }))?.bodyJson).toContain('"googleSearch":{}');
@@ -133,7 +133,7 @@ describe("a coding agent's tools", () => {
 const only = (id: string) => ({ only: [id], ignore: [], order: [], quantizations: [] }) as never;
 
 describe.each(["web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"])(
-  "%s",
+  "the search tool %s",
   (kind) => {
     test("is run, read as data, cited, and shown as a call of the tool", async () => {
       model.script([callReply(search), textReply(citing)]);
@@ -158,7 +158,7 @@ describe.each(["web_search", "web_search_2025_08_26", "web_search_preview", "web
   },
 );
 
-describe("clients see", () => {
+describe("clients of a web search see", () => {
   test("each step of a search in a stream", async () => {
     model.script([callReplyStream("", search), chatStream(citing)]);
     const { events } = await runRequest({ tools: [hosted()], stream: true });
@@ -203,13 +203,13 @@ describe("clients see", () => {
   });
 });
 
-describe("a model with a native search at one provider", () => {
+describe("a web search with a model that has a native search at one provider", () => {
   test("is left to this provider", async () => {
     const attempt = await plan({ models: ["far/mixed"], tools: agentTools() });
     expect(attempt?.bodyJson).toContain('{"type":"web_search"}');
   });
 
-  test("is searched for by Sluice if the preferences of the request leave only the others", async () => {
+  test("is made by Sluice if the preferences of the request leave only the others", async () => {
     const attempt = await plan({ models: ["far/mixed"], tools: agentTools(), provider: only("chat") });
     expect([attempt?.bodyJson, attempt?.losses]).toEqual([expect.stringContaining('"name":"web_search"'), []]);
     const native = await plan({ models: ["far/mixed"], tools: agentTools(), provider: only("able") });
@@ -225,12 +225,12 @@ describe("the plugin web", () => {
     return stage ? stage.data?.["engine"] : attempt?.bodyJson?.match(/googleSearch|"type":"web_search"/)?.[0];
   };
 
-  test("uses the engine where functions rule out the provider's search", async () => {
+  test("uses its engine where functions rule out the provider's search", async () => {
     expect(await searchedBy({ models: ["far/google"] })).toBe("googleSearch");
     expect(await searchedBy({ models: ["far/google"], tools: [functionTool()] })).toBe("searxng");
   });
 
-  test.each(dialects)("uses the engine for a model of the dialect %s without a search", async (dialect) => {
+  test.each(dialects)("uses its engine for a model of the dialect %s without a search", async (dialect) => {
     const expected = dialect === "gemini" ? "googleSearch" : "searxng";
     expect(await searchedBy({ models: [`far/${dialect}`] })).toBe(expected);
   });
@@ -251,7 +251,7 @@ describe("the plugin web", () => {
   });
 });
 
-describe("guardrails", () => {
+describe("guardrails of a web search", () => {
   test("scan the results of a search, for the model and for clients", async () => {
     testScope = newScope({
       guardrail: guardrailOf([redactFilter("SECRET-\\d", "[CODE]")], { appliesTo: AppliesTo.BOTH }),
@@ -265,8 +265,8 @@ describe("guardrails", () => {
   });
 });
 
-describe("settings", () => {
-  test("domains hold, uses and results are counted, size of a result is kept", async () => {
+describe("settings of a web search", () => {
+  test("limit domains and uses, count the results, and keep the size of a result", async () => {
     searching.script([found("https://a.test/1", "https://b.test/2", "https://b.test/3"), found()]);
     const filters = { allowed_domains: ["b.test"], blocked_domains: ["b.test/3"] };
     model.script([callReply(search), callReply({ ...search, args: { query: "again" } }), textReply("Well.")]);
@@ -278,7 +278,7 @@ describe("settings", () => {
     expect(notSent()).toEqual([]);
   });
 
-  test("unknown to the engine are in the receipt, also of a dry run", async () => {
+  test("that the engine does not know are in the receipt, also of a dry run", async () => {
     model.script([textReply("Well.")]);
     const tools = [
       hosted("web_search", {
@@ -301,18 +301,18 @@ describe("settings", () => {
     expect(notSent()).toEqual(expected);
   });
 
-  test("a tool choice of the hosted search becomes a choice of the function in its place", async () => {
+  test("make a tool choice of the search a choice of the function in its place", async () => {
     model.script([textReply("Well.")]);
     await runRequest({ tools: agentTools(), toolChoice: { type: "tool", tool: { type: "web_search" } } });
     expect(model.requests[0]?.json["tool_choice"]).toEqual({ type: "function", function: { name: "web_search" } });
   });
 
-  test("a configured engine searches even if the provider could", async () => {
+  test("with a configured engine search there even if the provider could search", async () => {
     const attempt = await plan({ models: ["far/able"], tools: [hosted("web_search", { engine: "searxng" })] });
     expect(attempt?.bodyJson).toContain('"name":"web_search"');
   });
 
-  test("an unconfigured engine is 400 without another search, and left to a provider with a native search", async () => {
+  test("with an unconfigured engine are 400, unless a provider has a native search", async () => {
     const tools = [hosted("web_search", { engine: "tavily" })];
     const { fault } = await runRequest({ tools });
     expect([fault?.status, fault?.message]).toEqual([
@@ -323,7 +323,7 @@ describe("settings", () => {
     expect([attempt?.bodyJson, attempt?.losses]).toMatchObject([expect.stringContaining('"type":"web_search"'), []]);
   });
 
-  describe("native means the provider, in each of its spellings:", () => {
+  describe("with the engine native mean the provider's search:", () => {
     const spellings = [
       ["web_search", { tools: [hosted("web_search", { engine: "native", filters: { allowed_domains: ["a.test"] } })] }],
       [
@@ -333,13 +333,16 @@ describe("settings", () => {
       ["the plugin", { plugins: { web: create(WebPluginSchema, { engine: "native", includeDomains: ["a.test"] }) } }],
     ] as const;
 
-    test.each(spellings)("%s is the provider's search, and every unsupported setting is named", async (_, request) => {
-      const attempt = await plan({ models: ["far/able"], ...request });
-      expect([attempt?.bodyJson, attempt?.losses]).toEqual([
-        expect.stringContaining('{"type":"web_search","filters":{"allowed_domains":["a.test"]}}'),
-        [],
-      ]);
-    });
+    test.each(spellings)(
+      "%s is searched by the provider, and every unsupported setting is named",
+      async (_, request) => {
+        const attempt = await plan({ models: ["far/able"], ...request });
+        expect([attempt?.bodyJson, attempt?.losses]).toEqual([
+          expect.stringContaining('{"type":"web_search","filters":{"allowed_domains":["a.test"]}}'),
+          [],
+        ]);
+      },
+    );
 
     test.each(spellings)("%s is refused where no provider searches", async (_, request) => {
       await expect(plan({ models: ["far/chat"], ...request })).rejects.toMatchObject({
@@ -349,14 +352,14 @@ describe("settings", () => {
     });
   });
 
-  test("without an engine leave out the search as before", async () => {
+  test("without an engine leave out the search", async () => {
     open({});
     const attempt = await plan({ models: ["far/chat"], tools: agentTools() });
     expect(attempt?.losses).toEqual([{ path: "tools.2", reason: "no provider of this model runs it" }]);
   });
 });
 
-describe("a search of the history", () => {
+describe("a web search of the history", () => {
   const past: InputItem = { type: "web_search_call", id: "ws_1", status: "completed", action };
   const input = [past, { type: "message", role: "user", content: "And?" }];
 

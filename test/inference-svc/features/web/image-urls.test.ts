@@ -75,7 +75,7 @@ test.each([
   ["jpeg", Buffer.from("\xff\xd8\xff\xe0rest", "latin1")],
   ["gif", Buffer.from("GIF89arest")],
   ["webp", Buffer.from("RIFF\x01\x02\x03\x04WEBPrest", "latin1")],
-])("bytes of %s are sent under their real type, with a note in the receipt", async (format, bytes) => {
+])("image bytes of %s are sent under their real type, with a note in the receipt", async (format, bytes) => {
   site.script([image(bytes, "application/octet-stream")]);
   const { fault, stages } = await runRequest({ input: [showing(`${site.url}/a`)] });
   expect(fault).toBeUndefined();
@@ -94,7 +94,7 @@ test("an image of a function's output is fetched, too", async () => {
   expect(provider.requests.at(-1)?.body).toContain(png.toString("base64"));
 });
 
-test("retries and other endpoints do not fetch it again", async () => {
+test("an image is not fetched again for retries and other endpoints", async () => {
   site.script([image(png)]);
   provider.script([{ status: 500, chunks: [{ json: { message: "Broken" } }] }, answered]);
   const { fault, stages } = await runRequest({
@@ -123,19 +123,19 @@ test.each([
   expect(provider.requests).toHaveLength(0);
 });
 
-test("at most 20 images are fetched", async () => {
+test("at most 20 images of a request are fetched", async () => {
   const urls = Array.from({ length: 21 }, (_, n) => `${site.url}/${n}`);
   expect((await runRequest({ input: [showing(...urls)] })).fault).toMatch(/^input\.0\.content\.21: at most 20 images/);
   expect(site.requests).toHaveLength(0);
 });
 
-test("a guardrail refuses the request before anything is fetched", async () => {
+test("a guardrail refuses a request before its images are fetched", async () => {
   const testScope = newScope({ guardrail: guardrailOf([blockFilter("secret")], { appliesTo: AppliesTo.INPUT }) });
   const { status } = await runRequest({ input: [showing(`${site.url}/secret.png`)] }, testScope);
   expect([status, site.requests.length]).toEqual([403, 0]);
 });
 
-test("a dry run fetches nothing and notes it", async () => {
+test("a dry run fetches no image, and notes it", async () => {
   const { scope } = newScope();
   await engine.planDryRun(testRequest({ models: ["a/sonnet"], input: [showing(`${site.url}/a`)] }), scope);
   expect(scope.trace.stages).toMatchObject([{ name: "image-download", data: { action: "not_run" } }]);

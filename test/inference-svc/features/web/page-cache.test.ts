@@ -10,7 +10,7 @@ const page = (length: number) => ({
   isCut: false,
 });
 
-test("a page is kept for five minutes from its reading", () => {
+test("a page is cached for five minutes from its reading", () => {
   let now = 0;
   const cache = new PageCache(() => now);
   cache.keep("a", page(1));
@@ -20,7 +20,7 @@ test("a page is kept for five minutes from its reading", () => {
   expect(cache.find("a")).toBeUndefined();
 });
 
-test("the oldest pages leave when there is no room; a too long page is not kept", () => {
+test("the oldest pages leave a full cache, and a page that is too long is not cached", () => {
   const cache = new PageCache(() => 0);
   const most = 512 * 1024;
   const keys = Array.from({ length: 17 }, (_, index) => String.fromCodePoint(97 + index));

@@ -122,7 +122,7 @@ test.each([206, null, undefined])("a page returned by Firecrawl with status %s i
   expect(output()).toContain("Tea is hot.");
 });
 
-describe.each(vendors)("%s", (id) => {
+describe.each(vendors)("the page engine %s", (id) => {
   const story = stories[id];
   const page = (found: unknown = url, title: unknown = "Tea", words: unknown = text) =>
     json(story.page(found, title, words));
@@ -144,7 +144,7 @@ describe.each(vendors)("%s", (id) => {
     });
   });
 
-  test("reads once for five minutes, for any requested length", async () => {
+  test("reads a page once for five minutes, for any requested length", async () => {
     service.script([page(url, "Tea", "word ".repeat(400))]);
     await read(id);
     testScope = newScope();
@@ -165,7 +165,7 @@ describe.each(vendors)("%s", (id) => {
     expect(service.requests).toEqual([]);
   });
 
-  test("is never sent an origin only Sluice may read, nor other ports, credentials or domains", async () => {
+  test("is never sent an origin that only Sluice may read, nor other ports, credentials or domains", async () => {
     for (const target of [service.url, "http://93.184.215.14:8080/", "http://a:b@93.184.215.14/"]) {
       testScope = newScope();
       expect(itemOf(await read(id, {}, target))).toMatchObject({ status: "incomplete", error: expect.any(String) });
@@ -180,13 +180,13 @@ describe.each(vendors)("%s", (id) => {
     ["http://93.184.215.15/", "not among the allowed domains"],
     ["javascript:alert(1)", "not an http or https URL"],
     ["no URL", "not a valid URL"],
-  ])("is not believed after being led to %s", async (found, says) => {
+  ])("has its answer refused when it was led to %s", async (found, says) => {
     service.script([page(found)]);
     await read(id, { allowed_domains: ["93.184.215.14"] });
     expect(output()).toBe(JSON.stringify({ error: `not read: ${says}` }));
   });
 
-  test("is used as far as its answer is readable", async () => {
+  test("has its answer used as far as it is readable", async () => {
     service.script([page(7, { a: 1 }, "Tea\ud83d \u0000is hot.")]);
     expect(itemOf(await read(id))).toMatchObject({ url, title: "", content: "Tea\ufffd is hot." });
   });
@@ -221,7 +221,7 @@ describe.each(vendors)("%s", (id) => {
     expect(output()).toBe('{"error":"not read: took more than 0.05 s"}');
   });
 
-  test("is abandoned at once when the turn is over", async () => {
+  test("is given up at once when the turn is over", async () => {
     service.script([{ chunks: [{ bytes: "{" }], hang: true }]);
     const [request, closed] = [service.nextRequest(), service.nextClose()];
     const ending = read(id);
@@ -231,14 +231,14 @@ describe.each(vendors)("%s", (id) => {
     expect((await ending).fault).toBeDefined();
   });
 
-  test("text redacted by guardrails is hidden from the model", async () => {
+  test("returns text that guardrails redact before the model reads it", async () => {
     service.script([page()]);
     testScope = newScope({ guardrail: guardrailOf([redactFilter("hot")], { appliesTo: AppliesTo.BOTH }) });
     await read(id);
     expect(output()).not.toContain("hot");
   });
 
-  test("reads even if the provider could", async () => {
+  test("reads even if the provider could read", async () => {
     await reopen(60_000, { native_tools: ["service:web_fetch"] });
     service.script([page()]);
     await read(id);

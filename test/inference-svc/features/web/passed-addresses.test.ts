@@ -251,7 +251,7 @@ const onlyInAddressFields = new Set(["//10.0.0.1/a.png", "/etc/passwd", "10.0.0.
 
 describe.each(fields)("a private address in %s", (path, place) => {
   test.each(["responses", "chat", "messages", "gemini"])(
-    "is passed to no provider of the dialect %s",
+    "is not passed to a provider of the dialect %s",
     async (dialect) => {
       const passed: unknown[] = [];
       const inAddressField = path.endsWith("url");
@@ -271,7 +271,7 @@ describe.each(fields)("a private address in %s", (path, place) => {
   );
 });
 
-describe("a public address", () => {
+describe("a public address in a request", () => {
   test.each([
     "https://a.example/a.png",
     "https://a.example:8443/a.png?x=/../&y=a@b#c",
@@ -287,13 +287,16 @@ describe("a public address", () => {
     expect(provider.requests.at(-1)?.body).toContain(JSON.stringify(url));
   });
 
-  test.each(["gs://bucket/a.mp4", "s3://bucket/a/b.mp4"])("%s is an object in a store", async (url) => {
-    const place = (each: string) => part({ type: "input_video", video_url: each });
-    expect(await runRequest("chat", place, url)).toMatchObject({ status: undefined, asked: 1 });
-  });
+  test.each(["gs://bucket/a.mp4", "s3://bucket/a/b.mp4"])(
+    "is not required for an object in a store: %s",
+    async (url) => {
+      const place = (each: string) => part({ type: "input_video", video_url: each });
+      expect(await runRequest("chat", place, url)).toMatchObject({ status: undefined, asked: 1 });
+    },
+  );
 });
 
-test("an MCP server of a provider may be private where mcp.allow names its origin", async () => {
+test("an MCP server that a provider calls may be private where mcp.allow names its origin", async () => {
   const place = (url: string) => ({ tools: [{ type: "mcp", server_label: "s", server_url: url }] });
   expect((await runRequest("responses", place, `${allowedServer}/mcp`)).param).toBeUndefined();
   expect(await runRequest("responses", place, "https://tools.internal/mcp")).toMatchObject({
@@ -307,7 +310,7 @@ test("an MCP server of a provider may be private where mcp.allow names its origi
   });
 });
 
-test("addresses in citations, results of searches and schemas of functions are words, and pass", async () => {
+test("addresses in citations, search results and schemas of functions are only text, and are passed on", async () => {
   const url = "http://wiki.internal/";
   const annotations = [{ type: "url_citation", url, title: "Wiki", start_index: 0, end_index: 1 }];
   const said = { role: "assistant", content: [{ type: "output_text", text: "a", annotations }] };
@@ -318,7 +321,7 @@ test("addresses in citations, results of searches and schemas of functions are w
   expect(await runRequest("responses", place, "")).toMatchObject({ asked: 1 });
 });
 
-describe("a name", () => {
+describe("a host name in a request", () => {
   const place = (url: string) => part({ type: "input_image", image_url: url });
 
   test.each([
@@ -327,13 +330,13 @@ describe("a name", () => {
     ["c.pictures.example", ["8.8.8.8"], undefined],
     ["d.pictures.example", [], undefined],
     ["e.pictures.example", undefined, undefined],
-  ])("%s with the addresses %j has the status %s", async (name, addresses, status) => {
+  ])("%s with the addresses %j gives the status %s", async (name, addresses, status) => {
     if (addresses) names.set(name, addresses);
     expect(await runRequest("chat", place, `https://${name}/a.png`)).toMatchObject({ status });
     expect(lookedUp).toEqual([name]);
   });
 
-  test("without an answer in time passes, and is not waited for again", async () => {
+  test("without an answer in time is passed on, and not resolved again", async () => {
     let asked = 0;
     const waiting = () => {
       asked++;
@@ -346,7 +349,7 @@ describe("a name", () => {
     expect(asked).toBe(1);
   });
 
-  test("is looked up once for a request, and not at all in a dry run", async () => {
+  test("is resolved once for a request, and not at all in a dry run", async () => {
     names.set("pictures.example", ["10.0.0.5"]);
     const request = requestOf("chat", place, "https://pictures.example/a.png");
     await stack.planDryRun(request, newScope().scope);
@@ -356,7 +359,7 @@ describe("a name", () => {
   });
 });
 
-test("a request may name a hundred hosts", async () => {
+test("a request may name at most a hundred hosts", async () => {
   const images = (count: number) => () => ({
     input: [
       {

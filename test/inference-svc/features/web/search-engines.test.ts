@@ -128,16 +128,16 @@ const stories: Readonly<Record<SearchEngineId, Story>> = {
 const json = (value: unknown): Reply => ({ chunks: [{ json: value }] });
 const queryOf = ({ path }: Received) => Object.fromEntries(new URL(path, "http://x").searchParams);
 
-test("the schema names all configurable engines", () => {
+test("the configuration schema names all search engines", () => {
   const { schema } = pluginContracts["web"]!.shape;
   const { properties } = schema(new Map()) as { properties: { engine: { enum: string[] } } };
   expect(properties.engine.enum.toSorted()).toEqual(["auto", "native", ...searchEngines].toSorted());
 });
 
-describe.each(searchEngines)("%s", (id) => {
+describe.each(searchEngines)("the search engine %s", (id) => {
   const story = stories[id];
 
-  test("is called with its key, and gives pages with excerpts", async () => {
+  test("is called with its key, and returns pages with excerpts", async () => {
     service.script([json(story.answer), json(story.nothing)]);
     const hits = await search(open(id));
     expect(hits).toEqual([{ url: page.url, title: "One two", content: story.content }]);
@@ -148,12 +148,12 @@ describe.each(searchEngines)("%s", (id) => {
     if (id === "brave") expect(request.path).toMatch(/^\/base\/web\/search\?/);
   });
 
-  test("may find nothing", async () => {
+  test("may return no results", async () => {
     service.script([json(story.nothing)]);
     expect(await search(open(id))).toEqual([]);
   });
 
-  test("is used as far as its results are readable", async () => {
+  test("has its results used as far as they are readable", async () => {
     const results = [null, 7, {}, { url: 7 }, { url: "ftp://a.test" }, { url: `https://a.test/${"x".repeat(3_000)}` }];
     const text = JSON.stringify(story.answer).replace(/\[\{"url".*?\}\]/, () => JSON.stringify(results));
     service.script([{ chunks: [{ bytes: text }] }]);
@@ -172,7 +172,7 @@ describe.each(searchEngines)("%s", (id) => {
     expect(await search(open(id))).toEqual([{ url: page.url, title: "", content: "" }]);
   });
 
-  test("cannot smuggle in characters refused by providers", async () => {
+  test("cannot return characters that providers refuse", async () => {
     const text = JSON.stringify(story.answer)
       .replaceAll("It was B.", "\\ud83d!\\u0000")
       .replace("It\\nwas B.", "\\ud83d!\\u0000");
@@ -207,7 +207,7 @@ describe.each(searchEngines)("%s", (id) => {
       { headers: { "content-length": "500000000" }, chunks: [{ bytes: Buffer.alloc(65_536, " "), repeat: 7_600 }] },
     ],
     ["no end", { chunks: [{ bytes: Buffer.alloc(65_536, " "), repeat: 1_000_000 }] }],
-  ])("an answer of %s is given up after some megabytes", async (_, reply) => {
+  ])("is given up after some megabytes of %s", async (_, reply) => {
     service.script([reply]);
     const closed = service.nextClose();
     await expect(search(open(id))).rejects.toThrow(SearchUnavailable);
@@ -222,7 +222,7 @@ describe.each(searchEngines)("%s", (id) => {
     await closed;
   });
 
-  test("is abandoned at once when the turn is over", async () => {
+  test("is given up at once when the turn is over", async () => {
     service.script([{ chunks: [{ bytes: "{" }], hang: true }]);
     const abort = new TurnAbort();
     const [request, closed] = [service.nextRequest(), service.nextClose()];
@@ -235,7 +235,7 @@ describe.each(searchEngines)("%s", (id) => {
     expect(warnings).toEqual([]);
   });
 
-  test("rests after five failures, but not after refused searches", async () => {
+  test("is paused after five failures, but not after refused searches", async () => {
     service.script([{ status: 422 }]);
     const engine = open(id);
     for (let count = 0; count < 6; count++) await search(engine).catch(() => {});
@@ -245,7 +245,7 @@ describe.each(searchEngines)("%s", (id) => {
     expect(service.requests).toHaveLength(11);
   });
 
-  test("returns nothing outside of the domains, in any answer", async () => {
+  test("returns no page outside of the domains, in any answer", async () => {
     service.script([json(story.answer)]);
     expect(await search(open(id), { domains: { allowed: ["b.test"], blocked: [] } })).toEqual([]);
     expect(await search(open(id), { domains: { allowed: [], blocked: ["a.test"] } })).toEqual([]);
@@ -254,7 +254,7 @@ describe.each(searchEngines)("%s", (id) => {
 
 const place = { city: "Graz", region: "Styria", country: "at", timezone: "Europe/Vienna" };
 
-describe("settings of a search", () => {
+describe("settings of a web search", () => {
   const sent = async (id: SearchEngineId, given: Partial<Search>) => {
     service.script([json(stories[id].nothing)]);
     await search(open(id), given);
@@ -309,7 +309,7 @@ describe("settings of a search", () => {
         "x_search",
       ],
     ],
-  ])("%s gets %j; the rest is listed", async (id, told, lost) => {
+  ])("are sent to %s as %j, and others are listed", async (id, told, lost) => {
     const wishes = { place, mode: "unheard-of", cachedOnly: true as const, others: ["x_search"] };
     const request = await sent(id, { wishes });
     if (stories[id].body) expect(request.json).toMatchObject(told);
@@ -318,7 +318,7 @@ describe("settings of a search", () => {
     );
   });
 
-  test("brave gets the place in header fields, unless a header cannot hold it", async () => {
+  test("are sent to brave as a place in header fields, unless a header cannot hold it", async () => {
     const { headers } = await sent("brave", { wishes: { place } });
     expect(headers).toMatchObject({
       "x-loc-city": "Graz",
@@ -336,7 +336,7 @@ describe("settings of a search", () => {
     ["tavily", "advanced", { search_depth: "advanced" }],
     ["exa", "deep", { type: "deep" }],
     ["parallel", "turbo", { mode: "turbo" }],
-  ])("%s has the mode %s", async (id, mode, told) => {
+  ])("are sent to %s with the mode %s", async (id, mode, told) => {
     expect((await sent(id, { wishes: { mode } })).json).toMatchObject(told);
     expect(listUnsupportedOptions({ mode }, open(id), "tools.0")).toEqual([]);
   });
@@ -347,7 +347,7 @@ describe("settings of a search", () => {
     ["TR", "turkey"],
     ["XX", undefined],
     ["Austria", undefined],
-  ])("tavily knows %s as %s", async (country, name) => {
+  ])("are sent to tavily with %s as %s", async (country, name) => {
     expect((await sent("tavily", { wishes: { place: { country } } })).json["country"]).toBe(name);
   });
 
@@ -362,7 +362,7 @@ describe("settings of a search", () => {
     ["firecrawl", { includeDomains: allowed }],
     ["perplexity", { search_domain_filter: allowed }],
     ["parallel", { advanced_settings: { source_policy: { include_domains: allowed } } }],
-  ])("%s gets hosts of domains, and blocks no partly allowed host", async (id, told) => {
+  ])("are sent to %s with hosts of domains, and block no partly allowed host", async (id, told) => {
     const { json: body } = await sent(id, { domains });
     expect(body).toMatchObject(told);
     expect(JSON.stringify(body)).not.toMatch(/e\.test|f\.test/);
@@ -372,11 +372,11 @@ describe("settings of a search", () => {
     ["firecrawl", { excludeDomains: blocked }],
     ["perplexity", { search_domain_filter: ["-d.test"] }],
     ["parallel", { advanced_settings: { source_policy: { exclude_domains: blocked } } }],
-  ])("%s takes only blocked domains", async (id, told) => {
+  ])("are sent to %s only with blocked domains", async (id, told) => {
     expect((await sent(id, { domains: { ...domains, allowed: [] } })).json).toMatchObject(told);
   });
 
-  test("a list too long for an engine is not sent, since a part of it would hide results", async () => {
+  test("do not include a list too long for an engine, since a part of it would hide results", async () => {
     const many = Array.from({ length: 21 }, (_, index) => `a${index}.test`);
     const { json: body } = await sent("perplexity", { domains: { allowed: many, blocked: [] } });
     expect(body).not.toHaveProperty("search_domain_filter");
@@ -389,7 +389,7 @@ describe("settings of a search", () => {
     ],
     [{ query: "x".repeat(390), domains: { allowed: ["a.test"], blocked: [] } }, "x".repeat(390)],
     [{ query: "y ".repeat(60), domains: { allowed: [], blocked: [] } }, Array(50).fill("y").join(" ")],
-  ])("brave gets a query within its limit: %#", async (given, query) => {
+  ])("give brave a query within its limit: %#", async (given, query) => {
     expect(queryOf(await sent("brave", given))["q"]).toBe(query);
   });
 
@@ -398,11 +398,11 @@ describe("settings of a search", () => {
     ["perplexity", "max_results", 20],
     ["exa", "numResults", 25],
     ["firecrawl", "limit", 25],
-  ])("%s gets a request for its maximum number of results", async (id, field, count) => {
+  ])("let %s return its maximum number of results", async (id, field, count) => {
     expect((await sent(id, { maxResults: 25 })).json[field]).toBe(count);
   });
 
-  test("parallel gets a long query as its objective", async () => {
+  test("give parallel a long query as its objective", async () => {
     const { json: body } = await sent("parallel", { query: "z".repeat(400) });
     expect(body).toMatchObject({ objective: "z".repeat(400), search_queries: ["z".repeat(200)] });
   });

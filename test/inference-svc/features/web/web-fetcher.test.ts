@@ -67,7 +67,7 @@ const redirect = (location: string, status = 302): Reply => ({ status, headers: 
 
 const notPublic = "a host that is not on the public internet";
 
-describe("an address", () => {
+describe("an internet address", () => {
   test.each([
     "8.8.8.8",
     "1.1.1.1",
@@ -119,7 +119,7 @@ describe("an address", () => {
   ])("%s is not public", (address) => expect(isPublic(address)).toBe(false));
 });
 
-describe("a URL never requested", () => {
+describe("a URL that is not fetched", () => {
   test.each([
     ["file:///etc/passwd", "not an http or https URL"],
     ["gopher://site.test/", "not an http or https URL"],
@@ -132,7 +132,7 @@ describe("a URL never requested", () => {
     ["https://user@site.test/", "a URL with credentials"],
     ["https://site.test:8443/", "a port other than 80 and 443"],
     ["http://site.test:22/", "a port other than 80 and 443"],
-  ])("%s is refused as %s", async (url, says) => {
+  ])("has an error that names the reason: %s is refused as %s", async (url, says) => {
     expect([await refusal(get(url)), resolved]).toEqual([says, []]);
   });
 
@@ -162,13 +162,13 @@ describe("a URL never requested", () => {
     expect(says).toBe(notPublic);
   });
 
-  test("is one of an unknown host, refused with the same message", async () => {
+  test("has an unknown host, and the same message as an internal one", async () => {
     const says = await refusal(get("http://site.test/", { resolve: () => Promise.reject(new Error("ENOTFOUND")) }));
     expect(says).toBe(notPublic);
   });
 });
 
-describe("a name public at first and 127.0.0.1 afterwards", () => {
+describe("a host name that is public at first and 127.0.0.1 afterwards", () => {
   test("is resolved once, and the connection goes to the checked address", async () => {
     // 2000::1 is in the global range of IPv6, and unassigned.
     const answers = [["2000::1"], ["127.0.0.1"]];
@@ -186,8 +186,8 @@ describe("a name public at first and 127.0.0.1 afterwards", () => {
   });
 });
 
-describe("a request", () => {
-  test("is a GET with our agent name and no other trace, for the name of the host", async () => {
+describe("a request of the web fetcher", () => {
+  test("is a GET with Sluice's agent name and no other trace of it", async () => {
     site.script([html("<p>Hi</p>", { "set-cookie": "a=b" })]);
     const { url, status, type, body } = await get(named("/a?b=c#d"));
     expect([url, status, type, body.toString()]).toEqual([named("/a?b=c"), 200, "text/html", "<p>Hi</p>"]);
@@ -201,11 +201,14 @@ describe("a request", () => {
     expect(Object.keys(headers).toSorted()).toEqual(["accept", "accept-encoding", "connection", "host", "user-agent"]);
   });
 
-  test.each([301, 302, 303, 307, 308])("follows a %d, without cookies set before", async (status) => {
-    site.script([{ ...redirect("/b#c", status), headers: { location: "/b#c", "set-cookie": "a=b" } }, html("there")]);
-    const { url, body } = await get(named("/a"));
-    expect([url, body.toString(), site.requests[1]?.headers["cookie"]]).toEqual([named("/b"), "there", undefined]);
-  });
+  test.each([301, 302, 303, 307, 308])(
+    "follows a redirect with %d, without cookies from earlier responses",
+    async (status) => {
+      site.script([{ ...redirect("/b#c", status), headers: { location: "/b#c", "set-cookie": "a=b" } }, html("there")]);
+      const { url, body } = await get(named("/a"));
+      expect([url, body.toString(), site.requests[1]?.headers["cookie"]]).toEqual([named("/b"), "there", undefined]);
+    },
+  );
 
   test.each([
     ["file:///etc/passwd", "not an http or https URL"],
@@ -217,7 +220,7 @@ describe("a request", () => {
     expect([await refusal(get(named())), site.requests.length]).toEqual([says, 1]);
   });
 
-  test("does not reach the loopback by its number, if only a name of it is allowed", async () => {
+  test("does not reach a loopback address when only its name is allowed", async () => {
     site.script([redirect(site.url)]);
     expect([await refusal(get(named())), site.requests.length]).toEqual(["a port other than 80 and 443", 1]);
   });
@@ -225,7 +228,7 @@ describe("a request", () => {
   test.each([
     [5, "there"],
     [6, "more than 5 redirects"],
-  ])("follows %d redirects: %s", async (count, says) => {
+  ])("follows redirects, of which there are %d: %s", async (count, says) => {
     site.script([...Array.from({ length: count }, (_, i) => redirect(`/${i}`)), html("there")]);
     const ended = await get(named()).then(
       ({ body }) => body.toString(),
@@ -240,7 +243,7 @@ describe("a request", () => {
   });
 });
 
-test("over TLS the server name is sent, and an unproven host gets no request", async () => {
+test("the web fetcher sends the server name over TLS, and no request to a host that it cannot verify", async () => {
   const { certificate, keys } = await newAuthority("site.test");
   const names: (string | false)[] = [];
   let asked = 0;
@@ -263,7 +266,7 @@ test("over TLS the server name is sent, and an unproven host gets no request", a
   }
 });
 
-describe("domains", () => {
+describe("domains allowed for the web fetcher", () => {
   test.each([
     [["example.com"], "https://example.com/a", true],
     [["example.com"], "https://www.example.com/", true],
@@ -285,7 +288,7 @@ describe("domains", () => {
     expect(isAllowed({ allowed: patterns, blocked: patterns }, new URL(url))).toBe(false);
   });
 
-  test("hold for every redirect", async () => {
+  test("apply to every redirect", async () => {
     site.script([redirect(named("/b", "other.test"))]);
     const believed = [named("", "site.test"), named("", "other.test")];
     const says = await refusal(get(named(), { believed }, { allowed: ["site.test"], blocked: [] }));
@@ -293,7 +296,7 @@ describe("domains", () => {
   });
 });
 
-describe("a body", () => {
+describe("the body of a web page", () => {
   const text = "Words, and more words. ".repeat(500);
   test.each([
     ["gzip", gzipSync(text)],
@@ -329,7 +332,7 @@ describe("a body", () => {
   test.each([
     ["by one byte", [{ bytes: mebibyte, repeat: 10 }, { bytes: "b" }]],
     ["by anything", [{ bytes: mebibyte, repeat: 1_000 }]],
-  ])("too long %s is refused, and its connection closes", async (_, chunks) => {
+  ])("that is too long %s is refused, and its connection closes", async (_, chunks) => {
     site.script([{ chunks }]);
     const closed = site.nextClose();
     expect(await refusal(get(named()))).toBe("longer than 10 MiB");
@@ -338,23 +341,23 @@ describe("a body", () => {
   });
 });
 
-describe("time", () => {
+describe("time limits of the web fetcher", () => {
   test.each<[string, Reply]>([
     ["no answer", { hang: true }],
     ["a body that does not end", { ...html("<p>"), hang: true }],
-  ])("%s: the connection closes at the limit", async (_, reply) => {
+  ])("close the connection after %s", async (_, reply) => {
     site.script([reply]);
     const closed = site.nextClose();
     expect(await refusal(get(named(), { totalMs: 300 }))).toBe("took more than 0.3 s");
     await closed;
   });
 
-  test("the resolution of a name has a limit", async () => {
+  test("include the resolution of a name", async () => {
     const setting = { totalMs: 50, resolve: () => new Promise<string[]>(() => {}) };
     expect(await refusal(get(named(), setting))).toBe("took more than 0.05 s");
   });
 
-  test("the end of the turn ends its reading", async () => {
+  test("include the end of the turn", async () => {
     site.script([{ ...html("<p>"), hang: true }]);
     const abort = new AbortController();
     const work = fetcher().get(named(), anyDomain, abort.signal);
@@ -366,13 +369,13 @@ describe("time", () => {
     await closed;
   });
 
-  test("a turn already over sends no request", async () => {
+  test("send no request in a turn that is already over", async () => {
     await expect(fetcher().get(named(), anyDomain, AbortSignal.abort())).rejects.toBeInstanceOf(Fault);
     expect(site.requests).toEqual([]);
   });
 });
 
-test("at most two concurrent requests go to one host; the next starts when one is through", async () => {
+test("the web fetcher sends at most two concurrent requests to one host", async () => {
   const gates = Array.from({ length: 4 }, () => {
     let open = () => {};
     const opened = new Promise<void>((resolve) => (open = resolve));

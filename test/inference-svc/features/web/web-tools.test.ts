@@ -75,7 +75,7 @@ const outputs = (): string[] => {
 };
 
 describe("service:web_search", () => {
-  test("is run by the configured engine; the model reads data, the client sees the sources", async () => {
+  test("is run by the configured engine; the model reads data, the client gets the sources", async () => {
     searching.script([found(hit(1), hit(2)), found()]);
     const ending = await turn([searchTool()], [search("Who won?")], "See [a.test](https://a.test/2).");
     expect(searching.requests[0]?.path).toBe("/search?q=Who+won%3F&format=json&pageno=1");
@@ -137,7 +137,7 @@ describe("service:web_search", () => {
     [{ max_results: 25, max_total_results: 30 }, [25, 5]],
     [{ max_results: 25, max_total_results: 25 }, [25, "the limit of 25 results is reached"]],
     [{ max_uses: 1 }, [5, "the limit of 1 searches is reached"]],
-  ])("%j: two searches give %j", async (parameters, expected) => {
+  ])("limits results with %j: two searches give %j", async (parameters, expected) => {
     searching.script([found(...Array.from({ length: 30 }, (_, n) => hit(n)))]);
     // The calls run one after the other, because the number of remaining uses is known once the first has ended.
     model.script([callReply(search("a")), callReply(search("b")), textReply("Well.")]);
@@ -177,7 +177,7 @@ describe("service:web_search", () => {
     expect(outputs()[0]?.match(/^https:.*/gm)).toEqual(["https://b.test/2"]);
   });
 
-  test("failing is an error for the model", async () => {
+  test("that fails is an error for the model", async () => {
     searching.script([{ status: 500 }]);
     const ending = await turn([searchTool()], [search()]);
     expect(outputs()).toEqual(['{"error":"the search engine does not answer"}']);
@@ -185,7 +185,7 @@ describe("service:web_search", () => {
     expect(ending.fault).toBeUndefined();
   });
 
-  test("without findings reports it", async () => {
+  test("without results reports it", async () => {
     await turn([searchTool()], [search()]);
     expect(outputs()).toEqual(["Nothing was found."]);
   });
@@ -210,7 +210,7 @@ describe("service:web_search", () => {
     expect([fault?.status, fault?.message, model.requests]).toEqual([400, says, []]);
   });
 
-  test("an earlier item becomes its call again, even without a search now", async () => {
+  test("of an earlier item becomes its call again, even without a search now", async () => {
     open({ search: {} });
     model.script([textReply("Well.")]);
     const item: InputItem = {
@@ -226,7 +226,7 @@ describe("service:web_search", () => {
 });
 
 describe("service:web_fetch", () => {
-  test("reads a page; the model reads data, the client sees the page", async () => {
+  test("reads a page; the model reads data, the client gets the page", async () => {
     site.script([page("<title>Tea</title><p>Tea is hot.")]);
     const url = `${site.url}/tea`;
     const ending = await turn([fetchTool()], [fetching(url)], `See ${url}.`);
@@ -244,7 +244,7 @@ describe("service:web_fetch", () => {
     ["file:///etc/passwd", undefined, { error: "not read: not an http or https URL" }],
     ["/gone", { status: 404 }, { error: "not read: status 404", httpStatus: 404 }],
     ["/picture", page("x", "image/png"), { error: "not read: of type image/png" }],
-  ])("%s is an error for the model", async (path, reply, says) => {
+  ])("reports %s as an error to the model", async (path, reply, says) => {
     if (reply) site.script([reply]);
     const url = path.startsWith("/") ? site.url + path : path;
     const ending = await turn([fetchTool()], [fetching(url)]);
@@ -261,7 +261,7 @@ describe("service:web_fetch", () => {
     expect(outputs()[1]).toBe('{"error":"the limit of 1 pages is reached"}');
   });
 
-  test("domains hold", async () => {
+  test("reads only pages of the allowed domains", async () => {
     await turn([fetchTool({ allowed_domains: ["a.test"] })], [fetching(site.url)]);
     expect([outputs(), site.requests]).toEqual([['{"error":"not read: not among the allowed domains"}'], []]);
   });
@@ -269,16 +269,16 @@ describe("service:web_fetch", () => {
   test.each([
     ["exa", "needs search.engines.exa in the configuration file"],
     ["native", "no provider of the model runs service:web_fetch"],
-  ])("engine %s is 400", async (name, says) => {
+  ])("with the engine %s is 400", async (name, says) => {
     const { fault } = await turn([fetchTool({ engine: name })], []);
     expect([fault?.status, fault?.message]).toEqual([400, `tools.0.parameters.engine: ${says}`]);
   });
 
-  test("engine service is this one", async () => {
+  test("with the engine service is the same as without", async () => {
     expect((await turn([fetchTool({ engine: "service" })], [])).fault).toBeUndefined();
   });
 
-  test("an item of an earlier response is read again, in the same words", async () => {
+  test("reads the page of an earlier response's item again, in the same words", async () => {
     site.script([page("<title>Tea</title><p>Tea is hot.")]);
     const [item] = itemsIn(await turn([fetchTool()], [fetching(`${site.url}/tea`)]));
     const [first] = outputs();
@@ -290,7 +290,7 @@ describe("service:web_fetch", () => {
   });
 });
 
-describe("a page already read", () => {
+describe("a page that was already fetched", () => {
   const read = async (key: string, parameters: object = {}) => {
     testScope = newScope({ keyHash: key });
     await turn([fetchTool(parameters)], [fetching(`${site.url}/tea`)]);
@@ -305,13 +305,13 @@ describe("a page already read", () => {
     expect(await read("k2")).toContain("Another.");
   });
 
-  test("is read again under other allowed domains, since a redirect may have led elsewhere", async () => {
+  test("is fetched again under other allowed domains, since a redirect may have led elsewhere", async () => {
     site.script([page("<p>Tea is hot.")]);
     await read("k1");
     expect(await read("k1", { allowed_domains: ["a.test"] })).toContain("not among the allowed domains");
   });
 
-  test("is tried again after a failure", async () => {
+  test("is fetched again after a failure", async () => {
     site.script([{ status: 503 }, page("<p>Tea is hot.")]);
     expect(await read("k1")).toContain("status 503");
     expect(await read("k1")).toContain("Tea is hot.");
@@ -319,7 +319,7 @@ describe("a page already read", () => {
 });
 
 describe("guardrails scan the results of web tools", () => {
-  test("before the model reads it, and before the client gets it", async () => {
+  test("before the model and the client get them", async () => {
     testScope = newScope({
       guardrail: guardrailOf([redactFilter("SECRET-\\d", "[CODE]")], { appliesTo: AppliesTo.BOTH }),
     });
@@ -330,7 +330,7 @@ describe("guardrails scan the results of web tools", () => {
     expect(outputs()[1]).toContain("And [CODE].");
   });
 
-  test("blocked text is refused", async () => {
+  test("with blocked text refused", async () => {
     testScope = newScope({ guardrail: guardrailOf([blockFilter("SECRET-\\d")], { appliesTo: AppliesTo.BOTH }) });
     site.script([page("<p>And SECRET-2.</p>")]);
     const { fault } = await turn([fetchTool()], [fetching(site.url)]);

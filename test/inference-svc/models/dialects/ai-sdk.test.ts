@@ -47,7 +47,7 @@ const saying = (...words: string[]): Reply => ({
 
 const said = (text: string, ...annotations: readonly unknown[]) => shownMessage(shownPart(text, ...annotations));
 
-describe.each(packages)("through a real package of %s", (version, packageName) => {
+describe.each(packages)("the provider package of %s", (version, packageName) => {
   const dialect = `ai-sdk:${packageName}`;
   const closers: (() => Promise<void>)[] = [];
   afterEach(async () => {
@@ -63,7 +63,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     return [upstream, engine];
   }
 
-  test.each([true, false])("an answer has its usage (stream: %s)", async (stream) => {
+  test.each([true, false])("gives an answer with its usage (stream: %s)", async (stream) => {
     const [upstream, { turn }] = await open([saying("Bon", "jour ☕")]);
     const { events } = await runTestTurn(turn, testRequest({ stream }));
     expect(maskIds(events.flatMap((event) => (event.type === "item.end" ? [event.item] : [])))).toEqual([
@@ -91,7 +91,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
   const objects = (count: number) =>
     chatChunk({ role: "assistant", content: "Hi" }, null, { more: Array.from({ length: count }, () => ({})) });
 
-  test("an event of more JSON values than an answer may have is refused before the package parses it", async () => {
+  test("does not parse an event of more JSON values than an answer may have", async () => {
     const [, { turn }] = await open([{ chunks: [{ sse: [objects(1_000_000), ...end("stop")] }] }]);
     const { fault } = await runTestTurn(turn, testRequest());
     expect([fault?.reason, fault?.message]).toEqual([
@@ -100,14 +100,14 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     ]);
   });
 
-  test("an answer of many JSON values is read when no single event has too many", async () => {
+  test("reads an answer of many JSON values when no single event has too many", async () => {
     const events = [objects(350_000), objects(350_000), objects(350_000)];
     const [, { turn }] = await open([{ chunks: [{ sse: [...events, ...end("stop")] }] }]);
     const { events: read } = await runTestTurn(turn, testRequest());
     expect(maskIds(itemsOf(read))).toEqual([said("HiHiHi")]);
   });
 
-  test("calls of functions and of provider tools are items", async () => {
+  test("gives calls of functions and of provider tools as items", async () => {
     const call = (id: string, name: string, json: string) => ({ id, function: { name, arguments: json } });
     const tool_calls = [call("call00001", "f", '{"a":1}'), call("call00002", "patch", '{"input":"x\\n"}')];
     const [, { turn }] = await open([{ chunks: [{ sse: [chatChunk({ tool_calls }), ...end("tool_calls")] }] }]);
@@ -120,7 +120,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     expect(items.map((item) => item.call_id)).toEqual(["call00001", "call00002"]);
   });
 
-  test("the sent body is shown on request, without parts dropped by the package", async () => {
+  test("shows the sent body on request, without parts that the package drops", async () => {
     const [, { turn }] = await open([saying("Hi")]);
     const testScope = newScope();
     const { events } = await runTestTurn(turn, testRequest({ topK: 3, echoUpstreamBody: true }), testScope);
@@ -128,7 +128,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     expect(testScope.scope.trace.droppedFields).toEqual([{ path: "top_k", reason: expect.any(String) }]);
   });
 
-  test("pictures are sent, and an effort if the interface supports it", async () => {
+  test("is sent images, and an effort if the interface supports it", async () => {
     const [upstream, { turn }] = await open([saying("A dot.")]);
     const image = { type: "input_image", image_url: "data:image/png;base64,QUJD", detail: "auto" };
     const input = [{ type: "message", role: "user", content: [{ type: "input_text", text: "What is it?" }, image] }];
@@ -179,7 +179,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
       FaultReason.PROVIDER_FAILED,
       0,
     ],
-  ])("%s keeps its meaning", async (_, reply, reason, retryAfterMs) => {
+  ])("gives %s its meaning", async (_, reply, reason, retryAfterMs) => {
     for (const stream of [true, false]) {
       const [, { turn }] = await open([reply]);
       const { fault } = await runTestTurn(turn, testRequest({ stream }));
@@ -189,7 +189,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     }
   });
 
-  test("a refused key rests", async () => {
+  test("has a refused key paused", async () => {
     const refused: Reply = { status: 401, chunks: [{ json: {} }] };
     const [upstream, { turn }] = await open([refused, saying("Hi")], { api_keys: ["a", "b"] });
     for (let count = 0; count < 3; count++) await runTestTurn(turn, testRequest());
@@ -197,7 +197,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     expect(keys).toEqual(["Bearer a", "Bearer b", "Bearer b", "Bearer b"]);
   });
 
-  test("text is delivered immediately, and a cut after it is a failure", async () => {
+  test("delivers text immediately, and fails a stream cut after text", async () => {
     let finish = () => {};
     const finished = new Promise<void>((resolve) => {
       finish = resolve;
@@ -222,7 +222,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     );
   });
 
-  test.each([true, false])("a leaving client closes the call (stream: %s)", async (stream) => {
+  test.each([true, false])("closes the call of a client that leaves (stream: %s)", async (stream) => {
     const [upstream, { turn }] = await open([{ chunks: [{ sse: [chatChunk({ content: "Hel" })] }], hang: true }]);
     const testScope = newScope();
     const closed = upstream.nextClose();
@@ -238,7 +238,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
   test.each<[string, Reply, object]>([
     ["a head", { hang: true }, { headers_ms: 100 }],
     ["an event", { chunks: [{ sse: [chatChunk({ content: "Hel" })] }], hang: true }, { idle_ms: 100 }],
-  ])("waiting for %s has a limit", async (_, reply, timeouts) => {
+  ])("waits for %s only up to a limit", async (_, reply, timeouts) => {
     const [upstream, { turn }] = await open([reply], { timeouts });
     const closed = upstream.nextClose();
     const { fault } = await runTestTurn(turn, testRequest());
@@ -246,7 +246,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     await closed;
   });
 
-  test("a late first event sends the request to the next endpoint", async () => {
+  test("sends the request to the next endpoint when the first event is late", async () => {
     const late: Reply = { chunks: [{ sse: [chatChunk({ role: "assistant", content: "" })] }], hang: true };
     const upstream = await startUpstream([late, saying("Hi")]);
     closers.push(() => upstream.stop());
@@ -267,7 +267,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
     await closed;
   });
 
-  test("a slow reader pauses the provider", async () => {
+  test("pauses the provider for a slow reader", async () => {
     const words = "x".repeat(32 * 1024);
     const [upstream, { turn }] = await open([
       { chunks: [{ sse: [chatChunk({ content: words })], repeat: 2_000 }, { sse: end("stop") }] },
@@ -283,7 +283,7 @@ describe.each(packages)("through a real package of %s", (version, packageName) =
   });
 });
 
-describe("a request to the interface", () => {
+describe("a request to the AI SDK interface", () => {
   const target = { upstreamModel: "m", tier: "default", original: false };
   function told(request: Partial<TurnRequest>, at = target, version: "v3" | "v4" = "v3") {
     const losses: string[] = [];
@@ -410,7 +410,7 @@ describe("a request to the interface", () => {
     }
   });
 
-  test("declares all other fields as lost", () => {
+  test("declares all other fields as not sent", () => {
     const { losses } = told(
       {
         input: [
@@ -450,7 +450,7 @@ describe("a request to the interface", () => {
   });
 });
 
-test("version 4 gets an effort, the last in the conversation, and no other field of reasoning", () => {
+test("version 4 of the AI SDK interface gets the last effort of a conversation, and no other reasoning setting", () => {
   const losses: string[] = [];
   const options = (request: Partial<TurnRequest>) =>
     callOptions(
@@ -466,7 +466,7 @@ test("version 4 gets an effort, the last in the conversation, and no other field
   expect(options({}).reasoning).toBeUndefined();
 });
 
-describe("an answer of the interface", () => {
+describe("an answer of the AI SDK interface", () => {
   type Part = LanguageModelV4StreamPart;
   const finish = (unified: "stop" | "length" | "other", raw?: string): Part => ({
     type: "finish",
@@ -527,7 +527,7 @@ describe("an answer of the interface", () => {
     expect(() => read(...parts)).toThrow(expect.objectContaining({ reason: FaultReason.PROVIDER_FAILED }));
   });
 
-  test("with a call in plain text pieces is read from the whole call", () => {
+  test("with a call in plain text pieces has the arguments of the whole call", () => {
     const events = read(
       { type: "ping" },
       { type: "tool-input-start", id: "c", toolName: "f", inputEncoding: "text" },
@@ -584,7 +584,7 @@ describe("an answer of the interface", () => {
   });
 });
 
-describe("packages", () => {
+describe("packages of the AI SDK", () => {
   const configured = (...names: string[]): LoadedConfig => {
     const providers = names.map((name, index) => ({ id: `far-${index}`, dialect: `ai-sdk:${name}` }));
     const models = providers.map(({ id }) => ({ id, endpoints: [{ provider: id }] }));
@@ -599,7 +599,7 @@ describe("packages", () => {
     return leftOut;
   };
 
-  test("an unloadable package leaves out its provider and the models of only this provider, with the reason", async () => {
+  test("that cannot be loaded leave out their provider and its exclusive models, with the reason", async () => {
     const problem = (text: string) => [{ provider: "far-0", unset: [], problem: text }];
     expect(await left("nobody-has-this")).toEqual(
       problem("package nobody-has-this is not installed; npm install nobody-has-this"),
@@ -614,7 +614,7 @@ describe("packages", () => {
     expect(await left("ai-sdk-mistral-4")).toEqual([]);
   });
 
-  test("a configuration that needs a left out provider is refused, with both reasons", async () => {
+  test("that a configuration needs are named with both reasons when it is refused", async () => {
     const { file } = configured("nobody-has-this");
     const needing = { ...file, internal_models: { ...file.internal_models, guard_judge: { model: "far-0" } } } as never;
     const packages = await loadSdkPackages(file.providers, undefined);
@@ -623,7 +623,7 @@ describe("packages", () => {
     );
   });
 
-  test("the operator's folder comes before Sluice's own modules, for packages of any form", async () => {
+  test("may be in the operator's folder, which comes before Sluice's own modules", async () => {
     const folder = mkdtempSync(join(tmpdir(), "sluice-test-packages-"));
     const install = (name: string, manifest: object, files: Readonly<Record<string, string>>) => {
       const home = join(folder, "node_modules", name);
@@ -659,14 +659,14 @@ describe("packages", () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("a package newly named in the configuration requires a restart", () => {
+  test("require a restart when the configuration names a new one", () => {
     const { file } = configured("@ai-sdk/mistral");
     expect(() => openEngine(file)).toThrow(
       "provider far-0:\n  package @ai-sdk/mistral is loaded at the start: restart Sluice",
     );
   });
 
-  test("only npm package names are accepted", () => {
+  test("must have valid npm names", () => {
     const parse = (settings: object) => testConfig({ providers: [{ id: "far", ...settings }], models: [] });
     expect(() => parse({ dialect: "ai-sdk:../../etc" })).toThrow("or ai-sdk:<package>");
     expect(() => parse({ dialect: "ai-sdk:" })).toThrow("or ai-sdk:<package>");

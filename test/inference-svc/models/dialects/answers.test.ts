@@ -135,7 +135,7 @@ function expectDeltas(format: AnswerFormat, row: SceneRow, events: readonly Turn
 
 const hi: Scene = { pieces: [textPiece("H", "i")] };
 
-describe.each(wireFormats)("$name", (format) => {
+describe.each(wireFormats)("an answer in the format $name", (format) => {
   const { dialect, target } = format;
   const isText = dialect.framing.type === "text/event-stream";
   const possible = sceneRows.filter((row) => canCarryScene(format, row));
@@ -155,7 +155,7 @@ describe.each(wireFormats)("$name", (format) => {
       expectShown(format, row, read(format, row, [Buffer.from(format.whole(row))], true).events);
   });
 
-  test("a text cut in two reads anywhere", () => {
+  test("may be cut in two anywhere in a text", () => {
     const [, , row] = sceneRows as [SceneRow, SceneRow, SceneRow];
     const bytes = single(format.stream(row));
     const masked = maskIds(read(format, row, [bytes]).events);
@@ -164,7 +164,7 @@ describe.each(wireFormats)("$name", (format) => {
     }
   });
 
-  test("an answer without content is completed and empty", () => {
+  test("without content is completed and empty", () => {
     const nothing: Scene = { pieces: [] };
     for (const { events, reason } of [
       read(format, nothing, format.stream(nothing)),
@@ -175,7 +175,7 @@ describe.each(wireFormats)("$name", (format) => {
     }
   });
 
-  test("a connection lost after any event but the last ones is a failure, and its text stays", () => {
+  test("lost after any event except the last ones is a failure, and its text stays", () => {
     for (const row of possible) {
       const reads = format.stream(row);
       const full = maskIds(read(format, row, reads).events) as TurnEvent[];
@@ -189,7 +189,7 @@ describe.each(wireFormats)("$name", (format) => {
     }
   });
 
-  test.each(Object.entries(format.stops))("ends as its format means the word %s", (word, meaning) => {
+  test.each(Object.entries(format.stops))("ends with the meaning of the word %s in its format", (word, meaning) => {
     const streamed = read(format, hi, format.stream(hi, word));
     const whole = read(format, hi, [Buffer.from(format.whole(hi, word))], true);
     for (const { events, reason } of [streamed, whole]) {
@@ -207,7 +207,7 @@ describe.each(wireFormats)("$name", (format) => {
   const begun = format.stream(hi).slice(0, Math.min(3, format.stream(hi).length - 1 - format.tail));
 
   test.each(format.failures.map(([event, reason]) => [event.toString().trim(), reason, event] as const))(
-    "fails the turn by the event %j",
+    "fails the turn with the event %j",
     (_, reason, event) => {
       expect(read(format, hi, [event]).reason).toBe(reason);
       const after = read(format, hi, [...begun, event]);
@@ -215,7 +215,7 @@ describe.each(wireFormats)("$name", (format) => {
     },
   );
 
-  test("bytes of no answer are a failure", () => {
+  test("of unreadable bytes is a failure", () => {
     const broken = isText ? ["data: {\n\n", 'data: {"a":1} x\n\n'] : ["{", "x".repeat(40)];
     for (const bytes of broken) {
       expect([bytes, read(format, hi, [...begun, Buffer.from(bytes)]).reason]).toEqual([
@@ -231,14 +231,14 @@ describe.each(wireFormats)("$name", (format) => {
     }
   });
 
-  test("nothing is read after the end", () => {
+  test("is not read further after its end", () => {
     const { done, events } = read(format, hi, format.stream(hi));
     const [failure] = format.failures[0] as (typeof format.failures)[number];
     const after = read(format, hi, [...format.stream(hi), failure]);
     if (done) expect([after.reason, maskIds(after.events)]).toEqual([undefined, maskIds(events)]);
   });
 
-  test("a full window ends the answer as a limit does", () => {
+  test("ends at a full context window as at a limit", () => {
     const events: TurnEvent[] = [];
     let left = begun.length;
     readAtBoundaries({ dialect, target, request: testRequest() }, dialect.framing.type, begun, (batch, translator) => {
@@ -251,7 +251,7 @@ describe.each(wireFormats)("$name", (format) => {
   });
 });
 
-describe("ai-sdk", () => {
+describe("an answer of the AI SDK interface", () => {
   function events(parts: ReturnType<typeof sdkAnswers.parts>, scene: Scene): readonly TurnEvent[] {
     const given: TurnEvent[] = [];
     const reader = new SdkReader(
@@ -272,13 +272,13 @@ describe("ai-sdk", () => {
     expectShown(sdkAnswers, row, given);
   });
 
-  test.each(Object.entries(sdkAnswers.stops))("ends as its format means the word %s", (word, meaning) => {
+  test.each(Object.entries(sdkAnswers.stops))("ends with the meaning of the word %s in its format", (word, meaning) => {
     const give = () => events(sdkAnswers.parts(hi, word), hi);
     if (typeof meaning === "string") expect(give().at(-1)).toMatchObject({ outcome: outcomes[meaning as Stop] });
     else expect(give).toThrow(expect.objectContaining({ reason: meaning }));
   });
 
-  test("an answer lost before its end fails", () => {
+  test("lost before its end is a failure", () => {
     for (const row of possible) {
       const parts = sdkAnswers.parts(row);
       for (let count = 0; count < parts.length; count++) {

@@ -32,7 +32,7 @@ function read(texts: readonly string[]): readonly unknown[] {
   return JSON.parse(JSON.stringify(events).replaceAll(/"(msg|rs)_\w+"/g, '"id"')) as unknown[];
 }
 
-test("the template gives the same events for any chunks, in any order", () => {
+test("the chunk template gives the same events as a parser for any chunks, in any order", () => {
   fc.assert(
     fc.property(fc.array(chunk, { maxLength: 12 }), (chunks) => {
       const alike = chunks.map((each) => JSON.stringify(each));
@@ -51,7 +51,7 @@ const noted = (text: string): ChunkTemplate => {
   return alike;
 };
 
-test("the template reads the text of a chunk similar to an earlier chunk", () => {
+test("the chunk template reads the text of a chunk similar to an earlier chunk", () => {
   const alike = noted(said("One"));
   expect(alike.readContent(said("two, \u{1f600}"))).toBe("two, \u{1f600}");
   for (const other of [said('\\"'), said("a", ',"x":1'), "[DONE]", said("two").slice(0, -1)]) {
@@ -59,12 +59,12 @@ test("the template reads the text of a chunk similar to an earlier chunk", () =>
   }
 });
 
-test("the template does not mistake another field for the content", () => {
+test("the chunk template does not mistake another field for the content", () => {
   const decoy = '{"model":{"content":"One"},"choices":[{"delta":{"content":"One"}}]}';
   expect(noted(decoy).readContent(decoy.replace("One", "two"))).toBeUndefined();
 });
 
-test("the template is given up if another field changes in every chunk", () => {
+test("the chunk template is given up if another field changes in every chunk", () => {
   const alike = new ChunkTemplate();
   const changing = (n: number, text: string) => `{"id":"${n}","choices":[{"delta":{"content":"${text}"}}]}`;
   for (let n = 0; n < 5; n++)
@@ -73,7 +73,7 @@ test("the template is given up if another field changes in every chunk", () => {
   expect(alike.readContent(changing(4, "b"))).toBeUndefined();
 });
 
-test("escaped text makes no template", () => {
+test("a chunk with escaped text makes no template", () => {
   const alike = noted('{"content":"\\"","choices":[{"delta":{"content":"\\\\"}}]}');
   expect(alike.readContent('{"content":"\\"","choices":[{"delta":{"content":"a"}}]}')).toBeUndefined();
 });

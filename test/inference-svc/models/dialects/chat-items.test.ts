@@ -260,9 +260,9 @@ const rows: Readonly<Record<string, Row>> = {
   },
 };
 
-describe("items", () => {
+describe("an input item for a server of chat completions", () => {
   test.each(Object.entries(rows))(
-    "%s reaches the provider or is named as lost",
+    "%s reaches the provider or is named as not sent",
     (_, { items, sent = [], lost = [], target = otherChat }) => {
       const { body, losses } = translateChat({ input: [user, ...items] }, target);
       expect(body.messages).toEqual([asked, ...sent]);
@@ -270,7 +270,7 @@ describe("items", () => {
     },
   );
 
-  test("every kind of the contract is sent, lost or refused", () => {
+  test("of every kind of the contract is sent, named as not sent, or refused", () => {
     // A trigger is removed before a dialect sees the input.
     const refused = ["compaction", "compaction_trigger"];
     const kinds = itemKinds.filter((kind) => !kind.startsWith("service:"));
@@ -345,7 +345,7 @@ describe("items", () => {
     });
   });
 
-  test("images from the vendor of the format are refused", () => {
+  test("with an image made by the vendor of the format is refused", () => {
     expect(refuseChatRequest({ outputModalities: ["text", "image"] }, vendorChat)).toEqual({
       path: "modalities",
       message: "no provider of this model gives images",
@@ -353,7 +353,7 @@ describe("items", () => {
     expect(refuseChatRequest({ outputModalities: ["text", "image"] })).toBeUndefined();
   });
 
-  test("the last change of effort counts", () => {
+  test("that changes the effort is replaced by a later change", () => {
     const change = (effort: string): InputItem => ({ type: "configuration_update", reasoning: { effort } });
     const input = [change("low"), user, change("xhigh")];
     const { body, losses } = translateChat({ input, reasoning: { effort: "medium" } }, otherChat);
@@ -364,7 +364,7 @@ describe("items", () => {
   });
 });
 
-describe("parts", () => {
+describe("a content part for a server of chat completions", () => {
   const part = (value: object) =>
     translateChat({ input: [{ type: "message", role: "user", content: [value] }] }, otherChat);
 
@@ -388,7 +388,7 @@ describe("parts", () => {
   });
 });
 
-describe("reasoning goes back", () => {
+describe("reasoning goes back to a server of chat completions", () => {
   const thought = (more: object): InputItem => ({
     type: "reasoning",
     summary: [],
@@ -400,7 +400,7 @@ describe("reasoning goes back", () => {
   const sealed = { ...otherChat, supportedParameters: ["reasoning_details.anthropic-claude-v1"] };
   const no = "the endpoint takes no reasoning of this kind back";
 
-  test("is sent to servers with plain reasoning, in the assistant's next text or call", () => {
+  test("in the assistant's next text or call, if the server takes plain reasoning", () => {
     const input = [user, thought({}), call, thought({ format: "unknown" }), { ...call, call_id: "d" }];
     const { body, losses } = translateChat({ input }, open);
     expect(losses).toEqual([]);
@@ -435,7 +435,7 @@ describe("reasoning goes back", () => {
     expect(sentFor(says("a"), call)).toMatchObject({ content: "a" });
   });
 
-  test("sealed, to the family that sealed it", () => {
+  test("sealed, to the model family that sealed it", () => {
     const format = "anthropic-claude-v1";
     const input = [
       user,
@@ -462,7 +462,7 @@ describe("reasoning goes back", () => {
     ["a text, to a server that takes seals", {}, sealed],
     ["what somebody unknown sealed", { encrypted_content: "e" }, open],
     ["anything, to the vendor of the format", { format: "openai-responses-v1", encrypted_content: "e" }, vendorChat],
-  ])("never: %s", (_, more, target) => {
+  ])("in no case with %s", (_, more, target) => {
     const { body, losses } = translateChat({ input: [user, thought(more), call] }, target);
     expect(losses).toEqual([["input.1", no]]);
     expect(JSON.stringify(body.messages)).not.toContain("reasoning");
@@ -478,7 +478,7 @@ describe("reasoning goes back", () => {
   });
 });
 
-describe("marks for the cache", () => {
+describe("cache marks of chat completions", () => {
   const controls = { ...otherChat, supportedParameters: ["cache_control"] };
   const marked = (text: string, mark: object) => ({ type: "input_text", text, ...mark });
   const control = { cache_control: { type: "ephemeral", ttl: "1h" } };
@@ -488,7 +488,7 @@ describe("marks for the cache", () => {
     { type: "message", role: "user", content: [marked("b", breakpoint)] },
   ];
 
-  test("cache_control where the operator names it; a breakpoint becomes one", () => {
+  test("are sent as cache_control where the operator names it, also breakpoints", () => {
     const { body, losses } = translateChat({ input }, controls);
     expect([body.messages, losses]).toEqual([
       [
@@ -510,7 +510,7 @@ describe("marks for the cache", () => {
     ]);
   });
 
-  test("elsewhere they are declared lost", () => {
+  test("are named as not sent at other servers", () => {
     const { body, losses } = translateChat({ input, cacheControl: { ttl: "5m" } }, otherChat);
     expect(body.messages).toEqual([
       { role: "user", content: "a" },
@@ -523,13 +523,13 @@ describe("marks for the cache", () => {
     ]);
   });
 
-  test("the request's mark is at the last block, a tool's output included", () => {
+  test("of a request are at the last block, also in a tool's output", () => {
     const items: InputItem[] = [user, { type: "function_call_output", call_id: "c", output: "1" }];
     const { body } = translateChat({ input: items, cacheControl: { ttl: "1h" } }, controls);
     expect(body.messages).toEqual([asked, answered("c", [{ type: "text", text: "1", ...control }])]);
   });
 
-  test("at most the last four are sent", () => {
+  test("are sent at most four times, for the last ones", () => {
     const items: InputItem[] = [
       { type: "message", role: "user", content: ["a", "b", "c", "d"].map((text) => marked(text, control)) },
       { type: "function_call_output", call_id: "x", output: [marked("e", breakpoint)] },

@@ -21,8 +21,8 @@ const thinker = { ...other, supportedParameters: ["reasoning", "reasoning_conten
 /** A number JavaScript would round, and white space JSON.stringify would not write. */
 const schema = '{"type":"object", "properties":{"n":{"const":12345678901234567890,"multipleOf":1.0}}}';
 
-describe("chat messages", () => {
-  test("the vendor gets instructions first, and each prompt in its place", () => {
+describe("messages of a chat request", () => {
+  test("give the vendor instructions first, and each prompt in its place", () => {
     const input = [say("system", "s"), say("developer", "d"), say("user", "u"), say("system", "late")];
     const expected = (developer: string) => [
       { role: "system", content: "i" },
@@ -35,7 +35,7 @@ describe("chat messages", () => {
     expect(messagesOf(input, { ...other, vendor: "mistral" }, { instructions: "i" })).toEqual(expected("system"));
   });
 
-  test("a server of no known vendor gets one system message, at the beginning", () => {
+  test("give a server of no known vendor one system message, at the beginning", () => {
     const parts = [{ type: "input_text", text: "d" }];
     const input = [say("system", "s"), say("developer", parts), say("user", "u"), say("developer", "late")];
     const { body, losses } = translateChat({ input, instructions: "i" }, other);
@@ -47,7 +47,7 @@ describe("chat messages", () => {
     expect(losses.map(([path]) => path)).toEqual(["input.0", "input.1", "input.3.role"]);
   });
 
-  test("parts: one text stays a string, others become parts", () => {
+  test("keep one text as a string, and send several parts as parts", () => {
     expect(
       messagesOf([
         say("user", [{ type: "input_text", text: "a" }]),
@@ -74,7 +74,7 @@ describe("chat messages", () => {
     ]);
   });
 
-  test("calls join the text before them in one message, parallel calls together; reasoning is left out", () => {
+  test("have calls together with the text before them, parallel calls in one message, and no reasoning", () => {
     const input = [
       say("user", "u"),
       { type: "reasoning", id: "r", summary: [] },
@@ -102,13 +102,13 @@ describe("chat messages", () => {
     ]);
   });
 
-  test("a refusal is sent", () => {
+  test("include a refusal", () => {
     const input = [say("assistant", [{ type: "refusal", refusal: "No." }])];
     expect(messagesOf(input)).toEqual([{ role: "assistant", content: "No." }]);
     expect(messagesOf(input, vendor)).toEqual([{ role: "assistant", content: null, refusal: "No." }]);
   });
 
-  test("text next to an unanswered call goes into its message", () => {
+  test("include text next to an unanswered call", () => {
     const input = [
       calls("a", "{}"),
       say("assistant", [{ type: "output_text", text: "Checking." }]),
@@ -123,8 +123,8 @@ describe("chat messages", () => {
   });
 });
 
-describe("chat settings", () => {
-  test("unset settings are not sent", () => {
+describe("settings of a chat request", () => {
+  test("are not sent when they are unset", () => {
     expect(buildChatBody({ stream: false })).toEqual({
       model: "m",
       messages: [{ role: "user", content: "Hi" }],
@@ -165,7 +165,7 @@ describe("chat settings", () => {
     ]);
   });
 
-  test("the tier of an endpoint, wherever it is", () => {
+  test("include the tier of an endpoint at any server", () => {
     expect(translateChat({}, { ...other, tier: "priority" }).body).toMatchObject({ service_tier: "priority" });
   });
 
@@ -267,7 +267,7 @@ describe("chat settings", () => {
       ],
     ],
     ["limit of server tools", { maxToolCalls: 3 }, vendor, {}, []],
-  ])("%s reaches the provider or is named as lost", (_, request, target, sent, lost) => {
+  ])("include %s, or name it as not sent", (_, request, target, sent, lost) => {
     const { body, losses } = translateChat(request, target);
     expect(body).toEqual({ ...buildChatBody({}, target), ...sent });
     expect(losses).toEqual(lost);
@@ -279,7 +279,7 @@ describe("chat settings", () => {
     expect(losses).toEqual([["reasoning", "the model cannot reason when it must make a call"]]);
   });
 
-  test("tools with their schema as it was written, choices, parallel calls", () => {
+  test("include tools with their schema unchanged, choices, and parallel calls", () => {
     const tools = [
       functionTool({ description: "d", parametersJson: schema, strict: true }),
       functionTool({ name: "g" }),

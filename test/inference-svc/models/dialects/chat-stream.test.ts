@@ -31,20 +31,20 @@ const toolCall = (index: number, id?: string, name?: string, json?: unknown) => 
 });
 const stop = chatChunk({}, "stop");
 
-describe("text", () => {
-  test("a finish reason may be in the chunk with content, or in every chunk", () => {
+describe("text of a chat answer", () => {
+  test("may come with a finish reason, in its chunk or in every chunk", () => {
     const { items, outcome } = read([chatChunk({ content: "a" }, "stop"), chatChunk({ content: "b" }, "stop")]);
     expect(maskIds(items)).toEqual([shownMessage(shownPart("ab"))]);
     expect(outcome.status).toBe("completed");
   });
 
-  test("in a content of parts is read", () => {
+  test("is read from a content of parts", () => {
     expect(maskIds(read([chatChunk({ content: [{ type: "text", text: "Hi" }] }), stop]).items)).toEqual([
       shownMessage(shownPart("Hi")),
     ]);
   });
 
-  test("log probabilities come only on request", () => {
+  test("has log probabilities only on request", () => {
     const logprobs = { content: [{ token: "Hi", logprob: -0.1, bytes: [72, 105], top_logprobs: [] }] };
     const chunk = { choices: [{ index: 0, delta: { content: "Hi" }, logprobs, finish_reason: "stop" }] };
     expect(JSON.stringify(read([chunk]).events)).not.toContain("-0.1");
@@ -59,7 +59,7 @@ describe("text", () => {
     expect(maskIds(items)).toEqual([shownMessage({ ...shownPart("Hi"), logprobs: logprobs.content })]);
   });
 
-  test("other choices are not mixed in", () => {
+  test("is not mixed with other choices", () => {
     const { items } = read([
       {
         choices: [
@@ -72,23 +72,23 @@ describe("text", () => {
   });
 });
 
-describe("refusal and reasoning", () => {
-  test("both fields with the same text count once", () => {
+describe("a refusal and reasoning of a chat answer", () => {
+  test("count once when two fields have the same text", () => {
     expect(maskIds(read([chatChunk({ reasoning: "Hm", reasoning_content: "Hm" }), stop]).items)).toEqual([
       shownThought("Hm"),
     ]);
   });
 });
 
-describe("reasoning in details", () => {
+describe("reasoning details of a chat answer", () => {
   const details = (...reasoning_details: object[]) => chatChunk({ reasoning_details, reasoning: "twice" });
   const thought = { type: "reasoning.text", text: "Hm", format: "anthropic-claude-v1", index: 0 };
 
-  test("without text, the plain reasoning field counts", () => {
+  test("without text give way to the plain reasoning field", () => {
     expect(maskIds(read([details(), stop]).items)).toEqual([shownThought("twice")]);
   });
 
-  test("sealed text comes on request and to clients of the same format, with format unknown for an unknown format", () => {
+  test("with sealed text come on request and to clients of the same format, an unknown format as unknown", () => {
     const chunks = [details(thought, { type: "reasoning.encrypted", data: "e", format: "new-v9" }), stop];
     expect(read(chunks).items[0]).not.toHaveProperty("encrypted_content");
     expect(read(chunks, { door: "chat" }).items).toMatchObject([{ encrypted_content: "e", format: "unknown" }]);
@@ -96,25 +96,25 @@ describe("reasoning in details", () => {
     expect(asked).toMatchObject([{ encrypted_content: "e", format: "unknown", content: [{ text: "Hm" }] }]);
   });
 
-  test("a seal after the end of the reasoning is ignored", () => {
+  test("lose a seal that comes after the end of the reasoning", () => {
     const late = chatChunk({ reasoning_details: [{ type: "reasoning.text", signature: "sig" }] });
     expect(maskIds(read([chatChunk({ content: "Hi" }), late, stop]).items)).toEqual([shownMessage(shownPart("Hi"))]);
   });
 });
 
-describe("other outputs", () => {
+describe("other outputs of a chat answer", () => {
   const image = (url: string) => ({ type: "image_url", image_url: { url } });
   const drawn = (result: string) => ({ type: "image_generation_call", id: "masked", status: "completed", result });
 
   test.each([
     ["data:image/png;base64,QUJD", "QUJD"],
     ["https://a.example/b.png", "https://a.example/b.png"],
-  ])("an image %s is an item", (url, result) => {
+  ])("include an image %s as an item", (url, result) => {
     const { items } = read([chatChunk({ content: "Here:" }), chatChunk({ images: [image(url), image("")] }), stop]);
     expect(maskIds(items)).toEqual([shownMessage(shownPart("Here:")), drawn(result)]);
   });
 
-  test("speech is given as its transcript", () => {
+  test("include speech as its transcript", () => {
     const { items } = read([
       chatChunk({ audio: { id: "a", transcript: "Hel" } }),
       chatChunk({ audio: { transcript: "lo", data: "QUJD" } }),
@@ -124,8 +124,8 @@ describe("other outputs", () => {
   });
 });
 
-describe("tool calls", () => {
-  test("whole calls all numbered 0, as by some servers, are separate items", () => {
+describe("tool calls of a chat answer", () => {
+  test("all numbered 0, as by some servers, are separate items", () => {
     const { items } = read([
       chatChunk(toolCall(0, "a", "f", "{}")),
       chatChunk(toolCall(0, "b", "g", '{"y":2}')),
@@ -211,7 +211,7 @@ describe("tool calls", () => {
     expect(new Set(items.map((item) => item.call_id)).size).toBe(expected.length);
   });
 
-  test.each([0, undefined])("all numbered %s, begun before their arguments, get theirs by id", (index) => {
+  test.each([0, undefined])("all numbered %s, begun before their arguments, get these by id", (index) => {
     const piece = (id: string, name: string, json: string) =>
       chatChunk({ tool_calls: [{ index, id, function: { name, arguments: json } }] });
     const parts = [
@@ -310,8 +310,8 @@ describe("tool calls", () => {
   });
 });
 
-describe("the end", () => {
-  test("token counts may be in the choice, as at Moonshot", () => {
+describe("the end of a chat answer", () => {
+  test("may have token counts in the choice, as at Moonshot", () => {
     const choice = { index: 0, delta: {}, finish_reason: "stop", usage: { prompt_tokens: 3, completion_tokens: 2 } };
     expect(read([{ choices: [choice] }]).outcome.usage).toMatchObject({ inputTokens: 3, outputTokens: 2 });
   });
@@ -322,11 +322,11 @@ describe("the end", () => {
     [{ prompt_tokens: "12", completion_tokens: "x" }, 12, 0],
     [{ prompt_tokens: null, completion_tokens: 2.9 }, 0, 2],
     [{ prompt_tokens: {}, completion_tokens: Number.NaN }, 0, 0],
-  ])("impossible token counts %j are ignored", (usage, inputTokens, outputTokens) => {
+  ])("ignores impossible token counts %j", (usage, inputTokens, outputTokens) => {
     expect(read([stop, { choices: [], usage }]).outcome.usage).toMatchObject({ inputTokens, outputTokens });
   });
 
-  test("details above their sum pass to the bill, which limits them", () => {
+  test("passes details above their sum to the bill, which limits them", () => {
     const usage = {
       prompt_tokens: 3,
       completion_tokens: 2,

@@ -35,7 +35,7 @@ const wrapped = (input: object = { type: "string" }) => ({
   additionalProperties: false,
 });
 
-describe("kinds", () => {
+describe("kinds of tools at a server of chat completions", () => {
   test.each<[string, Tool, object, [string, string][], Target?]>([
     [
       "function",
@@ -114,7 +114,7 @@ describe("kinds", () => {
       },
       [["tools.0.tools.0.defer_loading", "sent with the other tools"]],
     ],
-  ])("%s is written in the format", (_, tool, sent, lost, target = otherChat) => {
+  ])("include %s, written in the format", (_, tool, sent, lost, target = otherChat) => {
     const { body, losses } = translateChat({ tools: [tool] }, target);
     expect([body.tools, losses]).toEqual([[sent], lost]);
   });
@@ -128,14 +128,14 @@ describe("kinds", () => {
     "computer_use_preview",
     "shell",
     "service:datetime",
-  ])("%s is refused by its kind", (type) => {
+  ])("exclude %s, which is refused by its kind", (type) => {
     const refusal = { path: "tools.1", message: `no provider of this model runs tools of type ${type}` };
     for (const target of [otherChat, vendorChat]) {
       expect(refuseChatRequest({ tools: [functionTool(), hosted(type)] }, target)).toEqual(refusal);
     }
   });
 
-  test("a search for tools is declared lost: all are there", () => {
+  test("include no tool search, which is named as not sent, as all tools are present", () => {
     for (const type of ["tool_search", "service:tool_search"]) {
       const { body, losses } = translateChat({ tools: [hosted(type), functionTool()] }, otherChat);
       expect([namesIn(body), losses]).toEqual([
@@ -149,7 +149,7 @@ describe("kinds", () => {
     }
   });
 
-  test("tools defined by items are like other tools, and refused like them", () => {
+  test("defined by items are like other tools, and refused like them", () => {
     const bring = (tools: object[]) => ({ type: "additional_tools", role: "developer", tools });
     const tools = [
       {
@@ -180,7 +180,7 @@ describe("kinds", () => {
     });
   });
 
-  test("a tool defined twice is sent once, by its last definition", () => {
+  test("defined twice are sent once, by the last definition", () => {
     const input = [{ type: "additional_tools", tools: [{ type: "function", name: "f", description: "new" }] }];
     const { body } = translateChat({ tools: [functionTool({ description: "old" })], input }, otherChat);
     expect(body.tools).toEqual([{ type: "function", function: { name: "f", description: "new" } }]);
@@ -189,8 +189,8 @@ describe("kinds", () => {
 
 const namesOf = (tools: readonly Tool[]) => namesIn(translateChat({ tools }, otherChat).body);
 
-describe("names", () => {
-  test("a tool without a namespace keeps its name, in any place; further equal names get numbers", () => {
+describe("names of tools at a server of chat completions", () => {
+  test("stay without a namespace, in any place; further equal names get numbers", () => {
     const tools = [
       namespace("a", functionTool({ name: "b__c" })),
       namespace("a__b", functionTool({ name: "c" })),
@@ -199,7 +199,7 @@ describe("names", () => {
     expect(namesOf(tools)).toEqual(["a__b__c_2", "a__b__c_3", "a__b__c"]);
   });
 
-  test("names have at most 64 allowed characters, stable for the same tool", () => {
+  test("have at most 64 allowed characters, stable for the same tool", () => {
     const long = [
       namespace("n".repeat(60), functionTool({ name: "first" }), functionTool({ name: "second" })),
       namespace("with spaces.", functionTool({ name: "f" })),
@@ -212,7 +212,7 @@ describe("names", () => {
     expect(namesOf(long)).toEqual(names);
   });
 
-  test("replayed calls have the names of the sent tools", () => {
+  test("are the same in replayed calls", () => {
     const call = (name: string, more: object = {}) => ({
       type: "function_call",
       call_id: "c",
@@ -232,7 +232,7 @@ describe("names", () => {
   });
 });
 
-describe("choices", () => {
+describe("tool choices at a server of chat completions", () => {
   const tools = [functionTool(), custom(), namespace("crm", functionTool(), functionTool({ name: "g" }))];
   const choose = (tool: { type: string; name: string; namespace?: string }): ToolChoice => ({ type: "tool", tool });
 
@@ -253,7 +253,7 @@ describe("choices", () => {
       { type: "custom", custom: { name: "sql" } },
       vendorChat,
     ],
-  ])("%s is written in the format", (_, toolChoice, sent, target = otherChat) => {
+  ])("include %s, written in the format", (_, toolChoice, sent, target = otherChat) => {
     const { body, losses } = translateChat({ tools, toolChoice }, target);
     expect([body.tool_choice, losses]).toEqual([sent, []]);
   });
@@ -263,19 +263,19 @@ describe("choices", () => {
     ["one of a namespace", [{ type: "function", name: "f", namespace: "crm" }], ["crm__f"]],
     ["a namespace", [{ type: "namespace", name: "crm" }], ["crm__f", "crm__g"]],
     ["a custom tool", [{ type: "custom", name: "sql" }], ["sql"]],
-  ])("allowed_tools sends no others: %s", (_, allowed, names) => {
+  ])("with allowed_tools send no other tools: %s", (_, allowed, names) => {
     const toolChoice: ToolChoice = { type: "allowed_tools", mode: "required", tools: allowed };
     const { body } = translateChat({ tools: [...tools, hosted("web_search")], toolChoice }, otherChat);
     expect((body.tools as { function: { name: string } }[]).map((tool) => tool.function.name)).toEqual(names);
     expect(body.tool_choice).toBe("required");
   });
 
-  test("a required namespace excludes all other tools", () => {
+  test("for a namespace exclude all other tools", () => {
     const { body } = translateChat({ tools, toolChoice: choose({ type: "namespace", name: "crm" }) }, otherChat);
     expect([namesIn(body), body.tool_choice]).toEqual([["crm__f", "crm__g"], "required"]);
   });
 
-  test("an allowed tool unknown to every provider is refused", () => {
+  test("of an allowed tool unknown to every provider are refused", () => {
     const toolChoice: ToolChoice = { type: "allowed_tools", mode: "auto", tools: [{ type: "web_search" }] };
     expect(refuseChatRequest({ tools: [...tools, hosted("web_search")], toolChoice })?.path).toBe("tools.3");
   });
@@ -297,7 +297,7 @@ const goesOn = (index: number, json: string) => piece(index, { function: { argum
 const stop = chatChunk({}, "tool_calls");
 const ended = { id: "masked", call_id: "masked", status: "completed" };
 
-describe("calls", () => {
+describe("tool calls of a server of chat completions", () => {
   const tools = [custom(), namespace("crm", functionTool(), custom({ name: "find" }))];
 
   test("of custom tools stream as their text", () => {
@@ -357,7 +357,7 @@ describe("calls", () => {
     expect(read([begun(0, "sql", json), stop], { tools }).items).toMatchObject([{ type: "custom_tool_call", input }]);
   });
 
-  test("cut off carry the received part", () => {
+  test("that are cut off carry the received part", () => {
     const { items } = read([begun(0, "sql", '{"input":"ab'), chatChunk({}, "length")], { tools });
     expect(items).toMatchObject([{ status: "incomplete", input: "ab" }]);
   });

@@ -15,26 +15,26 @@ const sentTo = (vendor: string, ...items: readonly InputItem[]) => {
   return { messages: (body.messages as object[]).slice(1), losses };
 };
 
-describe("roles", () => {
+describe("roles at vendors of chat completions", () => {
   const developer: InputItem = { type: "message", role: "developer", content: "Be brief." };
 
   test.each([
     ["openrouter", "developer"],
     ["mistral", "system"],
     ["an unknown server", "user"],
-  ])("a later message of the developer to %s has the role %s", (vendor, role) => {
+  ])("give %s a later message of the developer with the role %s", (vendor, role) => {
     const target = vendor === "an unknown server" ? otherChat : of(vendor);
     const { body } = translateChat({ input: [user, developer] }, target);
     expect(body.messages).toEqual([asked, { role, content: "Be brief." }]);
   });
 
-  test("servers of open models take no message of the system amid a conversation, known vendors or not", () => {
+  test("at servers of open models exclude a system message amid a conversation", () => {
     for (const vendor of ["together", "fireworks", "cerebras", "moonshotai"])
       expect(sentTo(vendor, developer).messages).toEqual([{ role: "user", content: "Be brief." }]);
   });
 });
 
-describe("results of tools", () => {
+describe("tool results with images at vendors of chat completions", () => {
   const result: InputItem = {
     type: "function_call_output",
     call_id: "c12345678",
@@ -45,12 +45,12 @@ describe("results of tools", () => {
   };
   const picture = { type: "image_url", image_url: { url: "data:image/png;base64,AA" } };
 
-  test.each(["openrouter", "mistral"])("%s gets pictures in the result, in their order", (vendor) => {
+  test.each(["openrouter", "mistral"])("keep their images in order at %s", (vendor) => {
     const [message] = sentTo(vendor, result).messages;
     expect(message).toMatchObject({ role: "tool", content: [picture, { type: "text", text: "A picture." }] });
   });
 
-  test("other servers get them in a message of the user, and the receipt says so", () => {
+  test("have their images in a message of the user at other servers, as the receipt notes", () => {
     const { messages, losses } = sentTo("together", result);
     expect(messages).toMatchObject([
       { role: "tool", content: "A picture." },
@@ -60,7 +60,7 @@ describe("results of tools", () => {
   });
 });
 
-describe("documents", () => {
+describe("documents at vendors of chat completions", () => {
   const asking = (part: object): InputItem => ({
     type: "message",
     role: "user",
@@ -75,17 +75,17 @@ describe("documents", () => {
     ["perplexity", named, { type: "file_url", file_url: { url: "JVBERi0xLjQ=" }, file_name: "a.pdf" }],
     ["perplexity", linked, { type: "file_url", file_url: { url: "https://example.com/a.pdf" } }],
     ["openrouter", named, { type: "file", file: { filename: "a.pdf", file_data: pdf } }],
-  ])("%s gets %j in its own part", (vendor, part, sent) => {
+  ])("at %s are sent for %j in their own part", (vendor, part, sent) => {
     expect(sentTo(vendor, asking(part)).messages).toEqual([{ role: "user", content: [sent] }]);
   });
 
-  test("a file by address is refused where documents are files", () => {
+  test("are refused by address where they must be files", () => {
     expect(refuseChatRequest({ input: [asking(linked)] }, of("openrouter"))?.message).toContain("files by file_url");
     expect(refuseChatRequest({ input: [asking({ type: "input_file" })] }, of("mistral"))).toBeDefined();
   });
 });
 
-describe("open thoughts", () => {
+describe("unsealed reasoning at vendors of chat completions", () => {
   const thought: InputItem = { type: "reasoning", content: [{ type: "reasoning_text", text: "Hm." }] };
   const answer: InputItem = { type: "message", role: "assistant", content: "Yes." };
 
@@ -103,11 +103,11 @@ describe("open thoughts", () => {
         ],
       },
     ],
-  ])("a model of %s that the catalogue does not have gets them back", (vendor, sent) => {
+  ])("goes back to a model of %s that the catalogue does not have", (vendor, sent) => {
     expect(sentTo(vendor, thought, answer)).toEqual({ messages: [{ role: "assistant", ...sent }], losses: [] });
   });
 
-  test.each(["unknown", "anthropic-claude-v1"])("OpenRouter gets thoughts of the format %s as details", (format) => {
+  test.each(["unknown", "anthropic-claude-v1"])("goes back to OpenRouter in the format %s as details", (format) => {
     const detailed: InputItem = { ...thought, format, signature: "s", id: "call_1" };
     const id = "call_1";
     expect(sentTo("openrouter", detailed, answer).messages).toEqual([
@@ -123,7 +123,7 @@ describe("open thoughts", () => {
   const call: InputItem = { type: "function_call", call_id: "call_1", name: "f", arguments: "{}" };
   const result: InputItem = { type: "function_call_output", call_id: "call_1", output: "1" };
 
-  test("an empty thought before a call goes back to DeepSeek, and is nothing to others", () => {
+  test("goes back to DeepSeek even when empty before a call, and not to others", () => {
     expect(sentTo("deepseek", blank, call, result).messages[0]).toMatchObject({
       reasoning_content: "",
       tool_calls: [{}],
@@ -133,7 +133,7 @@ describe("open thoughts", () => {
     expect(losses).toEqual([]);
   });
 
-  test("a model whose parameters do not name them gets none", () => {
+  test("does not go back to a model whose supported parameters lack it", () => {
     const target = { ...of("mistral"), supportedParameters: ["temperature"] };
     const { body, losses } = translateChat({ input: [user, thought, answer] }, target);
     expect(body.messages).toEqual([asked, { role: "assistant", content: "Yes." }]);
@@ -141,7 +141,7 @@ describe("open thoughts", () => {
   });
 });
 
-test("sounds that a provider counts apart from the prompt belong to the prompt, and thoughts to the answer", () => {
+test("audio tokens that a provider counts separately belong to the prompt, and reasoning tokens to the answer", () => {
   const heard = {
     prompt_tokens: 9,
     completion_tokens: 248,

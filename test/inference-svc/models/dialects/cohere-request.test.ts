@@ -37,7 +37,7 @@ const schema =
   '{"type":"object", "properties":{"n":{"const":12345678901234567890,"default":1.0}},"additionalProperties":false}';
 const png = "data:image/png;base64,QUJD";
 
-test("a plain question is the model, the stream and its message", () => {
+test("a plain question at Cohere is the model, the stream setting and its message", () => {
   expect(translateToCohere({})).toMatchObject({ losses: [] });
   expect(buildCohereBody({})).toEqual({
     model: "command-a-plus-05-2026",
@@ -47,7 +47,7 @@ test("a plain question is the model, the stream and its message", () => {
   expect(buildCohereBody({ stream: false }).stream).toBe(false);
 });
 
-describe("messages", () => {
+describe("messages for Cohere", () => {
   test("have images by URL and inline, with their detail", () => {
     const content = [
       text("What is this?"),
@@ -70,7 +70,7 @@ describe("messages", () => {
     expect(losses).toEqual([["input.0.content.3.detail", "sent as high"]]);
   });
 
-  test("a text next to calls is their plan, and outputs follow them", () => {
+  test("have a text next to calls as their plan, and outputs after them", () => {
     const input = [
       say("user", "Weather?"),
       say("assistant", [{ type: "output_text", text: "I will look." }]),
@@ -96,7 +96,7 @@ describe("messages", () => {
     ]);
   });
 
-  test("images of outputs follow all outputs as a message of the user", () => {
+  test("have images of outputs after all outputs, as a message of the user", () => {
     const input = [calls("a"), calls("b"), answers("a", [text("x"), image(png)]), answers("b", ""), calls("c")];
     expect(messagesOf(input)).toEqual([
       { role: "assistant", tool_calls: [called("a"), called("b")] },
@@ -107,7 +107,7 @@ describe("messages", () => {
     ]);
   });
 
-  test("open reasoning goes back to endpoints with support for it, in order; sealed reasoning never", () => {
+  test("return unsealed reasoning to endpoints that support it, in order, and never sealed reasoning", () => {
     const input = [thinks(), say("assistant", "a"), thinks(), calls("c")];
     const thinking = { type: "thinking", thinking: "Hm." };
     expect(messagesOf(input, thoughtful)).toEqual([
@@ -125,7 +125,7 @@ describe("messages", () => {
     ]);
   });
 
-  test("cache marks are named: the provider caches by itself", () => {
+  test("have their cache marks named, since Cohere caches by itself", () => {
     const input = [say("user", [text("a", { cache_control: { type: "ephemeral" } })])];
     expect(translateToCohere({ input, cacheControl: { ttl: "5m" } }).losses).toEqual([
       ["input.0.content.0.cache_control", "the provider caches by itself"],
@@ -134,10 +134,10 @@ describe("messages", () => {
   });
 });
 
-describe("tools", () => {
+describe("tools for Cohere", () => {
   const tools = [functionTool({ name: "one", description: "One", parametersJson: schema }), functionTool()];
 
-  test("schemas as the client wrote them; a function without one gets an empty one", () => {
+  test("have schemas as the client wrote them, or an empty schema", () => {
     const sent = translateToCohere({ tools });
     expect(sent.text).toContain(schema);
     expect(sent.body.tools).toMatchObject([
@@ -147,11 +147,11 @@ describe("tools", () => {
     expect(sent.body).not.toHaveProperty("tool_choice");
   });
 
-  test("a choice without tools, a 400 at Cohere, is not sent", () => {
+  test("are sent with no choice when there are none, which is a 400 at Cohere", () => {
     expect(buildCohereBody({ toolChoice: "required" })).toEqual(buildCohereBody({}));
   });
 
-  test("schemas are enforced when all tools require it; otherwise each is named", () => {
+  test("enforce schemas when all require it, and otherwise each is named", () => {
     const strict = functionTool({ name: "s", strict: true });
     expect(buildCohereBody({ tools: [strict] }).strict_tools).toBe(true);
     const { body, losses } = translateToCohere({ tools: [strict, functionTool()] });
@@ -159,13 +159,13 @@ describe("tools", () => {
     expect(losses).toEqual([["tools.0.strict", "the format enforces the schemas of all tools or of none"]]);
   });
 
-  test("a single call cannot be requested", () => {
+  test("cannot be limited to a single call", () => {
     expect(findCohereDropped({ tools, parallelToolCalls: false })).toEqual(["parallel_tool_calls"]);
     expect(findCohereDropped({ tools, parallelToolCalls: true })).toEqual([]);
   });
 });
 
-describe("settings", () => {
+describe("settings for Cohere", () => {
   test("have limits and samplers by Cohere's names", () => {
     const request = {
       maxOutputTokens: 99,
@@ -181,7 +181,7 @@ describe("settings", () => {
     });
   });
 
-  test("a number outside Cohere's range is sent as the nearest allowed number", () => {
+  test("have a number outside Cohere's range replaced by the nearest allowed number", () => {
     const request = { temperature: 1.5, topP: 1, topK: 900, frequencyPenalty: 2, presencePenalty: -1 };
     expect(translateToCohere(request)).toMatchObject({
       body: { temperature: 1, p: 0.99, k: 500, frequency_penalty: 1, presence_penalty: 0 },
@@ -238,7 +238,7 @@ describe("settings", () => {
     expect([buildCohereBody(request).thinking, findCohereDropped(request)]).toEqual([thinking, losses]);
   });
 
-  test("an effort is a share of the endpoint's maximum output", () => {
+  test("set an effort as a share of the endpoint's maximum output", () => {
     const at = { ...cohereTarget, maxOutputTokens: 32_000 };
     expect(buildCohereBody({ reasoning: { effort: "medium" } }, at).thinking).toEqual({
       type: "enabled",
@@ -246,7 +246,7 @@ describe("settings", () => {
     });
   });
 
-  test("an identity and a tier are named", () => {
+  test("include no end user or tier, which are named", () => {
     const request: Partial<TurnRequest> = { identityHash: "h", identityField: "user" };
     const { body, losses } = translateToCohere(request, { ...cohereTarget, tier: "priority" });
     expect(body).toEqual(buildCohereBody({}));
@@ -254,7 +254,7 @@ describe("settings", () => {
   });
 });
 
-describe("refused", () => {
+describe("a request for Cohere", () => {
   const hosted: HostedTool = { type: "hosted", kind: "mcp", spelling: "mcp", json: "{}" };
   const part = (fields: object) => ({ input: [say("user", [fields])] });
 
@@ -269,11 +269,11 @@ describe("refused", () => {
     ["a sealed summary", { input: [{ type: "compaction", encrypted_content: "s" }] }, "input.0"],
     ["an image as the answer", { outputModalities: ["image"] }, "modalities"],
     ["JSON beside tools", { tools: [functionTool()], textFormat: { type: "json_object" } }, "text.format"],
-  ])("a request is refused for %s", (_, request, path) => {
+  ])("is refused for %s", (_, request, path) => {
     expect(refuseCohereRequest(request)?.path).toBe(path);
   });
 
-  test("a text next to tools, and JSON without tools, are accepted", () => {
+  test("is accepted with a text next to tools, and with JSON without tools", () => {
     expect(refuseCohereRequest({ tools: [functionTool()], textFormat: { type: "text" } })).toBeUndefined();
     expect(refuseCohereRequest({ textFormat: { type: "json_object" } })).toBeUndefined();
   });

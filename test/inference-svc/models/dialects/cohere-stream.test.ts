@@ -35,8 +35,8 @@ const said = (text: string, ...annotations: readonly unknown[]) => shownMessage(
 const itemsOf = (events: readonly unknown[]) => maskIds(readCohere(events).items);
 const streamOf = (...events: readonly unknown[]) => [cohereStart, ...events, cohereEnd()];
 
-describe("content", () => {
-  test("a plan is a text, in a stream and whole", () => {
+describe("the content of a Cohere answer", () => {
+  test("has a plan as a text, in a stream and whole", () => {
     const items = [said("I will check."), shownCall("now", "{}")];
     const events = [...coherePlan("I will", " check."), ...cohereCall(0, "now", "{}")];
     expect(itemsOf([cohereStart, ...events, cohereEnd("TOOL_CALL")])).toEqual(items);
@@ -44,7 +44,7 @@ describe("content", () => {
     expect(itemsOf([wholeCohere(message, { finish_reason: "TOOL_CALL" })])).toEqual(items);
   });
 
-  test("consecutive texts are one message, reasoning keeps its blocks", () => {
+  test("has consecutive texts as one message, and reasoning in its blocks", () => {
     const blocks = [
       ...cohereThoughtBlock(0, "a"),
       ...cohereThoughtBlock(1, "b"),
@@ -63,7 +63,7 @@ describe("content", () => {
     expect(itemsOf([wholeCohere({ content: "as a string" })])).toEqual([said("as a string")]);
   });
 
-  test("the beginning of a block may hold text, and may be missing", () => {
+  test("may begin a block with text, or without a beginning", () => {
     expect(itemsOf(streamOf(cohereBlockStart(0, { type: "text", text: "a" }), cohereDelta(0, { text: "b" })))).toEqual([
       said("ab"),
     ]);
@@ -73,7 +73,7 @@ describe("content", () => {
     ]);
   });
 
-  test("blocks without words are no items and end nothing: the thought before them was cut off", () => {
+  test("has no item for an empty block, after which reasoning is cut off", () => {
     expect(readCohere(streamOf()).items).toEqual([]);
     expect(readCohere([wholeCohere({})]).items).toEqual([]);
     const blocks = [...cohereThoughtBlock(0, "Hm"), ...cohereTextBlock(1, ""), ...cohereThoughtBlock(2, "")];
@@ -82,7 +82,7 @@ describe("content", () => {
     ]);
   });
 
-  test("events are known by their names too, and those of later versions are passed over", () => {
+  test("is read from events by their names too, and unknown events are skipped", () => {
     const given: TurnEvent[] = [];
     const translator = new CohereTranslator(testRequest(), cohereTarget, (event) => given.push(event));
     const { type: _, ...untyped } = cohereDelta(0, { text: "Hi" });
@@ -98,7 +98,7 @@ describe("content", () => {
   });
 });
 
-describe("calls", () => {
+describe("calls in a Cohere answer", () => {
   test.each([
     ["nothing", []],
     ["null", ["null"]],
@@ -110,18 +110,18 @@ describe("calls", () => {
     ]);
   });
 
-  test("white space before the arguments stays, and null is an empty input of a custom tool", () => {
+  test("keep white space before the arguments, and have null as an empty input of a custom tool", () => {
     expect(itemsOf(streamOf(...cohereCall(0, "f", " ", '{"a":1}')))).toEqual([shownCall("f", ' {"a":1}')]);
     const tools = [{ type: "custom", name: "sql", json: "{}" } as const];
     expect(readCohere(streamOf(...cohereCall(0, "sql", "null")), { tools }).items[0]?.input).toBe("");
   });
 
-  test("a call may begin with arguments, and end with the next one", () => {
+  test("may begin with arguments, and end with the next call", () => {
     const events = streamOf(cohereCallStart(0, "f", '{"a"'), cohereCallDelta(0, ":1}"), cohereCallStart(1, "g"));
     expect(itemsOf(events)).toEqual([shownCall("f", '{"a":1}'), shownCall("g", "{}")]);
   });
 
-  test("arguments as an object, as compatible servers send them", () => {
+  test("may have arguments as an object, as at compatible servers", () => {
     const call = { id: "c", type: "function", function: { name: "f", arguments: { a: 1 } } };
     expect(itemsOf([wholeCohere({ tool_calls: [call] })])).toEqual([shownCall("f", '{"a":1}')]);
   });
@@ -142,7 +142,7 @@ describe("calls", () => {
   });
 });
 
-describe("citations", () => {
+describe("citations in a Cohere answer", () => {
   const url = "https://a.example/";
   const document = { type: "document", id: "doc:0", document: { id: "doc:0", title: "A", url } };
   const annotation = (start_index: number, end_index: number, title = "A") => ({
@@ -161,7 +161,7 @@ describe("citations", () => {
     ...more,
   });
 
-  test("for a tool's output come after the text's end, too", () => {
+  test("of a tool's output may come after the text's end, too", () => {
     const source = { type: "tool", id: "f_0:0", tool_output: { url, text: "…" } };
     const cited = citation(0, 1, "a", { sources: [source, { type: "tool", tool_output: { text: "…" } }] });
     expect(itemsOf(streamOf(...cohereTextBlock(0, "ab"), ...cohereCitation(0, cited)))).toEqual([
@@ -169,7 +169,7 @@ describe("citations", () => {
     ]);
   });
 
-  test("their places are those of their block; where they do not match, the text is searched", () => {
+  test("are placed by their block, or by a search of the text", () => {
     const blocks = [...cohereThoughtBlock(0, "t"), ...cohereTextBlock(1, "☕xz"), ...cohereTextBlock(2, "yz")];
     const places = (cited: object) =>
       readCohere(streamOf(...blocks, ...cohereCitation(0, cited))).items[1] as ReturnType<typeof said>;
@@ -179,7 +179,7 @@ describe("citations", () => {
     expect(places({ sources: [document] }).content[0]?.annotations).toEqual([annotation(0, 5)]);
   });
 
-  test("whole are for the block they name, or else for the last text", () => {
+  test("in a whole answer belong to the block that they name, or else to the last text", () => {
     const content = [
       { type: "text", text: "ab" },
       { type: "thinking", thinking: "t" },
@@ -205,13 +205,13 @@ describe("citations", () => {
     ["a citation of a thought", citation(0, 1, "a", { type: "THINKING_CONTENT" })],
     ["a citation of a plan", citation(0, 1, "a", { type: "PLAN" })],
     ["no citation", null],
-  ])("%s is left out", (_, cited) => {
+  ])("with %s are left out", (_, cited) => {
     expect(itemsOf(streamOf(...cohereTextBlock(0, "a"), ...cohereCitation(0, cited as object)))).toEqual([said("a")]);
   });
 });
 
-describe("ends", () => {
-  test("an end without a reason, or with an error, is none", () => {
+describe("the end of a Cohere answer", () => {
+  test("is a failure without a reason or with an error", () => {
     expect(reasonOf([...cohereTextBlock(0, "Hi"), { type: "message-end" }])).toBe(FaultReason.PROVIDER_FAILED);
     expect(reasonOf([wholeCohere({ content: [] }, { finish_reason: null })])).toBe(FaultReason.PROVIDER_FAILED);
     const error = "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 4292.";
@@ -220,10 +220,10 @@ describe("ends", () => {
   });
 });
 
-describe("token counts", () => {
+describe("token counts of a Cohere answer", () => {
   const none = { inputTokens: 0, cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 };
 
-  test("billed tokens count; unbilled input counts as cached first", () => {
+  test("are the billed ones, and unbilled input counts as cached first", () => {
     const tokens = { input_tokens: 913, output_tokens: 83 };
     const billed_units = { input_tokens: 37, output_tokens: 28 };
     expect(cohereUsage({ billed_units, tokens })).toEqual({ ...none, inputTokens: 37, outputTokens: 28 });
@@ -232,7 +232,7 @@ describe("token counts", () => {
     expect(cohereUsage({ billed_units, tokens, cached_tokens: 9_999 })?.cachedTokens).toBe(37);
   });
 
-  test("without billed units, the model's input and output tokens count", () => {
+  test("are the model's input and output tokens without billed units", () => {
     const tokens = { input_tokens: 71, output_tokens: 26 };
     const usage = { ...none, inputTokens: 71, outputTokens: 26 };
     expect(cohereUsage({ tokens })).toEqual(usage);
@@ -240,12 +240,12 @@ describe("token counts", () => {
     expect(cohereUsage({ tokens, cached_tokens: 30 })?.cachedTokens).toBe(30);
   });
 
-  test("impossible counts are zero, and missing counts are unknown", () => {
+  test("are zero when they are impossible, and unknown when they are missing", () => {
     expect(cohereUsage({ billed_units: 7, tokens: { input_tokens: -5, output_tokens: "x" } })).toEqual(none);
     expect(cohereUsage(undefined)).toBeUndefined();
   });
 
-  test("a failed answer has its token counts", () => {
+  test("are given for a failed answer, too", () => {
     const translator = new CohereTranslator(testRequest(), cohereTarget, () => undefined);
     thrownFault(() => translator.event(undefined, JSON.stringify(cohereEnd("ERROR"))));
     expect(translator.usage).toEqual({ ...none, inputTokens: 5, outputTokens: 26 });
@@ -253,7 +253,7 @@ describe("token counts", () => {
 });
 
 // https://docs.cohere.com/reference/errors
-describe("errors", () => {
+describe("errors of Cohere", () => {
   test.each([
     [400, "invalid request: prompt must be at least 1 token long.", FaultReason.INVALID_REQUEST],
     [400, "too many tokens: size limit exceeded by 11326 tokens.", FaultReason.CONTEXT_LENGTH_EXCEEDED],
@@ -271,12 +271,12 @@ describe("errors", () => {
     [501, "Why", FaultReason.PROVIDER_FAILED],
     [503, "Why", FaultReason.PROVIDER_FAILED],
     [504, "Why", FaultReason.PROVIDER_TIMEOUT],
-  ])("the status %i gives the error %s", (status, message, reason) => {
+  ])("with status %i give the error %s", (status, message, reason) => {
     const error = cohereError(status, { message, id: "8268c123" });
     expect([providerFault(error).reason, error.message]).toEqual([reason, message]);
   });
 
-  test("errors of clouds, of proxies, and without a body keep their meaning", () => {
+  test("from clouds, from proxies, and without a body keep their meaning", () => {
     const nested = cohereError(400, { error: { code: "bad_input", message: "Why" } });
     expect(nested).toEqual({ status: 400, code: "bad_input", message: "Why" });
     expect(cohereError(400, { error: "Why" }).message).toBe("Why");

@@ -45,10 +45,10 @@ const assistant = (...content: object[]) => ({ role: "assistant", content });
 const schema =
   '{"type":"object", "properties":{"n":{"const":12345678901234567890,"default":1.0}},"additionalProperties":false}';
 
-describe("calls and results", () => {
+describe("calls and results for Bedrock Converse", () => {
   const tools = [functionTool()];
 
-  test("results come first in the next message, with their images; numbers are not rounded", () => {
+  test("have results first in the next message, with their images, and numbers unrounded", () => {
     const input = [
       say("user", "u"),
       say("assistant", [{ type: "output_text", text: "Checking.", annotations: [] }]),
@@ -71,7 +71,7 @@ describe("calls and results", () => {
     expect(json).toContain('{"n":12345678901234567890}');
   });
 
-  test("an empty result, arguments other than an object, and unacceptable ids are adapted", () => {
+  test("are adapted for an empty result, arguments other than an object, and unacceptable ids", () => {
     const long = "c".repeat(65);
     const input = [
       say("user", "u"),
@@ -94,7 +94,7 @@ describe("calls and results", () => {
     expect(fourth?.content[0]?.toolResult).toMatchObject({ toolUseId });
   });
 
-  test("ids for Mistral have nine letters and digits", () => {
+  test("have ids of nine letters and digits for Mistral", () => {
     const ids = ["tooluse_bpe71yCf", "tooluse_bpe71yCg", "abcDEF123"];
     const input = [say("user", "u"), ...ids.flatMap((id) => [calls(id), answers(id, "1")])];
     const [, ...messages] = buildConverseBody({ input, tools }, mistralOnBedrock).messages as {
@@ -109,7 +109,7 @@ describe("calls and results", () => {
     expect(new Set(sent).size).toBe(3);
   });
 
-  test("calls in the conversation bring their tools, even if no call is allowed", () => {
+  test("in a conversation bring their tools, even if no call is allowed", () => {
     const input = [say("user", "u"), calls("a"), answers("a", "1")];
     const bare = [{ toolSpec: { name: "f", inputSchema: { json: { type: "object" } } } }];
     expect(translateToConverse({ input })).toMatchObject({
@@ -130,7 +130,7 @@ describe("calls and results", () => {
   });
 });
 
-describe("reasoning in the input", () => {
+describe("reasoning in the input for Bedrock Converse", () => {
   const input = [
     say("user", "u"),
     thinks({ content: [{ type: "reasoning_text", text: "Hm" }], signature: "s" }),
@@ -141,7 +141,7 @@ describe("reasoning in the input", () => {
     thinks({ signature: "last" }),
   ];
 
-  test("goes before its successor if it is signed, or sealed by the family", () => {
+  test("is sent before its successor if it is signed, or sealed by the same model family", () => {
     const { body, losses } = translateToConverse({ input });
     expect(body.messages).toEqual([
       user(block("u")),
@@ -154,7 +154,7 @@ describe("reasoning in the input", () => {
     expect(losses.map(([path]) => path)).toEqual(["input.3", "input.4", "input.6"]);
   });
 
-  test("is not sent to another family", () => {
+  test("is not sent to another model family", () => {
     const { body, losses } = translateToConverse({ input }, gptOss);
     expect(body.messages).toEqual([user(block("u")), assistant(block("a"))]);
     expect(losses.map(([path]) => path)).toEqual(["input.1", "input.2", "input.3", "input.4", "input.6"]);
@@ -162,7 +162,7 @@ describe("reasoning in the input", () => {
 });
 
 // https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ImageBlock.html, _DocumentBlock.html and _VideoBlock.html
-describe("images, videos and files", () => {
+describe("images, videos and files for Bedrock Converse", () => {
   const pdf = "JVBERi0xLjQK";
   const document = (format: string, name: string, bytes: string) => ({ document: { format, name, source: { bytes } } });
   const xlsx = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
@@ -190,12 +190,12 @@ describe("images, videos and files", () => {
       { type: "input_file", filename: "log", file_data: "data:text/x-log;charset=utf-8;base64,SMOp" },
       document("txt", "log", "SMOp"),
     ],
-  ])("%j is written in the format, or refused by name", (part, sent) => {
+  ])("are written in the format, or refused by name: %j", (part, sent) => {
     const { body, losses } = translateToConverse({ input: [say("user", [text("?"), part])] });
     expect([body.messages, losses]).toEqual([[user(block("?"), sent)], []]);
   });
 
-  test("names have only allowed characters, and are unique", () => {
+  test("have unique names of allowed characters", () => {
     const file = (filename: string) => ({ type: "input_file", filename, file_data: pdf });
     const names = ["Bericht  Müller_1.pdf", "a.pdf", "a.pdf", `${"x".repeat(250)}.pdf`, "…"];
     const { body, losses } = translateToConverse({ input: [say("user", [text("?"), ...names.map(file)])] });
@@ -231,7 +231,7 @@ describe("images, videos and files", () => {
     expect(refuseConverseRequest({ input: [calls("a"), answers("a", [part])] })?.path).toBe("input.1.output.0");
   });
 
-  test("a file needs a text in its message, or in a neighbouring one", () => {
+  test("need a text in the message of a file, or in a neighbouring message", () => {
     const file = { type: "input_file", file_data: pdf };
     const message = "no provider of this model takes a file without text beside it";
     const input = [say("system", "s"), say("user", "u"), say("assistant", "a"), say("user", [file])];
@@ -240,7 +240,7 @@ describe("images, videos and files", () => {
     expect(refuseConverseRequest({ input: [say("system", "s"), say("user", [file])] })?.path).toBe("input.1.content.0");
   });
 
-  test("a screen without its image is refused", () => {
+  test("are refused as a screenshot without its image", () => {
     const shot = (image_url: string) => [
       { type: "computer_call", id: "c", call_id: "a", action: { type: "screenshot" } },
       { type: "computer_call_output", call_id: "a", output: { type: "computer_screenshot", image_url } },
@@ -249,17 +249,17 @@ describe("images, videos and files", () => {
     expect(refuseConverseRequest({ input: shot("data:image/png;base64,AA") })).toBeUndefined();
   });
 
-  test("details are declared as lost", () => {
+  test("have their detail setting named as not sent", () => {
     const image = { type: "input_image", image_url: "data:image/png;base64,AA", detail: "high" };
     expect(findConverseDropped({ input: [say("user", [image])] })).toEqual(["input.0.content.0.detail"]);
   });
 });
 
-describe("tools", () => {
+describe("tools for Bedrock Converse", () => {
   const lookup = functionTool({ name: "lookup", description: "Looks up", parametersJson: schema, strict: true });
   const strict: Target = { ...claudeOnBedrock, supportedParameters: ["tools", "tool_choice", "structured_outputs"] };
 
-  test("functions are sent byte for byte, with the required type and without blanks", () => {
+  test("are sent byte for byte, with the required type and without blanks", () => {
     const { text: json, body } = translateToConverse(
       { tools: [lookup, functionTool({ name: "a", description: " " })] },
       strict,
@@ -280,13 +280,13 @@ describe("tools", () => {
     });
   });
 
-  test("strict is sent only to endpoints with known support", () => {
+  test("are sent as strict only to endpoints that support it", () => {
     const { body, losses } = translateToConverse({ tools: [lookup] });
     expect(JSON.stringify(body.toolConfig)).not.toContain("strict");
     expect(losses).toEqual([["tools.0.strict", "the endpoint is not known to enforce the schemas of calls"]]);
   });
 
-  test("one call at a time is possible only for Claude, in its own fields", () => {
+  test("are limited to one call at a time only for Claude, in its own fields", () => {
     const request = { tools: [functionTool()], parallelToolCalls: false, toolChoice: "required" as const };
     const { body } = translateToConverse(request);
     expect(body.toolConfig).not.toHaveProperty("toolChoice");
@@ -299,7 +299,7 @@ describe("tools", () => {
     });
   });
 
-  test("a provider's own tools are refused", () => {
+  test("exclude a provider's own tools, which are refused", () => {
     const search = { type: "hosted" as const, kind: "web_search", spelling: "web_search", json: "{}" };
     const message = "no provider of this model runs tools of type web_search";
     expect(refuseConverseRequest({ tools: [functionTool(), search] })).toEqual({ path: "tools.1", message });
@@ -309,8 +309,8 @@ describe("tools", () => {
   });
 });
 
-describe("settings", () => {
-  test("a minimal request has a minimal body", () => {
+describe("settings for Bedrock Converse", () => {
+  test("make a minimal body for a minimal request", () => {
     expect(buildConverseBody({})).toEqual({ messages: [user(block("Hi"))] });
   });
 
@@ -351,21 +351,21 @@ describe("settings", () => {
     expect(findConverseDropped({}, { ...claudeOnBedrock, tier: "scale" })).toEqual(["service_tier"]);
   });
 
-  test("images as an answer, and a history sealed by another provider, are refused", () => {
+  test("are refused for images as an answer, and for a history sealed by another provider", () => {
     expect(refuseConverseRequest({ outputModalities: ["image"] })?.path).toBe("modalities");
     expect(refuseConverseRequest({ input: [{ type: "compaction", encrypted_content: "x" }] })?.path).toBe("input.0");
   });
 });
 
 // https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-extended-thinking.html
-describe("thought", () => {
+describe("thinking at Bedrock Converse", () => {
   const saidOf = (reasoning: object, at = claudeOnBedrock, more: Partial<TurnRequest> = {}) => {
     const { body, losses } = translateToConverse({ reasoning, ...more }, at);
     const { additionalModelRequestFields: fields, outputConfig, inferenceConfig } = body;
     return { fields, outputConfig, inferenceConfig, losses: losses.map(([path]) => path) };
   };
 
-  test("Claude takes an effort, or a budget within the answer", () => {
+  test("is set by an effort, or a budget within the answer, for Claude", () => {
     expect(saidOf({ effort: "high" })).toEqual({
       fields: { thinking: { type: "adaptive" } },
       outputConfig: { effort: "high" },
@@ -378,7 +378,7 @@ describe("thought", () => {
     });
   });
 
-  test("a required call excludes thinking", () => {
+  test("is excluded by a required call", () => {
     const tools = [functionTool()];
     for (const toolChoice of ["required", { type: "tool", tool: { type: "function", name: "f" } }] as const) {
       expect(saidOf({ effort: "high" }, claudeOnBedrock, { tools, toolChoice })).toEqual({
@@ -391,7 +391,7 @@ describe("thought", () => {
     expect(saidOf({ effort: "high" }, claudeOnBedrock, { tools, toolChoice: "auto" }).losses).toEqual([]);
   });
 
-  test("other models get the setting of their format, or none", () => {
+  test("is set in the format of other models, or not at all", () => {
     expect(saidOf({ effort: "low" }, gptOss)).toEqual({ fields: { reasoning_effort: "low" }, losses: [] });
     expect(saidOf({ effort: "xhigh", summary: "auto", maxTokens: 5 }, novaOnBedrock)).toEqual({
       fields: { reasoningConfig: { type: "enabled", maxReasoningEffort: "high" } },
@@ -407,26 +407,26 @@ describe("thought", () => {
 });
 
 // https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html
-describe("cache points", () => {
+describe("cache points at Bedrock Converse", () => {
   const point = { cachePoint: { type: "default" } };
   const hour = { cachePoint: { type: "default", ttl: "1h" } };
   const marked = (words: string, ttl = "5m") => text(words, { cache_control: { type: "ephemeral", ttl } });
   const cacheControl = { ttl: "5m" as const };
   const tools = [functionTool()];
 
-  test("marks in the request follow their blocks, the longer lifetimes first", () => {
+  test("follow the marked blocks, the longer lifetimes first", () => {
     const input = [say("system", [marked("s", "1h")]), say("user", [marked("a"), text("b")])];
     const { body } = translateToConverse({ input });
     expect([body.system, body.messages]).toEqual([[block("s"), hour], [user(block("a"), point, block("b"))]]);
   });
 
-  test("a mark within a tool's result follows the whole result", () => {
+  test("follow a whole tool result for a mark within it", () => {
     const input = [say("user", "u"), calls("a"), answers("a", [marked("1"), text("2")])];
     const [, , message] = buildConverseBody({ input, tools }).messages as { content: object[] }[];
     expect(message?.content).toEqual([result("a", block("1"), block("2")), point]);
   });
 
-  test("for a whole request are at the end, and at the prompt or the tools", () => {
+  test("of a whole request are at the end, and at the prompt or the tools", () => {
     const { toolConfig, messages } = buildConverseBody({ cacheControl, tools }) as {
       toolConfig: { tools: object[] };
       messages: object;
@@ -452,7 +452,7 @@ describe("cache points", () => {
     expect(whole?.content[2]).toEqual(point);
   });
 
-  test("those of tools and calls follow them, if the model accepts them there", () => {
+  test("follow marked tools and calls, if the model accepts this", () => {
     const cacheControl = { type: "ephemeral" };
     const marked = [functionTool({ cacheControl }), functionTool({ name: "g" })];
     const input = [say("user", "Hi"), { ...calls("a"), cache_control: cacheControl }, answers("a", "1")];
@@ -471,7 +471,7 @@ describe("cache points", () => {
     expect(atLlama.losses.map(([path]) => path)).toEqual(["input.1.cache_control", "tools.0.cache_control"]);
   });
 
-  test("Nova takes no cache points for tools, and none of an hour", () => {
+  test("are not sent to Nova for tools, nor with a lifetime of an hour", () => {
     const input = [say("user", [marked("Hi", "1h")])];
     const { body, losses } = translateToConverse(
       { input, cacheControl: { ttl: "1h" }, tools, instructions: "i" },
@@ -495,7 +495,7 @@ describe("cache points", () => {
     expect(buildConverseBody({ input }, knows).messages).toEqual([user(block("a"), point, block("b"), point)]);
   });
 
-  test("a fifth is refused by name, for models with caching", () => {
+  test("are refused by name above four, for models with caching", () => {
     const input = [
       say(
         "user",

@@ -29,8 +29,8 @@ const said = (text: string) => shownMessage(shownPart(text));
 const thought = (text: string | undefined, more: object = {}) =>
   shownThought(text, { format: "anthropic-claude-v1", ...more });
 
-describe("text", () => {
-  test("consecutive texts are one message, as with citations", () => {
+describe("the text of a Converse answer", () => {
+  test("is one message when consecutive, as with citations", () => {
     const cited = { citation: { title: "d", location: { documentPage: { documentIndex: 0, start: 1, end: 2 } } } };
     const blocks = [
       ...converseTextBlock(0, "a"),
@@ -43,7 +43,7 @@ describe("text", () => {
     expect(maskIds(readWholeConverse(whole).items)).toEqual([said("ab")]);
   });
 
-  test("an empty block ends nothing: the reasoning before it was cut off", () => {
+  test("has no item for an empty block, after which reasoning is cut off", () => {
     const stopReason = "max_tokens";
     const cut = maskIds([thought("Hm", { status: "incomplete" })]);
     const blocks = [...thoughtBlock(0, { text: "Hm" }), ...converseTextBlock(1, ""), ...thoughtBlock(2, { text: "" })];
@@ -53,8 +53,8 @@ describe("text", () => {
   });
 });
 
-describe("calls, thoughts and their order", () => {
-  test("more of a call followed by another fails the answer", () => {
+describe("calls and reasoning of a Converse answer", () => {
+  test("fail the answer when pieces of one call come after the next has begun", () => {
     const [one, other] = [callBlock(0, "get_weather", '{"town":'), callBlock(1, "now")];
     const beside = [...one.slice(0, -1), ...other, converseDelta(0, { toolUse: { input: '"Bern"}' } })];
     expect(() => readConverse([converseStart(), ...beside, ...endEvents("tool_use")])).toThrow(
@@ -62,7 +62,7 @@ describe("calls, thoughts and their order", () => {
     );
   });
 
-  test("hidden reasoning is signed all the same; sealed reasoning comes only on request", () => {
+  test("have the signature of hidden reasoning, and sealed reasoning only on request", () => {
     const frames = [
       converseStart(),
       ...thoughtBlock(0, { signature: "sig" }),
@@ -83,7 +83,7 @@ describe("calls, thoughts and their order", () => {
     ]);
   });
 
-  test("reasoning of other families has no returnable format", () => {
+  test("have no known format for reasoning of other model families", () => {
     const frames = [
       converseStart(),
       ...thoughtBlock(0, { text: "Hm" }),
@@ -94,8 +94,8 @@ describe("calls, thoughts and their order", () => {
   });
 });
 
-describe("the end", () => {
-  test("tokens written to the cache for an hour have a count of their own", () => {
+describe("the end of a Converse answer", () => {
+  test("has a separate count of tokens written to the cache for an hour", () => {
     const cacheDetails = [
       { ttl: "1h", inputTokens: 150 },
       { ttl: "5m", inputTokens: 50 },
@@ -108,14 +108,14 @@ describe("the end", () => {
     expect(readWholeConverse(converseAnswer([], { usage })).outcome).toMatchObject(expected);
   });
 
-  test("an answer is whole without its usage, even if the usage breaks off", () => {
+  test("may lack the usage, even if the usage breaks off", () => {
     const frames = [converseStart(), ...converseTextBlock(0, "Hi"), converseStop("end_turn")];
     const expected = { status: "completed", serviceTier: "default" };
     expect(readConverse(frames).outcome).toEqual(expected);
     expect(readConverse([...frames, converseMetadata().subarray(0, 40)]).outcome).toEqual(expected);
   });
 
-  test("a stream stopping without its reason, or inside a frame, is no answer", () => {
+  test("is a failure without a reason, or inside a frame", () => {
     const frames = [converseStart(), ...converseTextBlock(0, "Hi")];
     expect(thrownFault(() => readConverse(frames)).reason).toBe(FaultReason.PROVIDER_FAILED);
     expect(thrownFault(() => readConverse([...frames, converseStop("end_turn").subarray(0, -1)])).reason).toBe(
@@ -127,7 +127,7 @@ describe("the end", () => {
 });
 
 // https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html#API_runtime_ConverseStream_Errors
-describe("errors", () => {
+describe("errors of a Converse answer", () => {
   test.each([
     ["AccessDeniedException", 403, FaultReason.PROVIDER_FAILED],
     ["InternalServerException", 500, FaultReason.PROVIDER_FAILED],
@@ -151,7 +151,7 @@ describe("errors", () => {
     ]);
   });
 
-  test("a too long prompt is the caller's error; a missing model is the configuration's", () => {
+  test("blame the caller for a prompt that is too long, and the configuration for a missing model", () => {
     const reasonOf = (message: string) => providerFault(converseError(400, { message }, "ValidationException")).reason;
     expect(reasonOf("Input is too long for requested model.")).toBe(FaultReason.CONTEXT_LENGTH_EXCEEDED);
     expect(reasonOf("The provided model identifier is invalid.")).toBe(FaultReason.NO_ENDPOINTS);
@@ -162,7 +162,7 @@ describe("errors", () => {
   });
 });
 
-describe("Bedrock over a socket", () => {
+describe("Bedrock Converse over a socket", () => {
   const upstreams: Upstream[] = [];
   const closers: (() => Promise<void>)[] = [];
   afterEach(async () => {
@@ -196,7 +196,7 @@ describe("Bedrock over a socket", () => {
   });
   const hi = [converseStart(), ...converseTextBlock(0, "Hi"), ...endEvents("end_turn")];
 
-  test("missing usage is awaited only for a limited time", async () => {
+  test("waits for missing usage only for a limited time", async () => {
     const [upstream, turn] = await open({
       ...stream(converseStart(), ...converseTextBlock(0, "Hi"), converseStop("end_turn")),
       hang: true,
@@ -208,7 +208,7 @@ describe("Bedrock over a socket", () => {
     await closed;
   });
 
-  test("the body is echoed without its binary contents", async () => {
+  test("shows the sent body without its binary contents", async () => {
     const [, turn] = await open(stream(...hi));
     const bytes = "QUJD".repeat(100);
     const content = [

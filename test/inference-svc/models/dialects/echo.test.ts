@@ -48,7 +48,7 @@ test("the built-in model repeats the last words of the user and names itself", a
   expect(textOf(item)).toBe("This is sluice/echo, the built-in model. You said: Name the largest  moon.");
 });
 
-test("a stream comes word by word, a whole answer at once", async () => {
+test("the built-in model streams word by word, and gives a whole answer at once", async () => {
   const { events, batches } = await echo({ text: "one two" });
   expect(events.filter((event) => event.type === "text.delta")).toHaveLength(10);
   expect(batches).toBe(11);
@@ -92,7 +92,7 @@ test("the built-in model thinks when an effort is set", async () => {
   expect((await items({ reasoning: { effort: "none" } })).map((item) => item.type)).toEqual(["message"]);
 });
 
-describe("tools", () => {
+describe("tools of the built-in model", () => {
   const outputs = [
     { type: "message", role: "user", content: "Weather?" },
     { type: "function_call", call_id: "a", name: "get_weather", arguments: "{}" },
@@ -120,14 +120,14 @@ describe("tools", () => {
   });
 });
 
-describe("tools of other kinds", () => {
+describe("other kinds of tools of the built-in model", () => {
   const sql = { type: "custom", name: "sql", json: "{}" } as const;
   const browser = { type: "hosted", kind: "browser_use", spelling: "browser_use", json: "{}" } as const;
   const crm = { type: "namespace", name: "crm", description: "", json: "{}", tools: [weather, sql] } as const;
   const only = (...tools: { type: string; name?: string; namespace?: string }[]) =>
     ({ type: "allowed_tools", mode: "required", tools }) as const;
 
-  test("a custom tool gets the user's text, and is answered like others", async () => {
+  test("include a custom tool, which gets the user's text", async () => {
     expect(await items({ tools: [sql], text: "select 1" })).toMatchObject([
       { type: "custom_tool_call", name: "sql", input: "select 1" },
     ]);
@@ -139,7 +139,7 @@ describe("tools of other kinds", () => {
     expect(textOf((await items({ tools: [sql], input }))[0])).toContain("The tools said: rows");
   });
 
-  test("a call of a tool in a namespace names the namespace", async () => {
+  test("have a namespace, which their calls name", async () => {
     expect(await items({ tools: [crm] })).toMatchObject([
       { type: "function_call", name: "get_weather", namespace: "crm" },
     ]);
@@ -149,7 +149,7 @@ describe("tools of other kinds", () => {
     ]);
   });
 
-  test("only allowed tools are called, or refused", async () => {
+  test("are called only if they are allowed, or refused", async () => {
     const tools = [browser, sql, weather];
     expect(await items({ tools, toolChoice: only({ type: "function", name: "get_weather" }) })).toMatchObject([
       { name: "get_weather" },
@@ -210,7 +210,7 @@ test("the built-in model counts the words of input and output", async () => {
   });
 });
 
-test("an abort ends it", async () => {
+test("an abort ends the built-in model's answer", async () => {
   const { scope, abort } = newScope();
   const batches = engine.turn(testRequest({ models: ["sluice/echo"] }), scope)[Symbol.asyncIterator]();
   await batches.next();
@@ -218,7 +218,7 @@ test("an abort ends it", async () => {
   await expect(batches.next()).rejects.toMatchObject({ name: "Fault" });
 });
 
-describe("JSON", () => {
+describe("JSON of the built-in model", () => {
   test("is an object on request", async () => {
     const [item] = await items({ text: "Hi", textFormat: { type: "json_object" } });
     expect(JSON.parse(textOf(item) ?? "")).toEqual({ echo: "Hi" });
@@ -275,7 +275,7 @@ describe("JSON", () => {
       },
       { a: 1, b: 2 },
     ],
-  ])("the answer fits a schema with %s", (_, schema, expected) => {
+  ])("fits a schema with %s", (_, schema, expected) => {
     expect(JSON.parse(exampleJson(JSON.stringify(schema)))).toEqual(expected);
   });
 

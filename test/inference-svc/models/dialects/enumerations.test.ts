@@ -237,14 +237,14 @@ function foldedOf(door: DoorName, each: Enumeration, format: string): readonly s
   });
 }
 
-describe.each(Object.keys(requests) as DoorName[])("from /%s", (door) => {
+describe.each(Object.keys(requests) as DoorName[])("the enumerations of a request to /%s", (door) => {
   const all = enumerationsFor(door);
 
-  test.each(Object.keys(targets))("every value reaches %s, or is named", (format) => {
+  test.each(Object.keys(targets))("reach %s with every value, or the value is named as not sent", (format) => {
     expect(all.flatMap((each) => foldedOf(door, each, format))).toEqual([]);
   });
 
-  test("at least one format takes each value", () => {
+  test("have at least one format that takes each value", () => {
     const untaken = all.flatMap(({ path, values, body }) =>
       values.flatMap((value) =>
         Object.values(targets).some(([dialect, target]) => send(door, body(value), dialect, target))

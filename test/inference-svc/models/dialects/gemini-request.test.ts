@@ -47,18 +47,18 @@ const contentsOf = (input: readonly InputItem[], at = olderModel) =>
 /** A number JavaScript would round, and white space JSON.stringify would not write. */
 const schema = '{"type":"object", "properties":{"n":{"const":12345678901234567890,"multipleOf":1.0}}}';
 
-test("a plain question is sent as only its contents", () => {
+test("a plain question is sent to Gemini as only its contents", () => {
   expect(translateToGemini({})).toMatchObject({ body: { contents: [user({ text: "Hi" })] }, losses: [] });
   expect(Object.keys(buildGeminiBody({}))).toEqual(["contents"]);
 });
 
-describe("the instruction and the roles", () => {
-  test("an instruction by itself is the question", () => {
+describe("prompts and roles for Gemini", () => {
+  test("keep the last prompt as the question when there is no other message", () => {
     const body = buildGeminiBody({ input: [say("system", "a"), say("developer", "b")] });
     expect([body.systemInstruction, body.contents]).toEqual([{ parts: [{ text: "a" }] }, [user({ text: "b" })]]);
   });
 
-  test("text of an assistant is sent without its annotations", () => {
+  test("have text of the assistant without its annotations", () => {
     const part = { type: "output_text", text: "x", annotations: [{ type: "url_citation" }] };
     const { body, losses } = translateToGemini({
       input: [say("user", "u"), { ...say("assistant", [part]), phase: "commentary" }],
@@ -69,8 +69,8 @@ describe("the instruction and the roles", () => {
 });
 
 // https://ai.google.dev/gemini-api/docs/function-calling
-describe("calls and answers", () => {
-  test("answers come right after the calls, under their names, with their images", () => {
+describe("calls and results for Gemini", () => {
+  test("have results right after the calls, under their names, with their images", () => {
     const input = [
       say("user", "u"),
       say("assistant", "Checking."),
@@ -92,7 +92,7 @@ describe("calls and answers", () => {
     expect(json).toContain('"args":{"n":12345678901234567890}');
   });
 
-  test("each round of calls keeps its answers together, in any order of arrival", () => {
+  test("keep the results of each round of calls together, in any order of arrival", () => {
     const input = [calls("a"), calls("b"), answers("a", "1"), calls("c"), answers("c", "3"), answers("b", "2")];
     expect(contentsOf(input)).toEqual([
       model(functionCall("a"), functionCall("b")),
@@ -102,7 +102,7 @@ describe("calls and answers", () => {
     ]);
   });
 
-  test("text of the user after the answers is a separate message", () => {
+  test("have text of the user after the results as a separate message", () => {
     expect(contentsOf([calls("a"), answers("a", ""), say("user", "u"), say("user", "v")])).toEqual([
       model(functionCall("a")),
       user(functionResponse("a", "")),
@@ -110,7 +110,7 @@ describe("calls and answers", () => {
     ]);
   });
 
-  test("arguments other than an object are wrapped", () => {
+  test("wrap arguments other than an object", () => {
     expect(contentsOf([calls("a", '{"a":'), answers("a", "x"), calls("b", ""), answers("b", "y")])).toEqual([
       model(functionCall("a", { arguments: '{"a":' })),
       user(functionResponse("a", "x")),
@@ -121,7 +121,7 @@ describe("calls and answers", () => {
 });
 
 // https://ai.google.dev/gemini-api/docs/thought-signatures
-describe("signatures", () => {
+describe("signatures for Gemini", () => {
   const conversation = (...thoughts: InputItem[]) => [say("user", "u"), ...thoughts, calls("a"), answers("a", "1")];
   const answered = user(functionResponse("a", "1"));
 
@@ -139,7 +139,7 @@ describe("signatures", () => {
     ]);
   });
 
-  test("a signature without a successor is a separate part, unchanged", () => {
+  test("are a separate part, unchanged, without a successor", () => {
     const alone = (value: string) => ({ text: "", thoughtSignature: value });
     const said = [say("assistant", "x"), thinks({ encrypted_content: "S" }), say("user", "v")];
     expect(contentsOf(said)).toEqual([model({ text: "x" }, alone("S")), user({ text: "v" })]);
@@ -152,14 +152,14 @@ describe("signatures", () => {
     ]);
   });
 
-  test("of parallel calls the first is signed; signatures of another family are left out", () => {
+  test("are sent on the first of parallel calls, and left out when of another model family", () => {
     const input = [say("user", "u"), thinks({ signature: "S", format: "anthropic-claude-v1" }), calls("a"), calls("b")];
     const { body, losses } = translateToGemini({ input });
     expect(body.contents).toEqual([user({ text: "u" }), model(functionCall("a", {}, unsigned), functionCall("b"))]);
     expect(losses).toEqual([["input.1", "the provider only reads reasoning of its own models"]]);
   });
 
-  test("unsigned reasoning is left out; models before 3 take unsigned calls", () => {
+  test("are not needed for calls before Gemini 3, and unsigned reasoning is left out", () => {
     const input = conversation(thinks({ summary: [{ type: "summary_text", text: "hm" }] }));
     const { body, losses } = translateToGemini({ input }, olderModel);
     expect([body.contents, losses]).toEqual([[user({ text: "u" }), model(functionCall("a")), answered], []]);
@@ -172,17 +172,17 @@ describe("signatures", () => {
     ["models/gemini-3.6-flash", true],
     ["gemini-2.5-pro", false],
     ["gemma-4-27b-it", false],
-  ])("%s requires signed calls: %s", (upstreamModel, wanted) => {
+  ])("are required for calls by %s: %s", (upstreamModel, wanted) => {
     const contents = contentsOf(conversation(), { ...geminiTarget, upstreamModel });
     expect(contents).toEqual([user({ text: "u" }), model(functionCall("a", {}, wanted ? unsigned : {})), answered]);
   });
 });
 
 // https://ai.google.dev/gemini-api/docs/file-input-methods
-describe("media", () => {
+describe("media for Gemini", () => {
   const partsOf = (...content: object[]) => (contentsOf([say("user", content)]) as { parts: unknown[] }[])[0]?.parts;
 
-  test("bytes are sent inline, and addresses for the provider to fetch", () => {
+  test("are sent inline, or as addresses that the provider fetches", () => {
     expect(
       partsOf(
         { type: "input_image", image_url: "data:image/jpeg;base64,AA", detail: "auto" },
@@ -210,7 +210,7 @@ describe("media", () => {
     ]);
   });
 
-  test("texts about them are declared as lost; an instruction holds only text", () => {
+  test("lose their texts, which are named as not sent, and cannot be in the system prompt", () => {
     const image = { type: "input_image", image_url: "data:image/png;base64,AA", detail: "high" };
     const file = { type: "input_file", file_data: "JVBERAA", filename: "a.pdf" };
     const video = { type: "input_video", video_url: "https://a.example/a.mp4", processing: "static" };
@@ -224,7 +224,7 @@ describe("media", () => {
     ]);
   });
 
-  test("a screenshot is shown next to its answer", () => {
+  test("include a screenshot next to its result", () => {
     const input: InputItem[] = [
       { type: "computer_call", id: "c", call_id: "c", action: { type: "screenshot" } },
       { type: "computer_call_output", call_id: "c", output: { image_url: "data:image/png;base64,AA" } },
@@ -248,12 +248,12 @@ describe("media", () => {
       "no provider of this model takes videos that are neither data URLs nor http URLs",
     ],
     [{ type: "encrypted_content", encrypted_content: "x" }, "no provider of this model takes encrypted content"],
-  ])("of the form %j are refused", (part, message) => {
+  ])("of a media part in the form %j are refused", (part, message) => {
     const path = "input.0.content.1";
     expect(refuseGeminiRequest({ input: [say("user", [text("x"), part])] })).toEqual({ path, message });
   });
 
-  test("sealed history is refused, and a screenshot by id", () => {
+  test("are refused as a screenshot by id, as is a sealed history", () => {
     const sealed = { type: "compaction", encrypted_content: "x" };
     expect(refuseGeminiRequest({ input: [sealed] })?.path).toBe("input.0");
     const shot = { type: "computer_call_output", call_id: "c", output: { file_id: "f" } };
@@ -261,10 +261,10 @@ describe("media", () => {
   });
 });
 
-describe("tools", () => {
+describe("tools for Gemini", () => {
   const weather = functionTool({ name: "get_weather", description: "Tells", parametersJson: schema });
 
-  test("functions are sent with their schemas unchanged", () => {
+  test("are sent with their schemas unchanged", () => {
     const { body, text: json } = translateToGemini({ tools: [weather, functionTool({ name: "now" })] });
     expect(body.tools).toEqual([
       {
@@ -290,7 +290,7 @@ describe("tools", () => {
     expect(body.tools).toMatchObject([{ functionDeclarations: [{ name: "crm__get_weather" }] }]);
   });
 
-  test("a strict function holds the model to the schemas", () => {
+  test("are held to their schemas by the model if one function is strict", () => {
     const strict = [functionTool({ strict: true })];
     expect(buildGeminiBody({ tools: strict }).toolConfig).toEqual({ functionCallingConfig: { mode: "VALIDATED" } });
     expect(buildGeminiBody({ tools: strict, toolChoice: "required" }).toolConfig).toEqual({
@@ -298,14 +298,14 @@ describe("tools", () => {
     });
   });
 
-  test("one call at a time cannot be requested", () => {
+  test("cannot be limited to one call at a time", () => {
     expect(findGeminiDropped({ tools, parallelToolCalls: false })).toEqual(["parallel_tool_calls"]);
     expect(findGeminiDropped({ tools, parallelToolCalls: true })).toEqual([]);
   });
 });
 
 // https://ai.google.dev/gemini-api/docs/google-search, https://ai.google.dev/gemini-api/docs/url-context
-describe("tools of the provider", () => {
+describe("tools of Gemini itself", () => {
   const hosted = (kind: string, more: object = {}): HostedTool => ({
     type: "hosted",
     kind,
@@ -314,7 +314,7 @@ describe("tools of the provider", () => {
   });
   const listing = (...names: string[]) => ({ ...geminiTarget, nativeTools: new Set(names) });
 
-  test("a search is sent under any of its names; page fetches if the operator lists the tool", () => {
+  test("include a search under any of its names, and page fetches if the operator lists the tool", () => {
     expect(buildGeminiBody({ tools: [hosted("web_search_preview")] }).tools).toEqual([{ googleSearch: {} }]);
     const both = [hosted("web_search"), hosted("service:web_fetch"), hosted("service:web_search")];
     const all = listing("web_search", "service:web_fetch", "service:web_search");
@@ -326,7 +326,7 @@ describe("tools of the provider", () => {
     expect(refuseGeminiRequest({ tools: [hosted("web_search")] }, listing("service:web_fetch"))?.path).toBe("tools.0");
   });
 
-  test("unsupported settings of a search are declared; domain filters are refused", () => {
+  test("have unsupported search settings named, and domain filters refused", () => {
     const search = hosted("web_search", { search_context_size: "high", max_uses: 2, filters: {}, user_location: null });
     expect(findGeminiDropped({ tools: [search] })).toEqual(["tools.0.search_context_size", "tools.0.max_uses"]);
     const filtered = hosted("web_search", { filters: { allowed_domains: ["a.example"] } });
@@ -351,7 +351,7 @@ describe("tools of the provider", () => {
     expect(buildGeminiBody({ tools: [search], toolChoice: "none" }).tools).toBeUndefined();
   });
 
-  test("other tools are refused", () => {
+  test("exclude other tools, which are refused", () => {
     expect(refuseGeminiRequest({ tools: [hosted("code_interpreter")] })).toEqual({
       path: "tools.0",
       message: "no provider of this model runs tools of type code_interpreter",
@@ -364,7 +364,7 @@ describe("tools of the provider", () => {
 });
 
 // https://ai.google.dev/gemini-api/docs/generate-content/thinking
-describe("thought", () => {
+describe("thinking of Gemini", () => {
   const thinkingOf = (reasoning: TurnRequest["reasoning"], at = geminiTarget) => {
     const { config, losses } = translateToGemini({ ...(reasoning && { reasoning }) }, at);
     return [config?.thinkingConfig, losses.map(([path, reason]) => `${path}: ${reason}`)];
@@ -378,11 +378,11 @@ describe("thought", () => {
     ["max", { thinkingLevel: "HIGH", ...shows }, ["reasoning.effort: sent as high"]],
     ["minimal", { thinkingLevel: "LOW", ...shows }, ["reasoning.effort: sent as low"]],
     ["none", { thinkingLevel: "LOW" }, ["reasoning.effort: sent as low"]],
-  ])("an effort of %s is a level", (effort, wanted, losses) => {
+  ])("has an effort of %s as a level", (effort, wanted, losses) => {
     expect(thinkingOf({ effort })).toEqual([wanted, losses]);
   });
 
-  test("the minimal level is sent only if the operator declares it for the model", () => {
+  test("has the minimal level only if the operator declares it for the model", () => {
     const least = { ...geminiTarget, supportedParameters: ["reasoning", "thinking.minimal"] };
     expect(thinkingOf({ effort: "minimal" }, least)).toEqual([{ thinkingLevel: "MINIMAL", ...shows }, []]);
     expect(thinkingOf({ effort: "none" }, least)).toEqual([
@@ -398,12 +398,12 @@ describe("thought", () => {
     ["gemini-2.5-flash", "medium", { thinkingBudget: 8_192, ...shows }, 0],
     ["gemini-2.5-pro", "high", { thinkingBudget: 24_576, ...shows }, 0],
     ["gemini-2.5-flash", "xhigh", { thinkingBudget: 24_576, ...shows }, 1],
-  ])("for %s an effort of %s is a budget", (upstreamModel, effort, wanted, losses) => {
+  ])("has, for %s, an effort of %s as a budget", (upstreamModel, effort, wanted, losses) => {
     const { config, losses: lost } = translateToGemini({ reasoning: { effort } }, { ...geminiTarget, upstreamModel });
     expect([config?.thinkingConfig, lost.length]).toEqual([wanted, losses]);
   });
 
-  test("a budget fits the model, or is declared", () => {
+  test("has a budget that fits the model, or the difference is named", () => {
     const lite = { ...geminiTarget, upstreamModel: "gemini-2.5-flash-lite" };
     expect(thinkingOf({ maxTokens: 1 }, lite)).toEqual([
       { thinkingBudget: 512, ...shows },
@@ -416,7 +416,7 @@ describe("thought", () => {
     expect(thinkingOf({ maxTokens: 5_000 })).toEqual([shows, ["reasoning.max_tokens: the endpoint takes no budget"]]);
   });
 
-  test("a summary is shown; its only kind is declared, as are other settings", () => {
+  test("is shown with a summary of its only kind, and other settings are named", () => {
     expect(thinkingOf(undefined)).toEqual([undefined, []]);
     expect(thinkingOf({ summary: "auto" })).toEqual([shows, []]);
     expect(thinkingOf({ summary: "detailed", context: "all_turns", mode: "pro" })).toEqual([
@@ -430,7 +430,7 @@ describe("thought", () => {
     expect(thinkingOf({ summary: "auto" }, olderModel)).toEqual([shows, []]);
   });
 
-  test("an effort changed in the conversation counts from there on", () => {
+  test("has an effort changed in the conversation from there on", () => {
     const input = [say("user", "u"), { type: "configuration_update", reasoning: { effort: "low" } }];
     expect(buildConfig({ input, reasoning: { effort: "high" } })?.thinkingConfig).toEqual({
       thinkingLevel: "LOW",
@@ -439,13 +439,13 @@ describe("thought", () => {
   });
 });
 
-describe("settings", () => {
+describe("settings for Gemini", () => {
   test("include the samplers and the limit", () => {
     const settings = { temperature: 1.5, topP: 0.9, topK: 40, maxOutputTokens: 100 };
     expect(translateToGemini(settings)).toMatchObject({ config: settings, losses: [] });
   });
 
-  test("settings rejected by most models are sent if the operator declares them for the endpoint", () => {
+  test("include those that most models reject if the operator declares them for the endpoint", () => {
     const settings = { frequencyPenalty: 1, presencePenalty: 0.5, topLogprobs: 3 };
     expect(translateToGemini(settings)).toMatchObject({
       config: undefined,
@@ -478,7 +478,7 @@ describe("settings", () => {
   });
 
   // https://ai.google.dev/gemini-api/docs/image-generation
-  test("ask for images", () => {
+  test("can request images", () => {
     const imageConfigJson = '{"aspect_ratio":"16:9","image_size":"2K","quality":"high"}';
     const { config, losses } = translateToGemini({ outputModalities: ["image", "text"], imageConfigJson });
     expect(config).toEqual({
@@ -490,13 +490,13 @@ describe("settings", () => {
     expect(findGeminiDropped({ imageConfigJson })).toEqual(["image_config"]);
   });
 
-  test("the vendor's service tiers are sent", () => {
+  test("include the vendor's service tiers", () => {
     expect(buildGeminiBody({}, { ...geminiTarget, tier: "flex" }).serviceTier).toBe("flex");
     expect(buildGeminiBody({}, { ...geminiTarget, tier: "priority" }).serviceTier).toBe("priority");
     expect(findGeminiDropped({}, { ...geminiTarget, tier: "scale" })).toEqual(["service_tier"]);
   });
 
-  test("cache marks are declared", () => {
+  test("exclude cache marks, which are named as not sent", () => {
     const marked = { input: [say("user", [text("x", { cache_control: { type: "ephemeral" } })])] };
     expect(findGeminiDropped(marked)).toEqual(["input.0.content.0.cache_control"]);
     expect(findGeminiDropped({ cacheControl: { ttl: "5m" } })).toEqual(["cache_control"]);

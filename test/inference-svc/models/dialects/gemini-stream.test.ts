@@ -26,8 +26,8 @@ const reasoned = (summary: string | undefined, more: object = {}) =>
     ...more,
   });
 
-describe("text", () => {
-  test("an empty answer is a failure, after reasoning too", () => {
+describe("the text of a Gemini answer", () => {
+  test("that is empty is a failure, after reasoning too", () => {
     const saysWhy = "The provider ended the answer with the reason STOP: the answer is empty";
     expect(thrownFault(() => readGemini([lastGeminiChunk()])).message).toBe(saysWhy);
     expect(
@@ -35,13 +35,13 @@ describe("text", () => {
     ).toBe(saysWhy);
   });
 
-  test("a call without a name is none", () => {
+  test("is not interrupted by a call without a name", () => {
     expect(maskIds(readGemini([lastGeminiChunk([geminiCallPart("f", {}), { functionCall: {} }])]).items)).toEqual([
       shownCall("f", "{}"),
     ]);
   });
 
-  test("of several candidates the first counts", () => {
+  test("comes from the first of several candidates", () => {
     const candidates = [1, 0].map((index) => ({
       index,
       content: { parts: [geminiTextPart(`${index}`), geminiCallPart("f", { index })] },
@@ -51,7 +51,7 @@ describe("text", () => {
   });
 
   // https://ai.google.dev/api/generate-content#LogprobsResult
-  test("log probabilities come on request", () => {
+  test("has log probabilities on request", () => {
     const logprobsResult = {
       chosenCandidates: [{ token: "Hé", tokenId: 1, logProbability: -0.5 }],
       topCandidates: [{ candidates: [{ token: "Hé", logProbability: -0.5 }] }],
@@ -68,8 +68,8 @@ describe("text", () => {
   });
 });
 
-describe("calls, thoughts and their order", () => {
-  test("arrive as items of one chunk: thoughts, text and two calls", () => {
+describe("calls and reasoning of a Gemini answer", () => {
+  test("arrive as items of one chunk: reasoning, text and two calls", () => {
     const { items } = readGemini([
       geminiStreamChunk([geminiThoughtPart("Let me ")]),
       geminiStreamChunk([geminiThoughtPart("think. ☕")]),
@@ -90,7 +90,7 @@ describe("calls, thoughts and their order", () => {
     expect(items.slice(3).map((item) => item.call_id)).toEqual(["id_get_weather", "id_now"]);
   });
 
-  test("a signature on a call right after its reasoning is the reasoning's", () => {
+  test("have a signature on a call right after reasoning as the reasoning's", () => {
     const { items } = readGemini([
       geminiStreamChunk([geminiThoughtPart("hm")]),
       lastGeminiChunk([geminiCallPart("f", {}, { thoughtSignature: "S" })]),
@@ -98,7 +98,7 @@ describe("calls, thoughts and their order", () => {
     expect(maskIds(items)).toEqual([reasoned("hm", { signature: "S" }), shownCall("f", "{}")]);
   });
 
-  test("numbers are not rounded, and arguments are on one line", () => {
+  test("keep numbers unrounded, and arguments on one line", () => {
     const pretty = JSON.stringify(
       lastGeminiChunk([geminiTextPart("x"), geminiCallPart("f", { n: "N", "a b": 1 }), geminiCallPart("g")]),
       null,
@@ -113,7 +113,7 @@ describe("calls, thoughts and their order", () => {
 });
 
 // https://ai.google.dev/gemini-api/docs/thought-signatures
-describe("signatures of text", () => {
+describe("signatures of text in a Gemini answer", () => {
   const sealed = { include: ["reasoning.encrypted_content"] };
   const encrypted = reasoned(undefined, { encrypted_content: "sluice:google-gemini-v1:signature:S" });
 
@@ -123,12 +123,12 @@ describe("signatures of text", () => {
       "on an empty text after it",
       [geminiStreamChunk([geminiTextPart("Hi")]), lastGeminiChunk([geminiTextPart("", { thoughtSignature: "S" })])],
     ],
-  ])("%s: an item after it, if sealed reasoning is requested", (_, chunks) => {
+  ])("are an item after the text if sealed reasoning is requested: %s", (_, chunks) => {
     expect(maskIds(readGemini(chunks, sealed).items)).toEqual([shownMessage(shownPart("Hi")), encrypted]);
     expect(maskIds(readGemini(chunks).items)).toEqual([shownMessage(shownPart("Hi"))]);
   });
 
-  test("text going on after a signature is one message", () => {
+  test("do not divide a message when its text continues", () => {
     const chunks = [
       geminiStreamChunk([geminiTextPart("H", { thoughtSignature: "S" })]),
       lastGeminiChunk([geminiTextPart("i")]),
@@ -151,7 +151,7 @@ describe("signatures of text", () => {
 });
 
 // https://ai.google.dev/gemini-api/docs/google-search
-describe("web search", () => {
+describe("the web search of Gemini", () => {
   const words = "“Spain” won. It beat England.";
   const metadata = {
     webSearchQueries: ["who won euro 2024", "euro 2024 final"],
@@ -193,7 +193,7 @@ describe("web search", () => {
     }),
   ];
 
-  test("citations count characters even if the provider counts bytes, and the search has its progress", () => {
+  test("has citations counted in characters even if the provider counts bytes, and shows its progress", () => {
     const { items, events, outcome } = readGemini(streamed);
     expect(maskIds(items)).toEqual([
       shownMessage(
@@ -214,7 +214,7 @@ describe("web search", () => {
     expect(outcome.usage?.serverToolUse).toEqual({ webSearchRequests: 2 });
   });
 
-  test("sources come on request, in streams and whole answers", () => {
+  test("has sources on request, in streams and whole answers", () => {
     const include = ["web_search_call.action.sources"];
     const found = ["https://a.example/1", "https://b.example/2"].map((url) => ({ type: "url", url }));
     const items = maskIds(readGemini(streamed, { include }).items);
@@ -238,8 +238,8 @@ describe("web search", () => {
 });
 
 // https://ai.google.dev/gemini-api/docs/image-generation
-describe("images", () => {
-  test("come between texts; images of the reasoning are left out", () => {
+describe("images of a Gemini answer", () => {
+  test("come between texts, and images of the reasoning are left out", () => {
     const image = (data: string, more: object = {}) => ({ inlineData: { mimeType: "image/png", data }, ...more });
     const parts = [
       image("NO", { thought: true }),
@@ -257,8 +257,8 @@ describe("images", () => {
 });
 
 // https://ai.google.dev/api/generate-content#FinishReason
-describe("ends", () => {
-  test("the reason of a failure is named, with the provider's message", () => {
+describe("the end of a Gemini answer", () => {
+  test("has the reason of a failure, with the provider's message", () => {
     const candidate = { finishReason: "MALFORMED_FUNCTION_CALL", finishMessage: "Malformed function call: f(" };
     const fault = thrownFault(() => readGemini([{ candidates: [candidate] }]));
     expect([fault.message, fault.cause]).toEqual([
@@ -267,12 +267,12 @@ describe("ends", () => {
     ]);
   });
 
-  test("a call with null for arguments has none", () => {
+  test("has no arguments for a call with null as arguments", () => {
     const { items } = readGemini([lastGeminiChunk([{ functionCall: { name: "f", args: null } }])]);
     expect(items).toMatchObject([{ type: "function_call", name: "f", arguments: "{}" }]);
   });
 
-  test("the tier standard is the default", () => {
+  test("has the tier standard as the default", () => {
     const usageMetadata = { serviceTier: "standard" };
     const { outcome } = readGemini([
       geminiStreamChunk([geminiTextPart("Hi")], { finishReason: "STOP" }, { usageMetadata }),
@@ -280,7 +280,7 @@ describe("ends", () => {
     expect(outcome.serviceTier).toBe("default");
   });
 
-  test("a blocked prompt is refused", () => {
+  test("is a refusal for a blocked prompt", () => {
     const blocked = { promptFeedback: { blockReason: "PROHIBITED_CONTENT" }, usageMetadata: { promptTokenCount: 3 } };
     const fault = thrownFault(() => readGemini([blocked]));
     expect([fault.reason, fault.message]).toEqual([
@@ -294,7 +294,7 @@ describe("ends", () => {
 });
 
 // https://ai.google.dev/gemini-api/docs/troubleshooting
-describe("errors", () => {
+describe("errors of Gemini", () => {
   const error = (code: number, status: string, more: object = {}) => ({
     error: { code, message: "Why", status, ...more },
   });
@@ -312,19 +312,19 @@ describe("errors", () => {
     ["UNAVAILABLE", 503, FaultReason.PROVIDER_OVERLOADED],
     ["DEADLINE_EXCEEDED", 504, FaultReason.PROVIDER_TIMEOUT],
     ["OF_TOMORROW", 429, FaultReason.RATE_LIMITED],
-  ])("%s means the same as an answer and within a stream", (status, code, reason) => {
+  ])("mean the same as an answer and within a stream: %s", (status, code, reason) => {
     const answered = providerFault(readGoogleError(code, error(code, status)));
     const listed = providerFault(readGoogleError(code, [error(code, status)]));
     const inside = thrownFault(() => readGemini([geminiStreamChunk([geminiTextPart("Hi")]), error(code, status)]));
     expect([answered.reason, listed.reason, inside.reason]).toEqual([reason, reason, reason]);
   });
 
-  test("an error without a body, and a proxy's error, follow their status", () => {
+  test("follow their status without a body, and from a proxy", () => {
     expect(providerFault(readGoogleError(503, undefined)).reason).toBe(FaultReason.PROVIDER_FAILED);
     expect(providerFault(readGoogleError(429, { message: "slow down" })).reason).toBe(FaultReason.RATE_LIMITED);
   });
 
-  test("the refused fields are named", () => {
+  test("have the names of the refused fields", () => {
     const fieldViolations = [
       { field: "generation_config.response_schema", description: "should be non-empty" },
       { description: "Of no field." },
@@ -336,7 +336,7 @@ describe("errors", () => {
     );
   });
 
-  test("the retry hint is kept", () => {
+  test("keep the retry hint", () => {
     const hint = (retryDelay: string) =>
       readGoogleError(
         429,
@@ -352,7 +352,7 @@ describe("errors", () => {
     expect(thrownFault(() => readGemini([error(429, "RESOURCE_EXHAUSTED", { details })])).retryAfterMs).toBe(2_000);
   });
 
-  test("a too long prompt is the caller's error; key and billing errors are the operator's", () => {
+  test("blame the caller for a prompt that is too long, and the operator for key and billing", () => {
     const message = "The input token count (1250000) exceeds the maximum number of tokens allowed (1048576).";
     const long = error(400, "INVALID_ARGUMENT", { message });
     expect(providerFault(readGoogleError(400, long)).reason).toBe(FaultReason.CONTEXT_LENGTH_EXCEEDED);
@@ -396,7 +396,7 @@ describe("Gemini over a socket", () => {
   }
   const answer = [geminiStreamChunk([geminiTextPart("Hi")]), lastGeminiChunk()];
 
-  test("the path keeps a model's collection, such as tunedModels, and the query of the base URL", async () => {
+  test("keeps a model's collection in the path, such as tunedModels, and the query of the base URL", async () => {
     const [upstream, turn] = await open([{ chunks: [{ sse: answer }] }], {
       model: "tunedModels/mine",
       query: "?zone=a",
@@ -405,7 +405,7 @@ describe("Gemini over a socket", () => {
     expect(upstream.requests[0]?.path).toBe("/v1beta/tunedModels/mine:streamGenerateContent?alt=sse&zone=a");
   });
 
-  test("a key refused with 400 rests", async () => {
+  test("pauses a key refused with 400", async () => {
     const details = [{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: "API_KEY_INVALID" }];
     const refused = { error: { code: 400, message: "API key not valid.", status: "INVALID_ARGUMENT", details } };
     const good: Reply = { chunks: [{ sse: answer }] };

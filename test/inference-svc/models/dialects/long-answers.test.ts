@@ -88,7 +88,7 @@ const streams: readonly (readonly [name: string, dialect: Dialect, stream: Strea
 const target = { upstreamModel: "m", tier: "default", original: false };
 const request = testRequest({ stream: true, tools: [functionTool()] });
 
-describe.each(streams)("%s", (_name, dialect, [first, repeated]) => {
+describe.each(streams)("a long answer of %s", (_name, dialect, [first, repeated]) => {
   const typeOf = (event: object) => (event as { readonly type?: string }).type;
 
   test("takes time linear in its length to read", async () => {

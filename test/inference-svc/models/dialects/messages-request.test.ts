@@ -44,8 +44,8 @@ const messagesOf = (input: readonly InputItem[], more: Partial<TurnRequest> = {}
 const schema =
   '{"type":"object", "properties":{"n":{"const":12345678901234567890,"default":1.0}},"additionalProperties":false}';
 
-describe("the prompt and the roles", () => {
-  test("later system messages stay right before the assistant's for models that take them there", () => {
+describe("prompts and roles for the Messages format", () => {
+  test("keep later system messages before the assistant's for models that allow it", () => {
     const calls: InputItem[] = [
       { type: "function_call", call_id: "toolu_1", name: "f", arguments: "{}" },
       { type: "function_call_output", call_id: "toolu_1", output: "done" },
@@ -95,14 +95,14 @@ describe("the prompt and the roles", () => {
     expect(write(say("user", "u"), say("system", [picture]))[1]).toEqual(["input.2.role"]);
   });
 
-  test("a prompt by itself is the question", () => {
+  test("keep a single prompt as the question", () => {
     const body = buildMessagesBody({ input: [say("system", "a"), say("developer", "b")] });
     expect([body.system, body.messages]).toEqual([[block("a")], [user(block("b"))]]);
   });
 });
 
-describe("calls and results", () => {
-  test("results come first in the next message, with their images", () => {
+describe("calls and results for the Messages format", () => {
+  test("have results first in the next message, with their images", () => {
     const input = [
       say("user", "u"),
       say("assistant", [{ type: "output_text", text: "Checking.", annotations: [] }]),
@@ -122,7 +122,7 @@ describe("calls and results", () => {
     expect(json).toContain('{"n":12345678901234567890}');
   });
 
-  test("an empty result, arguments other than an object, and unacceptable ids are adapted", () => {
+  test("are adapted for an empty result, arguments other than an object, and unacceptable ids", () => {
     const input = [calls("call|1", '{"a":'), answers("call|1", ""), calls("call 1", ""), answers("call 1", "x")];
     const messages = messagesOf(input) as { content: Record<string, unknown>[] }[];
     const [first, second] = [messages[0]?.content[0], messages[2]?.content[0]];
@@ -134,8 +134,8 @@ describe("calls and results", () => {
   });
 });
 
-describe("reasoning in the input", () => {
-  test("goes before its successor if it is signed or sealed, and otherwise never", () => {
+describe("reasoning in the input for the Messages format", () => {
+  test("is sent before its successor if it is signed or sealed, and otherwise not", () => {
     const input = [
       say("user", "u"),
       thinks({ content: [{ type: "reasoning_text", text: "Hm" }], signature: "s" }),
@@ -162,7 +162,7 @@ describe("reasoning in the input", () => {
   });
 });
 
-describe("images and files", () => {
+describe("images and files for the Messages format", () => {
   const pdf = "JVBERi0xLjQK";
   test.each([
     [
@@ -193,7 +193,7 @@ describe("images and files", () => {
       { type: "input_file", filename: "a.txt", file_data: "data:text/plain;charset=utf-8;base64,SMOp" },
       { type: "document", source: { type: "text", media_type: "text/plain", data: "Hé" }, title: "a.txt" },
     ],
-  ])("%j is written in the format", (part, sent) => {
+  ])("are written in the format: %j", (part, sent) => {
     expect(messagesOf([say("user", [part])])).toEqual([user(sent)]);
   });
 
@@ -212,17 +212,17 @@ describe("images and files", () => {
     expect(refuseMessagesRequest({ input: [calls("a"), answers("a", [part])] })?.path).toBe("input.1.output.0");
   });
 
-  test("details are declared as lost", () => {
+  test("have their detail setting named as not sent", () => {
     const image = { type: "input_image", image_url: "https://a.example/b.png", detail: "high" };
     expect(findMessagesDropped({ input: [say("user", [image])] })).toEqual(["input.0.content.0.detail"]);
   });
 });
 
-describe("tools", () => {
+describe("tools for the Messages format", () => {
   const lookup = functionTool({ name: "lookup", description: "Looks up", parametersJson: schema, strict: true });
   const toolsOf = (request: Partial<TurnRequest>) => buildMessagesBody(request).tools;
 
-  test("functions are sent byte for byte, with the required type", () => {
+  test("are sent byte for byte, with the required type", () => {
     const { text: json, body } = translateToMessages({ tools: [lookup, functionTool({ name: "a" })] });
     expect(json).toContain(`"input_schema":${schema}`);
     expect(body.tools).toEqual([
@@ -239,11 +239,11 @@ describe("tools", () => {
   const choiceOf = (toolChoice: TurnRequest["toolChoice"], more: Partial<TurnRequest> = {}, at = messagesTarget) =>
     buildMessagesBody({ tools: [lookup], ...(toolChoice !== undefined && { toolChoice }), ...more }, at).tool_choice;
 
-  test("a choice without tools is not sent", () => {
+  test("are sent without a choice when there are none", () => {
     expect(choiceOf("required", { tools: [] })).toBeUndefined();
   });
 
-  test("one call at a time is sent", () => {
+  test("may be limited to one call at a time", () => {
     const single = { disable_parallel_tool_use: true };
     expect(choiceOf(undefined, { parallelToolCalls: false })).toEqual({ type: "auto", ...single });
     expect(choiceOf("required", { parallelToolCalls: false })).toEqual({ type: "any", ...single });
@@ -251,7 +251,7 @@ describe("tools", () => {
     expect(choiceOf("auto", { parallelToolCalls: true })).toEqual({ type: "auto" });
   });
 
-  test("a required call becomes the choice auto for a model without forced calls", () => {
+  test("are required as the choice auto for a model without forced calls", () => {
     const at = { ...messagesTarget, supportedParameters: ["tools"] };
     expect(choiceOf("required", {}, at)).toEqual({ type: "auto" });
     expect(findMessagesDropped({ tools: [lookup], toolChoice: "required" }, at)).toEqual(["tool_choice"]);
@@ -264,7 +264,7 @@ describe("tools", () => {
     json: JSON.stringify({ type, ...more }),
   });
 
-  test("the client's version of a tool goes to Anthropic, and is named elsewhere", () => {
+  test("have the client's version at Anthropic, and the version is named as not sent elsewhere", () => {
     const tools = [
       hosted("web_search", { anthropic_type: "web_search_20260209" }),
       hosted("code_interpreter", { anthropic_type: "code_execution_20260120", container: { type: "auto" } }),
@@ -284,7 +284,7 @@ describe("tools", () => {
   });
 
   // https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool
-  test("web search is sent in all its spellings, with the settings the provider supports", () => {
+  test("include web search in all its spellings, with the settings the provider supports", () => {
     const plain = [{ type: "web_search_20250305", name: "web_search" }];
     for (const type of ["web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"]) {
       expect(toolsOf({ tools: [hosted(type)] })).toEqual(plain);
@@ -313,12 +313,12 @@ describe("tools", () => {
     expect(toolsOf({ tools: [blocked] })).toEqual([{ ...plain[0], blocked_domains: ["b.example"] }]);
   });
 
-  test("a search defined in the input is sent", () => {
+  test("include a search defined in the input", () => {
     const item = { type: "additional_tools", role: "developer", tools: [{ type: "web_search" }] };
     expect(toolsOf({ input: [say("user", "u"), item] })).toEqual([{ type: "web_search_20250305", name: "web_search" }]);
   });
 
-  test("other tools of providers are refused, and a search without the operator's permission", () => {
+  test("exclude other tools of providers, and a search without the operator's permission", () => {
     const message = "no provider of this model runs tools of type code_interpreter";
     expect(refuseMessagesRequest({ tools: [lookup, hosted("code_interpreter")] })).toEqual({
       path: "tools.1",
@@ -330,8 +330,8 @@ describe("tools", () => {
   });
 });
 
-describe("settings", () => {
-  test("a minimal request has a minimal body", () => {
+describe("settings for the Messages format", () => {
+  test("make a minimal body for a minimal request", () => {
     expect(buildMessagesBody({ stream: false })).toEqual({
       model: "m",
       max_tokens: 4096,
@@ -340,7 +340,7 @@ describe("settings", () => {
     });
   });
 
-  test("have the largest answer of the request, else of the model", () => {
+  test("have the request's maximum of output tokens, or else the model's", () => {
     const at = { ...messagesTarget, maxOutputTokens: 64_000 };
     expect(buildMessagesBody({}, at).max_tokens).toBe(64_000);
     expect(buildMessagesBody({ maxOutputTokens: 10 }, at).max_tokens).toBe(10);
@@ -362,7 +362,7 @@ describe("settings", () => {
     expect(findMessagesDropped({ textFormat: { type: "json_object" } })).toEqual(["text.format"]);
   });
 
-  test("the user and the tier are sent", () => {
+  test("include the end user and the tier", () => {
     expect(buildMessagesBody({ identityHash: "h" }).metadata).toEqual({ user_id: "h" });
     expect(buildMessagesBody({}, { ...messagesTarget, tier: "priority" }).service_tier).toBe("auto");
     expect(findMessagesDropped({}, { ...messagesTarget, tier: "flex" })).toEqual(["service_tier"]);
@@ -372,14 +372,14 @@ describe("settings", () => {
     expect(buildMessagesBody({ serviceTier: "default" })).not.toHaveProperty("service_tier");
   });
 
-  test("images as an answer, and a history sealed by another provider, are refused", () => {
+  test("are refused for images as an answer, and for a history sealed by another provider", () => {
     expect(refuseMessagesRequest({ outputModalities: ["image"] })?.path).toBe("modalities");
     expect(refuseMessagesRequest({ input: [{ type: "compaction", encrypted_content: "x" }] })?.path).toBe("input.0");
   });
 });
 
 // https://platform.claude.com/docs/en/build-with-claude/thinking and /effort
-describe("thought", () => {
+describe("thinking in the Messages format", () => {
   const saidOf = (reasoning: object, at = messagesTarget, more: Partial<TurnRequest> = {}) => {
     const { body, losses } = translateToMessages({ reasoning, maxOutputTokens: 10_000, ...more }, at);
     const { thinking, output_config: config } = body;
@@ -388,7 +388,7 @@ describe("thought", () => {
   const adaptive = { type: "adaptive" };
   const enabled = (budget_tokens: number) => ({ type: "enabled", budget_tokens });
 
-  test("models with adaptive thinking take an effort", () => {
+  test("is set by an effort for models with adaptive thinking", () => {
     expect(saidOf({ effort: "xhigh" })).toEqual([adaptive, "xhigh", []]);
     expect(saidOf({ effort: "minimal" })).toEqual([adaptive, "low", ["reasoning.effort"]]);
     expect(saidOf({ maxTokens: 2_000 })).toEqual([adaptive, undefined, ["reasoning.max_tokens"]]);
@@ -397,7 +397,7 @@ describe("thought", () => {
     expect(buildMessagesBody({}).thinking).toBeUndefined();
   });
 
-  test("thoughts are omitted where the client wants none, and such a wish alone starts none", () => {
+  test("is omitted from the answer if the client requests this, which does not enable thinking", () => {
     const omitted = { display: "omitted" };
     expect(saidOf({ effort: "high", summary: "omitted" })).toEqual([{ ...adaptive, ...omitted }, "high", []]);
     const budget = saidOf({ maxTokens: 2_000, summary: "omitted" }, messagesWithThinkingBudget);
@@ -405,14 +405,14 @@ describe("thought", () => {
     expect(saidOf({ summary: "omitted" })).toEqual([undefined, undefined, []]);
   });
 
-  test("updates are sent to models that know them, and are a summary elsewhere, which is named", () => {
+  test("is shown as updates by models that can, and as a summary elsewhere, which is named", () => {
     const knowing = { ...messagesTarget, supportedParameters: ["reasoning", "thinking.updates"] };
     const wish = { effort: "high", summary: "updates" } as const;
     expect(saidOf(wish, knowing)).toEqual([{ ...adaptive, display: "updates" }, "high", []]);
     expect(saidOf(wish)).toEqual([{ ...adaptive, display: "summarized" }, "high", ["reasoning.summary"]]);
   });
 
-  test("earlier models take a budget within the answer", () => {
+  test("is set by a budget within the answer for earlier models", () => {
     expect(saidOf({ effort: "high" }, messagesWithThinkingBudget)).toEqual([enabled(8_000), undefined, []]);
     expect(saidOf({ effort: "minimal" }, messagesWithThinkingBudget)[0]).toEqual(enabled(1_024));
     expect(saidOf({ maxTokens: 2_000, effort: "low" }, messagesWithThinkingBudget)).toEqual([
@@ -439,7 +439,7 @@ describe("thought", () => {
     ]);
   });
 
-  test("disabled thinking is sent if the endpoint supports it", () => {
+  test("is sent as disabled if the endpoint supports it", () => {
     expect(saidOf({ effort: "none" }, messagesWithThinkingBudget)).toEqual([undefined, undefined, []]);
     expect(saidOf({ effort: "none" })).toEqual([undefined, "low", ["reasoning.effort"]]);
     for (const type of ["disabled", "between_tools"]) {
@@ -448,7 +448,7 @@ describe("thought", () => {
     }
   });
 
-  test("models of 4.6 take either, and an impossible budget becomes an effort", () => {
+  test("is set either way for models of 4.6, and an impossible budget becomes an effort", () => {
     const parameters = ["reasoning", "reasoning.effort", "reasoning.max_tokens", "thinking.disabled", "tool_choice"];
     const at = { ...messagesTarget, supportedParameters: parameters };
     expect(saidOf({ effort: "high" }, at)).toEqual([adaptive, "high", []]);
@@ -460,7 +460,7 @@ describe("thought", () => {
   });
 
   // Sonnet 4, 3.7 and later models are not in the catalogue; a client of this format knows its model.
-  test("an unknown model gets the setting of its Messages client", () => {
+  test("has, for an unknown model, the setting of the Messages client", () => {
     const door = { door: "messages" as const };
     expect(saidOf({ maxTokens: 3_000 }, messagesTarget, door)).toEqual([enabled(3_000), undefined, []]);
     expect(saidOf({ maxTokens: 3_000, effort: "low" }, messagesTarget, door)).toEqual([enabled(3_000), "low", []]);
@@ -470,7 +470,7 @@ describe("thought", () => {
     expect(saidOf({ maxTokens: 3_000 }, at, door)).toEqual([adaptive, undefined, ["reasoning.max_tokens"]]);
   });
 
-  test("no budget is sent with a required call, nor after an unsigned call", () => {
+  test("has no budget with a required call, nor after an unsigned call", () => {
     const forced = { tools: [functionTool()], toolChoice: "required" as const };
     expect(saidOf({ effort: "high" }, messagesTarget, forced)).toEqual([adaptive, "high", []]);
     expect(saidOf({ effort: "high" }, messagesWithThinkingBudget, forced)).toEqual([
@@ -488,7 +488,7 @@ describe("thought", () => {
     ]);
   });
 
-  test("an effort in Anthropic's own format does not enable thinking, because thinking has a field there", () => {
+  test("is not enabled by an effort in Anthropic's format, which has a separate field for thinking", () => {
     const door = { door: "messages" as const };
     expect(saidOf({ effort: "low" }, messagesTarget, door)).toEqual([undefined, "low", []]);
     expect(saidOf({ effort: "low", enabled: true }, messagesTarget, door)).toEqual([adaptive, "low", []]);
@@ -504,12 +504,12 @@ describe("thought", () => {
     ]);
   });
 
-  test("a change in the conversation counts", () => {
+  test("changes with a change in the conversation", () => {
     const input = [say("user", "u"), { type: "configuration_update", reasoning: { effort: "low" } }];
     expect(saidOf({ effort: "high" }, messagesTarget, { input })).toEqual([adaptive, "low", []]);
   });
 
-  test("thinking leaves a temperature of 1, and samplers are free where it is off", () => {
+  test("allows only a temperature of 1, and all samplers when it is off", () => {
     const thinking = { reasoning: { effort: "low" } } as const;
     expect(translateToMessages({ ...thinking, temperature: 1 })).toMatchObject({
       body: { temperature: 1 },
@@ -519,7 +519,7 @@ describe("thought", () => {
     expect(buildMessagesBody(off)).toMatchObject({ thinking: { type: "disabled" }, temperature: 0.2 });
   });
 
-  test("a server with other models gets the samplers that a client of the format has written", () => {
+  test("keeps the samplers that a Messages client has written for a server with other models", () => {
     const samplers = { temperature: 0.5, topP: 0.5 };
     const written = { temperature: 0.5, top_p: 0.5 };
     expect(translateToMessages({ ...samplers, door: "messages" })).toMatchObject({ body: written, losses: [] });
@@ -528,7 +528,7 @@ describe("thought", () => {
     expect(findMessagesDropped({ ...samplers, door: "messages" }, claude)).toEqual(["top_p"]);
   });
 
-  test("a display that the client has not written is not sent with a budget, and is a summary elsewhere", () => {
+  test("has no display with a budget unless the client has written it, and a summary elsewhere", () => {
     const implied = { maxTokens: 2_000, summary: "auto", isSummaryImplied: true } as const;
     expect(
       buildMessagesBody({ reasoning: implied, maxOutputTokens: 10_000 }, messagesWithThinkingBudget).thinking,
@@ -542,7 +542,7 @@ describe("thought", () => {
     });
   });
 
-  test("thinking excludes samplers, except a high top_p", () => {
+  test("excludes samplers, except a high top_p", () => {
     const { body, losses } = translateToMessages({
       reasoning: { effort: "low" },
       temperature: 0.5,
@@ -556,7 +556,7 @@ describe("thought", () => {
 });
 
 // https://platform.claude.com/docs/en/build-with-claude/prompt-caching
-describe("cache marks", () => {
+describe("cache marks in the Messages format", () => {
   const mark = { type: "ephemeral" };
   const hour = { type: "ephemeral", ttl: "1h" };
   const marked = (words: string, cache_control: object = mark) => text(words, { cache_control });
@@ -575,7 +575,7 @@ describe("cache marks", () => {
       .map((it) => String(it.text ?? it.name ?? it.tool_use_id));
   }
 
-  test("those of the request stay in place, in both forms", () => {
+  test("of the request stay in place, in both forms", () => {
     const other = text("b", { prompt_cache_breakpoint: { mode: "explicit" } });
     const body = buildMessagesBody({ input: [say("user", [marked("a", hour), other])] });
     expect(body.messages).toEqual([user(block("a", { cache_control: hour }), block("b", { cache_control: mark }))]);
@@ -584,7 +584,7 @@ describe("cache marks", () => {
     ]);
   });
 
-  test("a fifth is refused by name", () => {
+  test("are refused by name above four", () => {
     const four = [1, 2, 3, 4].map((n) => marked(String(n)));
     const output = [text("x", { prompt_cache_breakpoint: { mode: "explicit" } })];
     const input = [say("user", four), calls("a")];
@@ -595,7 +595,7 @@ describe("cache marks", () => {
     });
   });
 
-  test("the longer lifetime comes first", () => {
+  test("have the longer lifetime first", () => {
     const { body, losses } = translateToMessages({ input: [say("user", [marked("a"), marked("b", hour)])] });
     expect(body.messages).toEqual([user(block("a", { cache_control: mark }), block("b", { cache_control: mark }))]);
     expect(losses.map(([path]) => path)).toEqual(["input.0.content.1.cache_control.ttl"]);
@@ -648,11 +648,11 @@ describe("cache marks", () => {
       },
       ["1", "2", "3", "now"],
     ],
-  ])("may cover a request as a whole: %s", (_, request, expected) => {
+  ])("may be one for a whole request: %s", (_, request, expected) => {
     expect(marksOf({ ...control, ...request })).toEqual(expected);
   });
 
-  test("have a separate lifetime", () => {
+  test("have a lifetime each", () => {
     const { messages } = buildMessagesBody({ cacheControl: { ttl: "1h" } });
     expect(messages).toEqual([user(block("Hi", { cache_control: hour }))]);
   });

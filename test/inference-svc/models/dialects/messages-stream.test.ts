@@ -23,12 +23,12 @@ const claude = { format: "anthropic-claude-v1" };
 const thought = (text: string | undefined, more: object) => shownThought(text, { ...claude, ...more });
 const inputDelta = (partial_json: string) => ({ type: "input_json_delta", partial_json });
 
-describe("text", () => {
-  test("a block without text is no item", () => {
+describe("the text of a Messages answer", () => {
+  test("has no item for an empty block", () => {
     expect(readMessages([messagesStart(), ...messagesTextBlock(0), ...messagesStop("end_turn")]).items).toEqual([]);
   });
 
-  test("unknown events and blocks are skipped", () => {
+  test("is not interrupted by unknown events and blocks", () => {
     const later = [
       { type: "message_note" },
       ...messagesBlock(1, { type: "hologram", x: 1 }, { type: "hologram_delta" }),
@@ -44,8 +44,8 @@ describe("text", () => {
   });
 });
 
-describe("calls, thoughts and their order", () => {
-  test("hidden reasoning is signed all the same; sealed reasoning comes only on request", () => {
+describe("calls and reasoning of a Messages answer", () => {
+  test("have the signature of hidden reasoning, and sealed reasoning only on request", () => {
     const events = [
       messagesStart(),
       ...messagesBlock(
@@ -68,7 +68,7 @@ describe("calls, thoughts and their order", () => {
 });
 
 // https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool
-describe("web search", () => {
+describe("the web search of a Messages answer", () => {
   const found = [{ type: "web_search_result", url: "https://a.example/", title: "A", encrypted_content: "x" }];
   const searchBlock = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: {} };
   const citation = {
@@ -109,14 +109,14 @@ describe("web search", () => {
     content: "Shannon was born",
   };
 
-  test("places are counted in code points", () => {
+  test("has citation places counted in code points", () => {
     const { items } = readMessages(searched(found, "😀😀: "));
     expect(items.flatMap(({ content }) => (content as { annotations?: object[] }[] | undefined) ?? [])).toContainEqual(
       expect.objectContaining({ annotations: [expect.objectContaining({ start_index: 4, end_index: 16 })] }),
     );
   });
 
-  test("of two calls with one id the first finds nothing", () => {
+  test("has no result for the first of two calls with one id", () => {
     const call = (index: number) => messagesBlock(index, searchBlock, inputDelta('{"query":"shannon"}'));
     const result = { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: found };
     const { items } = readMessages([
@@ -129,7 +129,7 @@ describe("web search", () => {
     expect(maskIds(items)).toEqual([searchItem("failed"), searchItem("completed")]);
   });
 
-  test("the search has its progress, and citations have their places", () => {
+  test("shows its progress, and its citations have their places", () => {
     const { items, events, outcome } = readMessages(searched(found));
     expect(maskIds(items)).toEqual([
       shownMessage(shownPart("I will look.")),
@@ -144,7 +144,7 @@ describe("web search", () => {
     expect(outcome.usage?.serverToolUse).toEqual({ webSearchRequests: 1 });
   });
 
-  test("sources come on request, in streams and whole answers", () => {
+  test("has sources on request, in streams and whole answers", () => {
     const include = ["web_search_call.action.sources"];
     const whole = wholeMessage([
       { type: "text", text: "I will look." },
@@ -159,7 +159,7 @@ describe("web search", () => {
     expect(maskIds(readMessages([whole], { include }).items)).toEqual(streamed);
   });
 
-  test("a failed search, and a paused search, keep their status", () => {
+  test("keeps its status when it failed or was paused", () => {
     const failed = { type: "web_search_tool_result_error", error_code: "max_uses_exceeded" };
     expect(maskIds(readMessages(searched(failed)).items[1])).toEqual(searchItem("failed"));
     const paused = readMessages([
@@ -173,15 +173,15 @@ describe("web search", () => {
 });
 
 // https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
-describe("ends", () => {
-  test("a delta for a block before the open one fails the answer", () => {
+describe("the end of a Messages answer", () => {
+  test("is a failure at a delta for a block before the open one", () => {
     const texts = [...messagesTextBlock(0, "a"), messagesBlockStart(1, { type: "text", text: "" })];
     const late = messagesDelta(0, { type: "text_delta", text: "b" });
     const read = () => readMessages([messagesStart(), ...texts, late, ...messagesStop("end_turn")]);
     expect(thrownFault(read).reason).toBe(FaultReason.PROVIDER_FAILED);
   });
 
-  test("a second beginning within an answer breaks it off; before any block it counts as the beginning", () => {
+  test("comes early at a second beginning, except before any block", () => {
     const again = [messagesStart(), ...messagesTextBlock(0, "Hello"), ...messagesStop("end_turn")];
     expect(
       thrownFault(() => readMessages([messagesStart(), messagesBlockStart(0, { type: "text", text: "He" }), ...again]))
@@ -190,12 +190,12 @@ describe("ends", () => {
     expect(maskIds(readMessages([messagesStart(), ...again]).items)).toEqual([shownMessage(shownPart("Hello"))]);
   });
 
-  test("the tier standard is the default", () => {
+  test("has the tier standard as the default", () => {
     const usage = { input_tokens: 1, output_tokens: 1, service_tier: "standard" };
     expect(readMessages([wholeMessage([], { usage })]).outcome.serviceTier).toBe("default");
   });
 
-  test("a refusal has its reason", () => {
+  test("has the reason of a refusal", () => {
     const stop_details = { type: "refusal", category: "cyber", explanation: "It could do harm." };
     const refusal = { type: "refusal", refusal: "It could do harm." };
     const { items, outcome } = readMessages([
@@ -211,7 +211,7 @@ describe("ends", () => {
 });
 
 // https://platform.claude.com/docs/en/api/errors
-describe("errors", () => {
+describe("errors of a Messages answer", () => {
   const error = (type: string, text = "Why") => ({
     type: "error",
     error: { type, message: text },
@@ -230,13 +230,13 @@ describe("errors", () => {
     ["api_error", 500, FaultReason.PROVIDER_FAILED],
     ["timeout_error", 504, FaultReason.PROVIDER_TIMEOUT],
     ["overloaded_error", 529, FaultReason.PROVIDER_OVERLOADED],
-  ])("%s means the same as an answer and within a stream", (type, status, reason) => {
+  ])("mean the same as an answer and within a stream: %s", (type, status, reason) => {
     const answered = providerFault(messagesError(status, error(type)));
     const inside = thrownFault(() => readMessages([messagesStart(), error(type)]));
     expect([answered.reason, inside.reason]).toEqual([reason, reason]);
   });
 
-  test("a too long prompt is the caller's error; an unpaid bill is the operator's", () => {
+  test("blame the caller for a prompt that is too long, and the operator for an unpaid bill", () => {
     const long = error("invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum");
     expect(providerFault(messagesError(400, long)).reason).toBe(FaultReason.CONTEXT_LENGTH_EXCEEDED);
     const unpaid = error("invalid_request_error", "Your credit balance is too low to access the API.");

@@ -327,8 +327,8 @@ const unsent: Readonly<Record<string, readonly string[]>> = {
   gemini: [...penalties, "max_tool_calls", "prompt_cache_options", "top_logprobs"],
 };
 
-describe.each(formats)("$name", (format) => {
-  test.each(Object.entries(conversations))("a conversation keeps its order and roles: %s", (_, row) => {
+describe.each(formats)("a request in the format $name", (format) => {
+  test.each(Object.entries(conversations))("keeps the order and roles of a conversation: %s", (_, row) => {
     const { lines, lost, not, ...request } = row;
     if (not === format.name) return;
     const { body, losses } = format.write(request);
@@ -336,18 +336,18 @@ describe.each(formats)("$name", (format) => {
     if (lost !== undefined) expect(losses).toContainEqual([lost, expect.stringMatching(/^sent as the user's/)]);
   });
 
-  test("settings without a field in the format are named", () => {
+  test("names settings without a field in the format", () => {
     const paths = format.write(settings).losses.map(([path]) => path);
     expect(paths.toSorted()).toEqual([...everywhere, ...(unsent[format.name] ?? [])].toSorted());
   });
 
-  test("the arguments of a call and the schema of a tool are sent byte for byte", () => {
+  test("sends the arguments of a call and the schema of a tool byte for byte", () => {
     const args = '{"n":12345678901234567890}';
     const { text: sent } = format.write({ tools, input: [say("user", "u"), calls("a", args), answers("a", "1")] });
     expect([sent.includes(args) || sent.includes(JSON.stringify(args)), sent.includes(exact)]).toEqual([true, true]);
   });
 
-  test("functions, custom tools and namespaces are functions", () => {
+  test("sends functions, custom tools and namespaces as functions", () => {
     const custom = { type: "custom" as const, name: "patch", json: '{"type":"custom","name":"patch"}' };
     const inside = [functionTool({ name: "find" })];
     const crm = { type: "namespace" as const, name: "crm", description: "Customers", tools: inside, json: "{}" };
@@ -358,7 +358,7 @@ describe.each(formats)("$name", (format) => {
     ]);
   });
 
-  test.each(choices)("the choice %j is sent", (toolChoice, choice, count) => {
+  test.each(choices)("sends the tool choice %j", (toolChoice, choice, count) => {
     const { body, losses } = format.write({ tools, ...(toolChoice !== undefined && { toolChoice }) });
     const sent = [format.choice(body), format.tools(body).length];
     // Cohere has no choice by name, so the named tool is the only one; Bedrock cannot forbid calls, so it gets no tools.

@@ -18,7 +18,7 @@ const wanted: Partial<TurnRequest> = { include: ["reasoning.encrypted_content"] 
 
 const short = (event: TurnEvent): string => (event.type === "native" ? `native ${event.name}` : event.type);
 
-describe("every kind of item", () => {
+describe("every kind of item in a Responses answer", () => {
   test.each(itemKinds.map((kind) => [kind.type, kind] as const))("of the type %s passes unchanged", (_, kind) => {
     const { events, items } = readGuarded(streamOf([kind]), wanted);
     expect(items).toEqual([answerOf(kind, 0)]);
@@ -29,7 +29,7 @@ describe("every kind of item", () => {
   });
 
   test.each(itemKinds.map((kind) => [kind.type, kind] as const))(
-    "%s: a provider's own events keep their payload",
+    "keeps the payload of the provider's own events: %s",
     (_, kind) => {
       const natives = readGuarded(streamOf([kind]), wanted).events.filter((event) => event.type === "native");
       const payloads = eventsOf(kind).filter(([name]) => natives.some((event) => event.name === name));
@@ -50,7 +50,7 @@ describe("every kind of item", () => {
 
   const chosen = fc.array(fc.constantFrom(...itemKinds), { minLength: 1, maxLength: 6 });
 
-  test("any of them, cut at any byte, give the same events", () => {
+  test("gives the same events when cut at any byte", () => {
     fc.assert(
       fc.property(chosen, fc.array(fc.nat(), { maxLength: 12 }), (some, cuts) => {
         const events = streamOf(some);
@@ -63,7 +63,7 @@ describe("every kind of item", () => {
     );
   });
 
-  test("any of them give the items, with gaps in the provider's numbers or without event numbers", () => {
+  test("arrives with gaps in the provider's numbers or without numbers of events", () => {
     fc.assert(
       fc.property(chosen, fc.integer({ min: 2, max: 9 }), fc.boolean(), (some, factor, byId) => {
         const renumbered = streamOf(some).map((event) =>
@@ -80,7 +80,7 @@ describe("every kind of item", () => {
     );
   });
 
-  test("any of them give their items, with all their events interleaved", () => {
+  test("arrives with all events of several items interleaved", () => {
     fc.assert(
       fc.property(chosen, (some) => {
         const stream = streamOf(some).slice(2, -1);
@@ -97,7 +97,7 @@ describe("every kind of item", () => {
     );
   });
 
-  test("a stream stopping anywhere before its end is no answer", () => {
+  test("is a failure in a stream that stops anywhere before its end", () => {
     fc.assert(
       fc.property(chosen, fc.nat(), (some, cut) => {
         const events = streamOf(some);
@@ -110,7 +110,7 @@ describe("every kind of item", () => {
   });
 });
 
-describe("an event without an item", () => {
+describe("an event without an item in a Responses answer", () => {
   test("passes for audio", () => {
     const { events } = readGuarded([
       { type: "response.audio.delta", sequence_number: 1, response_id: "r", delta: "AA" },
@@ -124,7 +124,7 @@ describe("an event without an item", () => {
   });
 });
 
-describe("reasoning is stamped", () => {
+describe("reasoning of a Responses answer is marked", () => {
   const item = { type: "reasoning", id: "r", status: "completed", summary: [], encrypted_content: "b64" };
   const stamped = (more: object, reasoningFormat?: string) =>
     readGuarded(
@@ -133,7 +133,7 @@ describe("reasoning is stamped", () => {
       reasoningFormat === undefined ? {} : { reasoningFormat },
     ).items[0];
 
-  test("with the provider's format, unless it names another; sealed only on request", () => {
+  test("with the provider's format unless it names another, and sealed only on request", () => {
     expect(stamped({})).toEqual({
       ...item,
       content: [],
@@ -155,7 +155,7 @@ describe("reasoning is stamped", () => {
   });
 });
 
-describe("items of Sluice's tools", () => {
+describe("items of Sluice's tools in a Responses answer", () => {
   const tool = (kind: string, spelling: string): Tool => ({
     type: "hosted",
     kind,
@@ -185,7 +185,7 @@ describe("items of Sluice's tools", () => {
   });
 });
 
-describe("omissions of a provider are filled in:", () => {
+describe("omissions of a provider of Responses are filled in:", () => {
   test("an id, a call id, a status", () => {
     const { items } = readGuarded([
       itemDoneEvent(0, { type: "web_search_call" }),
@@ -264,7 +264,7 @@ describe("omissions of a provider are filled in:", () => {
     expect(events.map(short)).toEqual([...Array.from({ length: 3 }, () => ["item.start", "item.end"]).flat(), "end"]);
   });
 
-  test("nothing for an item of several megabytes", () => {
+  test("none for an item of several megabytes", () => {
     const item = { type: "image_generation_call", id: "i", status: "completed", result: "A".repeat(3_000_000) };
     expect(itemsOf(readGuarded([itemDoneEvent(0, item), completedEvent([item])]).events)).toEqual([item]);
   });

@@ -25,7 +25,7 @@ const say = (role: string, content: unknown): InputItem => ({ type: "message", r
 /** A number JavaScript would round, and white space JSON.stringify would not write. */
 const schema = '{"type":"object", "properties":{"n":{"const":12345678901234567890,"multipleOf":1.0}}}';
 
-describe("messages of the system", () => {
+describe("system messages for the Responses format", () => {
   const parts = [{ type: "input_text", text: "d" }];
   const input = [say("system", "s"), say("developer", parts), say("user", "u"), say("developer", "late")];
 
@@ -43,7 +43,7 @@ describe("messages of the system", () => {
     expect(bodyOf({ input: input.slice(0, 3) })).toMatchObject({ instructions: "s\n\nd", input: [say("user", "u")] });
   });
 
-  test("stay where there is only one, and the last of an input of prompts alone is the question", () => {
+  test("stay when there is one, and the last becomes the question without another message", () => {
     expect(bodyOf({ input: [say("system", "s"), say("user", "u")] })).toMatchObject({
       input: [say("system", "s"), say("user", "u")],
     });
@@ -54,7 +54,7 @@ describe("messages of the system", () => {
   });
 });
 
-describe("settings", () => {
+describe("settings for the Responses format", () => {
   const everything: Partial<TurnRequest> = {
     instructions: "i",
     maxOutputTokens: 16,
@@ -96,7 +96,7 @@ describe("settings", () => {
     service_tier: "priority",
   };
 
-  test("unset settings are not sent, and nothing is stored", () => {
+  test("are not sent when they are unset, and storing is disabled", () => {
     for (const target of [other, vendor]) {
       expect(said({}, target)).toMatchObject({
         body: { model: "m", input: [say("user", "Hi")], stream: true, store: false },
@@ -106,7 +106,7 @@ describe("settings", () => {
     }
   });
 
-  test("all settings are sent to the vendor of the format; settings it does not know are declared", () => {
+  test("are all sent to the vendor of the format, which gets others named as not sent", () => {
     const { body, losses } = said(everything, { ...vendor, tier: "priority" });
     expect(body).toEqual({
       ...both,
@@ -124,7 +124,7 @@ describe("settings", () => {
     ]);
   });
 
-  test("all settings are sent elsewhere", () => {
+  test("are all sent to other servers", () => {
     const { body, losses } = said(everything, { ...other, tier: "priority" });
     expect(body).toEqual({
       ...both,
@@ -139,17 +139,17 @@ describe("settings", () => {
     expect(losses).toEqual([]);
   });
 
-  test("plain text is the vendor's default, and not sent", () => {
+  test("exclude plain text, the vendor's default", () => {
     expect(said({ outputModalities: ["text"] }, vendor).losses).toEqual([]);
   });
 
-  test("a schema is sent as written", () => {
+  test("include a schema as it was written", () => {
     const { text } = said({ textFormat: { type: "json_schema", name: "n", schemaJson: schema } });
     expect(text).toContain(`"text":{"format":{"type":"json_schema","name":"n","schema":${schema}}}`);
   });
 });
 
-describe("tools", () => {
+describe("tools for the Responses format", () => {
   const custom: Tool = {
     type: "custom",
     name: "sql",
@@ -182,7 +182,7 @@ describe("tools", () => {
     });
   });
 
-  test("a namespace: its functions are functions", () => {
+  test("of a namespace are sent as functions", () => {
     const inner = functionTool({ name: "find", parametersJson: schema });
     const { text, body } = said({
       tools: [
@@ -224,7 +224,7 @@ describe("tools", () => {
     '{"type":"tool_search"}',
   ];
 
-  test.each(kinds)("of the format itself are sent as they came: %s", (json) => {
+  test.each(kinds)("of the format itself are sent unchanged: %s", (json) => {
     for (const target of [other, vendor]) {
       const request = { tools: [hosted(json)] };
       expect(refuseResponses(testRequest(request), target)).toBeUndefined();
@@ -266,12 +266,12 @@ describe("tools", () => {
     });
   });
 
-  test("defined in the input may be demanded", () => {
+  test("defined in the input may be required", () => {
     const joining = { type: "additional_tools", role: "developer", tools: [{ type: "shell" }] };
     expect(bodyOf({ input: [joining], toolChoice: "required" })).toMatchObject({ tool_choice: "required" });
   });
 
-  test("fields the contract adds to a search and to a call are declared lost at the vendor", () => {
+  test("lose the contract's own fields of a search and a call at the vendor, which are named", () => {
     const search = hosted(
       '{"type":"web_search","engine":"exa","max_uses":1,"filters":{"allowed_domains":["a.example"]}}',
     );
@@ -286,7 +286,7 @@ describe("tools", () => {
     expect(said({ tools: [search, custom] }).losses).toEqual([]);
   });
 
-  test("cache marks of tools and the form of Anthropic are declared lost with the vendor", () => {
+  test("lose cache marks and Anthropic's form at the vendor, which are named", () => {
     const json =
       '{"type":"function","name":"bash","cache_control":{"type":"ephemeral"},"anthropic_tool":{"type":"bash_1"}}';
     const bash = functionTool({
@@ -332,7 +332,7 @@ describe("tools", () => {
   });
 });
 
-describe("input items", () => {
+describe("input items for the Responses format", () => {
   const items: readonly InputItem[] = [
     say("user", [{ type: "input_image", image_url: "data:image/png;base64,AA", detail: "original" }]),
     say("user", [{ type: "input_audio", input_audio: { data: "AA", format: "mp3" } }]),
@@ -393,21 +393,21 @@ describe("input items", () => {
     { type: "tool_search_output", id: "to", call_id: null, tools: [], execution: "server", status: "completed" },
   ];
 
-  test.each(items.map((item) => [item.type, item] as const))("%s is sent unchanged", (_, item) => {
+  test.each(items.map((item) => [item.type, item] as const))("of the kind %s are sent unchanged", (_, item) => {
     for (const target of [other, vendor]) {
       expect(said({ input: [item] }, target)).toMatchObject({ body: { input: [item] }, losses: [] });
     }
   });
 
   test.each(items.filter(({ type }) => ["mcp_list_tools", "mcp_approval_request", "compaction"].includes(type)))(
-    "%j is sent without the clients' status",
+    "in the form %j are sent without the clients' status",
     (item) => {
       expect(said({ input: [{ ...item, status: "completed" }] })).toMatchObject({ losses: [] });
       expect(bodyOf({ input: [{ ...item, status: "completed" }] }).input).toEqual([item]);
     },
   );
 
-  test("items of server tools go to providers with the tools, and are text for others", () => {
+  test("of server tools go to providers with the tools, and are text for others", () => {
     const item = { type: "vendor:datetime", id: "st", status: "completed", datetime: "d", timezone: "t" };
     const message = { type: "message", role: "assistant", content: '[datetime] {"datetime":"d","timezone":"t"}' };
     expect(said({ input: [item] })).toMatchObject({ body: { input: [message] }, losses: [] });
@@ -415,7 +415,7 @@ describe("input items", () => {
     expect(said({ input: [item] }, target)).toMatchObject({ body: { input: [item] }, losses: [] });
   });
 
-  test("a referenced item is sent once", () => {
+  test("that are referenced are sent once", () => {
     const call: InputItem = { type: "function_call", id: "fc", call_id: "c", name: "f", arguments: "{}" };
     const output: InputItem = { type: "function_call_output", call_id: "c", output: "o" };
     const input = [call, { type: "item_reference", id: "fc" }, output];
@@ -423,13 +423,13 @@ describe("input items", () => {
     expect(bodyOf({ input })["input"]).toEqual([call, output]);
   });
 
-  test("the model of a message is not sent", () => {
+  test("lose the model of a message", () => {
     const message = { type: "message", id: "msg_m", role: "assistant", content: "t" };
     expect(said({ input: [{ ...message, model: "acme/large-2" }] })).toMatchObject({ losses: [] });
     expect(bodyOf({ input: [{ ...message, model: "acme/large-2" }] }).input).toEqual([message]);
   });
 
-  test("marks of another cache and state of subagents are declared lost with the vendor", () => {
+  test("lose marks of another cache and state of subagents at the vendor, which are named", () => {
     const marked = { type: "input_text", text: "t", cache_control: { type: "ephemeral" } };
     const call = { type: "function_call", call_id: "a", name: "f", arguments: "{}" };
     const input: InputItem[] = [
@@ -456,7 +456,7 @@ describe("input items", () => {
   });
 });
 
-describe("reasoning goes back to providers that can read it", () => {
+describe("reasoning goes back to providers of Responses that can read it", () => {
   const item = (more: object): InputItem => ({
     type: "reasoning",
     id: "rs_r",
@@ -504,7 +504,7 @@ describe("reasoning goes back to providers that can read it", () => {
     ["bedrock-mantle.us-west-2.api.aws", "us.xai.grok", "bedrock-xai-responses-v1"],
     ["api.openai.com.example.org", "m", undefined],
     ["127.0.0.1", "m", undefined],
-  ])("the host %s has its own format of seals", (hostname, model, format) => {
+  ])("in the provider's own format of seals for the host %s", (hostname, model, format) => {
     expect(findReasoningFormat(hostname)?.(model)).toBe(format);
   });
 });

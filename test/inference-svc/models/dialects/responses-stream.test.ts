@@ -21,8 +21,8 @@ const reasonOf = (events: readonly unknown[]): [FaultReason, string] => {
   throw new Error("nothing was thrown");
 };
 
-describe("items", () => {
-  test("gaps and reordering of the provider's numbers are closed in the order of beginning", () => {
+describe("items of a Responses stream", () => {
+  test("close gaps in the provider's numbers, in the order of their beginnings", () => {
     const { items, events } = readGuarded([
       itemAddedEvent(4, openedMessage("b")),
       textDelta(4, "B"),
@@ -36,7 +36,7 @@ describe("items", () => {
     expect(events.filter((event) => event.type === "item.start").map((event) => event.index)).toEqual([0, 1]);
   });
 
-  test("an unfinished one is finished by the terminal response", () => {
+  test("that are unfinished are finished by the terminal response", () => {
     const { items, events } = readGuarded([
       itemAddedEvent(0, openedMessage("a")),
       textDelta(0, "Hal"),
@@ -46,19 +46,19 @@ describe("items", () => {
     expect(events).toContainEqual({ type: "text.delta", index: 0, part: 0, delta: "f" });
   });
 
-  test("one without a beginning comes with all its deltas", () => {
+  test("without a beginning come with all their deltas", () => {
     const { items, events } = readGuarded([completedEvent([messageItem("a", "One", "Two")])]);
     expect(items).toEqual([messageItem("a", "One", "Two")]);
     expect(events.map((event) => event.type)).toEqual(["item.start", "text.delta", "text.delta", "item.end", "end"]);
   });
 
-  test("the streamed text counts if neither the item nor the terminal response has any", () => {
+  test("have the streamed text if neither the item nor the terminal response has any", () => {
     expect(readGuarded([itemAddedEvent(0, openedMessage("a")), textDelta(0, "Hi"), completedEvent([])]).items).toEqual([
       messageItem("a", "Hi"),
     ]);
   });
 
-  test("unfinished ones are finished by their ids, in any order of the terminal response", () => {
+  test("that are unfinished are finished by their ids, in any order of the terminal response", () => {
     const call = (id: string, args: string, status = "completed") => ({
       type: "function_call",
       id,
@@ -72,7 +72,7 @@ describe("items", () => {
     expect(readGuarded([...begun, completedEvent([second, first])]).items).toEqual([first, second]);
   });
 
-  test("another id in the terminal response is no second item", () => {
+  test("are not doubled by another id in the terminal response", () => {
     const { items } = readGuarded([
       itemAddedEvent(0, openedMessage("a")),
       textDelta(0, "Hi"),
@@ -81,7 +81,7 @@ describe("items", () => {
     expect(items).toEqual([messageItem("a", "Hi")]);
   });
 
-  test("a delta without an announcement begins its item", () => {
+  test("begin with a delta when they are not announced", () => {
     expect(readGuarded([textDelta(0, "Hi"), completedEvent([messageItem("a", "Hi")])]).items).toMatchObject([
       { type: "message", content: [{ text: "Hi" }] },
     ]);
@@ -94,7 +94,7 @@ describe("items", () => {
       [{ type: "response.output_item.done", item: messageItem("a", "Hello you") }, completedEvent([])],
     ],
     ["nothing but the end", [completedEvent([])]],
-  ])("deltas without a number and an id are one item, followed by %s", (_, end) => {
+  ])("are one for deltas without a number and an id, followed by %s", (_, end) => {
     const bare = (type: string, more: object) => ({ type: `response.${type}`, ...more });
     const { items, events } = readGuarded([
       bare("reasoning_text.delta", { delta: "A gre" }),
@@ -111,7 +111,7 @@ describe("items", () => {
     expect(events.filter(({ type }) => type === "item.start")).toHaveLength(2);
   });
 
-  test("arguments without a number and an id belong to the call that is open", () => {
+  test("get arguments without a number and an id for the call that is open", () => {
     const call = { type: "function_call", id: "f1", call_id: "c1", name: "f", arguments: "", status: "in_progress" };
     const { items } = readGuarded([
       itemAddedEvent(0, call),
@@ -122,7 +122,7 @@ describe("items", () => {
     expect(items).toMatchObject([{ call_id: "c1", arguments: '{"x":1}', status: "completed" }]);
   });
 
-  test("arguments without a number and an id belong to no call while two are open", () => {
+  test("get no arguments without a number and an id while two calls are open", () => {
     const call = (id: string, json: string) => ({
       type: "function_call",
       id,
@@ -144,7 +144,7 @@ describe("items", () => {
     ]);
   });
 
-  test("a number and an id of null are none", () => {
+  test("may have a number and an id of null", () => {
     const delta = (text: string) => ({
       type: "response.output_text.delta",
       output_index: null,
@@ -161,7 +161,7 @@ describe("items", () => {
     expect(items).toHaveLength(1);
   });
 
-  test("a finished text different from its deltas does not change them", () => {
+  test("keep their deltas when the finished text differs", () => {
     expect(
       readGuarded([
         itemAddedEvent(0, openedMessage("a")),
@@ -172,7 +172,7 @@ describe("items", () => {
     ).toEqual([messageItem("a", "Hello")]);
   });
 
-  test("unknown fields stay", () => {
+  test("keep unknown fields", () => {
     const item = { ...messageItem("a", "Hi"), phase: "final_answer" };
     const { items, events } = readGuarded([
       itemAddedEvent(0, { ...openedMessage("a"), phase: "final_answer" }),
@@ -183,7 +183,7 @@ describe("items", () => {
     expect(events[0]).toEqual({ type: "item.start", index: 0, item: { ...openedMessage("a"), phase: "final_answer" } });
   });
 
-  test("annotations come by event, and from the item", () => {
+  test("have annotations from an event or from the item", () => {
     const citation = (url: string) => ({ type: "url_citation", url, title: "", start_index: 0, end_index: 1 });
     const item = messageItem("a", "Hi");
     const content = [
@@ -206,7 +206,7 @@ describe("items", () => {
     expect(events.filter((event) => event.type === "annotation")).toHaveLength(2);
   });
 
-  test("log probabilities come only on request", () => {
+  test("have log probabilities only on request", () => {
     const logprobs = [{ token: "Hi", logprob: -0.1, bytes: [], top_logprobs: [] }];
     const events = [
       itemAddedEvent(0, openedMessage("a")),
@@ -240,7 +240,7 @@ describe("items", () => {
   });
 });
 
-describe("repeated, late, early or missing events of a provider", () => {
+describe("repeated, late, early or missing events of a Responses provider", () => {
   const call = { type: "custom_tool_call", id: "x", call_id: "c", name: "f", input: "abc", status: "completed" };
   const running = { ...call, input: "", status: "in_progress" };
   const inputDelta = (more: object = {}) => ({
@@ -340,7 +340,7 @@ describe("repeated, late, early or missing events of a provider", () => {
     expect(readGuarded(events).items).toEqual([call, second, messageItem("m", "Hi")]);
   });
 
-  test("without their item are no part of the answer", () => {
+  test("are not part of the answer without their item", () => {
     const progress = { type: "response.web_search_call.searching", output_index: 7, item_id: "w" };
     expect(
       typesOf(readGuarded([progress, itemAddedEvent(0, running), itemDoneEvent(0, call), completedEvent([])]).events),
@@ -388,7 +388,7 @@ describe("repeated, late, early or missing events of a provider", () => {
   });
 });
 
-describe("the end", () => {
+describe("the end of a Responses stream", () => {
   test.each<[string, unknown, FaultReason]>([
     [
       "failed",
@@ -445,7 +445,7 @@ describe("the end", () => {
     ],
     ["an item without a type", itemAddedEvent(0, {}), FaultReason.PROVIDER_FAILED],
     ["a terminal event without a response", { type: "response.completed" }, FaultReason.PROVIDER_FAILED],
-  ])("%s ends the turn as a failure", (_, event, reason) => {
+  ])("is a failure of the turn with %s", (_, event, reason) => {
     expect(reasonOf([event])[0]).toBe(reason);
     // No earlier event makes it a success.
     expect(

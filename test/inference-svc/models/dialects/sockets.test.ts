@@ -134,69 +134,75 @@ function failureOf({ name, failures }: WireFormat): Uint8Array {
   return event;
 }
 
-describe.each(wireFormats.filter(({ name }) => name in access))("$name", (format) => {
-  const { paths, headers, busy, late } = access[format.name] as Access;
+describe.each(wireFormats.filter(({ name }) => name in access))(
+  "a request to a provider of $name over a socket",
+  (format) => {
+    const { paths, headers, busy, late } = access[format.name] as Access;
 
-  test("a request has the path of its model and the key, and asks for a stream or a whole answer", async () => {
-    const [upstream, { turn }] = await open(format, answer(format, true), answer(format, false));
-    for (const stream of [true, false]) {
-      const { events } = await runTestTurn(turn, testRequest({ stream }));
-      expect(events.flatMap((event) => (event.type === "item.end" ? [event.item.content] : []))).toMatchObject([
-        [{ text: "Hi" }],
+    test("has the path of its model and the key, and requests a stream or a whole answer", async () => {
+      const [upstream, { turn }] = await open(format, answer(format, true), answer(format, false));
+      for (const stream of [true, false]) {
+        const { events } = await runTestTurn(turn, testRequest({ stream }));
+        expect(events.flatMap((event) => (event.type === "item.end" ? [event.item.content] : []))).toMatchObject([
+          [{ text: "Hi" }],
+        ]);
+        expect(events.at(-1)?.type).toBe("end");
+      }
+      expect(upstream.requests.map(({ method, path }) => `${method} ${path}`)).toEqual(
+        paths.map((path) => `POST ${path}`),
+      );
+      expect(upstream.requests.map((request) => request.headers.accept)).toEqual([
+        format.dialect.framing.type,
+        "application/json",
       ]);
-      expect(events.at(-1)?.type).toBe("end");
-    }
-    expect(upstream.requests.map(({ method, path }) => `${method} ${path}`)).toEqual(
-      paths.map((path) => `POST ${path}`),
+      for (const request of upstream.requests) {
+        expect(request.headers).toMatchObject(headers);
+        if (!("authorization" in headers)) expect(request.headers.authorization).toBeUndefined();
+      }
+    });
+
+    test.each<[string, boolean, () => Reply]>([
+      ["as an answer", true, () => busy],
+      ["as an answer", false, () => busy],
+      ["in the stream", true, () => streamed(format, [...beginning(format), failureOf(format)])],
+      [
+        "by a stream that stops",
+        true,
+        () => streamed(format, beginning(format).length > 0 ? beginning(format) : [Buffer.from("\n")]),
+      ],
+    ])(
+      "falls back to the next endpoint after a failure before any text, %s (stream: %s)",
+      async (_, stream, failure) => {
+        const [upstream, { turn }] = await open(format, failure(), answer(format, stream));
+        const { events, fault } = await runTestTurn(turn, testRequest({ stream }));
+        expect([fault, events.at(-1)?.type, upstream.requests.length]).toEqual([undefined, "end", 2]);
+      },
     );
-    expect(upstream.requests.map((request) => request.headers.accept)).toEqual([
-      format.dialect.framing.type,
-      "application/json",
-    ]);
-    for (const request of upstream.requests) {
-      expect(request.headers).toMatchObject(headers);
-      if (!("authorization" in headers)) expect(request.headers.authorization).toBeUndefined();
-    }
-  });
 
-  test.each<[string, boolean, () => Reply]>([
-    ["as an answer", true, () => busy],
-    ["as an answer", false, () => busy],
-    ["in the stream", true, () => streamed(format, [...beginning(format), failureOf(format)])],
-    [
-      "by a stream that stops",
-      true,
-      () => streamed(format, beginning(format).length > 0 ? beginning(format) : [Buffer.from("\n")]),
-    ],
-  ])("a failure before any text, %s, falls back to the next endpoint (stream: %s)", async (_, stream, failure) => {
-    const [upstream, { turn }] = await open(format, failure(), answer(format, stream));
-    const { events, fault } = await runTestTurn(turn, testRequest({ stream }));
-    expect([fault, events.at(-1)?.type, upstream.requests.length]).toEqual([undefined, "end", 2]);
-  });
-
-  test("a failure after a text fails the turn", async () => {
-    let fail: (value?: unknown) => void = () => undefined;
-    const after = new Promise((resolve) => {
-      fail = resolve;
+    test("fails the turn after a failure behind a text", async () => {
+      let fail: (value?: unknown) => void = () => undefined;
+      const after = new Promise((resolve) => {
+        fail = resolve;
+      });
+      const { chunks = [], headers: type = {} } = streamed(format, begun(format));
+      const [upstream, { turn }] = await open(format, {
+        headers: type,
+        chunks: [...chunks, { bytes: failureOf(format), after }],
+      });
+      const batches = await openAnswer(turn(testRequest(), newScope().scope));
+      fail();
+      const reading = (async () => {
+        for await (const _ of batches);
+      })();
+      const failure: unknown = await reading.catch((error: unknown) => error);
+      expect(failure).toBeInstanceOf(Fault);
+      expect([(failure as Fault).reason, upstream.requests.length]).toEqual([late, 1]);
     });
-    const { chunks = [], headers: type = {} } = streamed(format, begun(format));
-    const [upstream, { turn }] = await open(format, {
-      headers: type,
-      chunks: [...chunks, { bytes: failureOf(format), after }],
-    });
-    const batches = await openAnswer(turn(testRequest(), newScope().scope));
-    fail();
-    const reading = (async () => {
-      for await (const _ of batches);
-    })();
-    const failure: unknown = await reading.catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(Fault);
-    expect([(failure as Fault).reason, upstream.requests.length]).toEqual([late, 1]);
-  });
 
-  test("a stream cut after a text is a failure without another try", async () => {
-    const [upstream, { turn }] = await open(format, { ...streamed(format, begun(format)), cut: true });
-    const { fault, rejected } = await runTestTurn(turn, testRequest());
-    expect([fault?.reason, rejected, upstream.requests.length]).toEqual([FaultReason.PROVIDER_FAILED, false, 1]);
-  });
-});
+    test("fails without another attempt when its stream is cut after a text", async () => {
+      const [upstream, { turn }] = await open(format, { ...streamed(format, begun(format)), cut: true });
+      const { fault, rejected } = await runTestTurn(turn, testRequest());
+      expect([fault?.reason, rejected, upstream.requests.length]).toEqual([FaultReason.PROVIDER_FAILED, false, 1]);
+    });
+  },
+);

@@ -54,7 +54,7 @@ async function webIdentity(...replies: readonly Reply[]): Promise<Upstream> {
   return sts;
 }
 
-describe("sources of the default chain", () => {
+describe("AWS credentials of the default chain", () => {
   async function signedBy(): Promise<unknown> {
     const provider = await tests.server([hi]);
     const { fault } = await requestAnswer(tests.open(bedrock(provider)));
@@ -62,7 +62,7 @@ describe("sources of the default chain", () => {
     return identityOf(provider.requests[0] as Received);
   }
 
-  test("include the web identity of a Kubernetes account", async () => {
+  test("may come from the web identity of a Kubernetes account", async () => {
     const sts = await webIdentity(roleAnswer(1));
     expect(await signedBy()).toEqual(["ASIAROLE1", "token-1"]);
     const asked = new URLSearchParams(sts.requests[0]?.body);
@@ -75,7 +75,7 @@ describe("sources of the default chain", () => {
 
   const keys = { AccessKeyId: "ASIABOX", SecretAccessKey: secret, Token: "box-token", Expiration: oneHourLater() };
 
-  test("include the service of a container, as on ECS and with EKS Pod Identity", async () => {
+  test("may come from the service of a container, as on ECS and with EKS Pod Identity", async () => {
     const service = await tests.server([json(keys)]);
     tests.set({
       AWS_CONTAINER_CREDENTIALS_FULL_URI: `${service.url}/v1/credentials`,
@@ -85,7 +85,7 @@ describe("sources of the default chain", () => {
     expect(service.requests[0]).toMatchObject({ path: "/v1/credentials", headers: { authorization: "pod-token" } });
   });
 
-  test("include instance metadata", async () => {
+  test("may come from instance metadata", async () => {
     const metadata = await tests.server([
       { headers: { "content-type": "text/plain" }, chunks: [{ bytes: "metadata-token" }] },
       { headers: { "content-type": "text/plain" }, chunks: [{ bytes: "the-role" }] },
@@ -97,7 +97,7 @@ describe("sources of the default chain", () => {
     expect(metadata.requests.at(-1)?.headers["x-aws-ec2-metadata-token"]).toBe("metadata-token");
   });
 
-  test("include the single sign-on of a profile", async () => {
+  test("may come from the single sign-on of a profile", async () => {
     const portal = await tests.server([
       json({
         roleCredentials: {
@@ -130,14 +130,14 @@ sso_start_url = https://sso.test/start
     expect(portal.requests[0]?.headers["x-amz-sso_bearer_token"]).toBe("sso-token");
   });
 
-  test("include environment variables", async () => {
+  test("may come from environment variables", async () => {
     tests.set({ AWS_ACCESS_KEY_ID: "AKIAVARIABLE", AWS_SECRET_ACCESS_KEY: secret });
     expect(await signedBy()).toEqual(["AKIAVARIABLE", undefined]);
   });
 });
 
-describe("the life of credentials", () => {
-  test("fifty requests wait for one renewal, and then none is needed", async () => {
+describe("the renewal of AWS credentials", () => {
+  test("is awaited by fifty requests together, and not needed again soon", async () => {
     const past = new Date(Date.now() - hourMs).toISOString();
     const sts = await webIdentity(roleAnswer(1, past), roleAnswer(2));
     const provider = await tests.server([hi]);
@@ -160,7 +160,7 @@ describe("the life of credentials", () => {
     chunks: [{ json: { message: "The security token included in the request is expired" } }],
   };
 
-  test("credentials expired for the provider are renewed once, and the request is sent again", async () => {
+  test("happens once when the provider calls them expired, and the request is sent again", async () => {
     const sts = await webIdentity(roleAnswer(1), roleAnswer(2));
     const provider = await tests.server([expired, hi]);
     const engine = tests.open(bedrock(provider));
@@ -171,7 +171,7 @@ describe("the life of credentials", () => {
     expect(engine.errors).toEqual([]);
   });
 
-  test("a provider refusing renewed credentials as well ends the request", async () => {
+  test("ends the request when the provider refuses the renewed credentials as well", async () => {
     const sts = await webIdentity(roleAnswer(1), roleAnswer(2));
     const provider = await tests.server([expired]);
     const engine = tests.open(bedrock(provider));
@@ -182,7 +182,7 @@ describe("the life of credentials", () => {
     for (const word of [secret, "token-1", "token-2"]) expect(failureOutput(engine, fault)).not.toContain(word);
   });
 
-  test("missing rights are no reason to renew", async () => {
+  test("does not happen for missing rights", async () => {
     const sts = await webIdentity(roleAnswer(1));
     const denied = { ...expired, headers: { "x-amzn-errortype": "AccessDeniedException" } };
     const provider = await tests.server([denied]);
@@ -191,7 +191,7 @@ describe("the life of credentials", () => {
   });
 });
 
-describe("a token service in trouble", () => {
+describe("a failing token service of AWS", () => {
   const denial: Reply = {
     status: 403,
     headers: { "content-type": "text/xml" },
@@ -203,7 +203,7 @@ describe("a token service in trouble", () => {
     ],
   };
 
-  test("another endpoint serves; the log has the reason, once, and no token", async () => {
+  test("leaves the request to another endpoint; the log has the reason once, and no token", async () => {
     const sts = await webIdentity(denial);
     const [provider, other] = [await tests.server([hi]), await tests.server([chatAnswer("Hello")])];
     const acme = { id: "acme", dialect: "chat", base_url: `${other.url}/v1` };
@@ -219,7 +219,7 @@ describe("a token service in trouble", () => {
     expect(failureOutput(engine, undefined)).not.toContain("eyJ");
   });
 
-  test("an unresponsive token service leaves time for another endpoint", async () => {
+  test("that is unresponsive leaves time for another endpoint", async () => {
     const sts = await webIdentity({ hang: true });
     const [provider, other] = [await tests.server([hi]), await tests.server([chatAnswer("Hello")])];
     const engine = tests.open(bedrock(provider), { id: "acme", dialect: "chat", base_url: `${other.url}/v1` });
@@ -230,7 +230,7 @@ describe("a token service in trouble", () => {
     expect([sts.requests.length, provider.requests.length, other.requests.length]).toEqual([1, 0, 1]);
   });
 
-  test("without another endpoint the request fails with a clear message in the log and a general one for the client", async () => {
+  test("fails the request without another endpoint, with the reason only in the log", async () => {
     await webIdentity(denial);
     const engine = tests.open(bedrock(await tests.server([hi])));
     const { fault } = await requestAnswer(engine);
@@ -239,7 +239,7 @@ describe("a token service in trouble", () => {
     expect(failureOutput(engine, fault)).not.toContain("eyJ");
   });
 
-  test("no source at all fails the request", async () => {
+  test("fails the request like no source at all", async () => {
     const { fault } = await requestAnswer(tests.open(bedrock(await tests.server([hi]))));
     expect(String(fault?.cause)).toContain("no credentials: Could not load credentials from any providers");
   });

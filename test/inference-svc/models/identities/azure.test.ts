@@ -21,7 +21,7 @@ const azure = (provider: Upstream, more: object = {}) => ({
 });
 
 describe("Azure by key", () => {
-  test("the key has the header of Azure", async () => {
+  test("has the header of Azure for the key", async () => {
     const provider = await tests.server([chatAnswer("Hi")]);
     const engine = tests.open(azure(provider, { api_keys: ["azure-key"] }));
     const { fault } = await runTestTurn(engine.turn, testRequest({ stream: false, maxOutputTokens: 100 }));
@@ -35,7 +35,7 @@ describe("Azure by key", () => {
     expect(request?.headers).not.toHaveProperty("authorization");
   });
 
-  test("the older address has one deployment, with its version in the query", async () => {
+  test("has one deployment at the older address, with its version in the query", async () => {
     const provider = await tests.server([chatAnswer("Hi")]);
     const base_url = `${provider.url}/openai/deployments/gpt-4o?api-version=2024-10-21`;
     expect(
@@ -44,7 +44,7 @@ describe("Azure by key", () => {
     expect(provider.requests[0]?.path).toBe("/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21");
   });
 
-  test("Claude on Azure has the headers of its format", async () => {
+  test("has the headers of Claude's format for Claude", async () => {
     const message = { id: "msg_1", type: "message", role: "assistant", model: "claude", stop_reason: "end_turn" };
     const content = [{ type: "text", text: "Hi" }];
     const provider = await tests.server([json({ ...message, content, usage: { input_tokens: 1, output_tokens: 1 } })]);
@@ -72,7 +72,7 @@ describe("Azure by a managed identity, as in App Service and Container Apps", ()
     return identity;
   }
 
-  test("fifty requests wait for one token, absent from every log", async () => {
+  test("gets one token for fifty requests, and none is in a log", async () => {
     const identity = await managedIdentity(token(1));
     const provider = await tests.server([chatAnswer("Hi")]);
     const engine = tests.open(azure(provider));

@@ -37,7 +37,7 @@ async function metadataServer(...replies: readonly Reply[]): Promise<Upstream> {
   return server;
 }
 
-describe("sources of application default credentials", () => {
+describe("sources of Google application default credentials", () => {
   test("include the metadata server", async () => {
     const metadata = await metadataServer(token(1));
     const provider = await tests.server([hi]);
@@ -60,7 +60,7 @@ describe("sources of application default credentials", () => {
   };
 
   test.each(["GOOGLE_APPLICATION_CREDENTIALS", "credentials_file"])(
-    "a service account, named by %s, signs its tokens itself",
+    "include a service account, named by %s, which signs its tokens itself",
     async (by) => {
       const credentials_file = tests.file("account.json", account);
       if (by !== "credentials_file") tests.set({ [by]: credentials_file });
@@ -107,10 +107,10 @@ describe("sources of application default credentials", () => {
 
 const byText = (one: object, other: object): number => JSON.stringify(one).localeCompare(JSON.stringify(other));
 
-describe("formats on Vertex AI", () => {
+describe("formats on Google Vertex AI", () => {
   const place = "/v1/projects/acme/locations/eu";
 
-  test("include Claude's own", async () => {
+  test("include Claude's Messages format", async () => {
     await metadataServer(token(1));
     const message = { id: "msg_1", type: "message", role: "assistant", model: "claude", stop_reason: "end_turn" };
     const content = [{ type: "text", text: "Hi" }];
@@ -126,7 +126,7 @@ describe("formats on Vertex AI", () => {
     expect(request?.headers).not.toHaveProperty("anthropic-version");
   });
 
-  test("include Claude's own as a stream", async () => {
+  test("include Claude's Messages format as a stream", async () => {
     await metadataServer(token(1));
     const start = {
       message: { id: "msg_1", role: "assistant", model: "claude", content: [], usage: { input_tokens: 1 } },
@@ -191,8 +191,8 @@ describe("formats on Vertex AI", () => {
   });
 });
 
-describe("the life of tokens", () => {
-  test("fifty requests wait for one token, and then none is needed", async () => {
+describe("the renewal of Google tokens", () => {
+  test("is awaited by fifty requests together, and not needed again soon", async () => {
     const metadata = await metadataServer(token(1));
     const provider = await tests.server([hi]);
     const engine = tests.open(vertex(provider));
@@ -209,7 +209,7 @@ describe("the life of tokens", () => {
     401,
   );
 
-  test("a token refused by the provider is renewed once, and the request is sent again", async () => {
+  test("happens once when the provider refuses the token, and the request is sent again", async () => {
     await metadataServer(token(1), token(2));
     const provider = await tests.server([refused, hi]);
     const engine = tests.open(vertex(provider));
@@ -218,7 +218,7 @@ describe("the life of tokens", () => {
     expect(engine.errors).toEqual([]);
   });
 
-  test("a provider refusing the new token as well ends the request", async () => {
+  test("ends the request when the provider refuses the new token as well", async () => {
     const metadata = await metadataServer(token(1), token(2));
     const provider = await tests.server([refused]);
     const engine = tests.open(vertex(provider));

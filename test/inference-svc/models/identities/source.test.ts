@@ -47,7 +47,7 @@ afterEach(() => {
   cloud = new Cloud();
 });
 
-test("many requests share one issue of credentials", async () => {
+test("many requests share one request for credentials of a cloud", async () => {
   const all = Promise.all(Array.from({ length: 50 }, () => cloud.take()));
   await cloud.settle();
   cloud.orders[0]?.issue("first");
@@ -55,7 +55,7 @@ test("many requests share one issue of credentials", async () => {
   expect(cloud.orders).toHaveLength(1);
 });
 
-test("credentials are renewed shortly before their end, while requests go on with them", async () => {
+test("credentials of a cloud are renewed shortly before their end, while requests use them", async () => {
   await cloud.hold("first", 3_600_000);
   cloud.now += 3_600_000 - 300_001;
   expect(await cloud.take()).toBe("first");
@@ -68,7 +68,7 @@ test("credentials are renewed shortly before their end, while requests go on wit
   expect(await cloud.take()).toBe("second");
 });
 
-test("after a failed renewal the old credentials stay in use until their end, and renewal pauses", async () => {
+test("old credentials of a cloud stay in use until their end after a failed renewal, and renewal pauses", async () => {
   await cloud.hold("first", 3_600_000);
   cloud.now += 3_400_000;
   await cloud.take();
@@ -86,7 +86,7 @@ test("after a failed renewal the old credentials stay in use until their end, an
   expect(await waiting).toBe("second");
 });
 
-test("after a failure requests fail at once for a while, and then one of them tries again", async () => {
+test("after a failure of a cloud identity requests fail at once for a while, then one tries again", async () => {
   const first = cloud.take();
   await cloud.settle();
   cloud.orders[0]?.fail("denied for sk-very-secret-word");
@@ -104,7 +104,7 @@ test("after a failure requests fail at once for a while, and then one of them tr
   expect(cloud.orders).toHaveLength(2);
 });
 
-test("an aborted request, or one out of time, stops waiting; the others go on", async () => {
+test("an aborted or expired request stops waiting for credentials of a cloud, and others still wait", async () => {
   const { scope, abort } = newScope();
   const aborted = cloud.take(scope).catch((error: unknown) => (error as Fault).reason);
   const late = cloud
@@ -119,7 +119,7 @@ test("an aborted request, or one out of time, stops waiting; the others go on", 
   expect(cloud.orders).toHaveLength(1);
 });
 
-test("refused credentials are replaced once a minute, and a refusal of older credentials is ignored", async () => {
+test("refused credentials of a cloud are replaced once a minute, unless they were older ones", async () => {
   await cloud.hold("first", 3_600_000);
   cloud.credentials.refused("first");
   expect(cloud.credentials.isCurrent("first")).toBe(false);

@@ -39,7 +39,7 @@ const open = (port: number) => {
   return { ledger, end: async (limitMs: number) => ledger.close(limitMs).then(() => client.close()) };
 };
 
-test("records left by version 0.1.0 are delivered together with new records", async () => {
+test("ledger records left by version 0.1.0 are delivered together with new records", async () => {
   // Simulates that the first start of this version was killed before it delivered anything.
   const { port, stop } = await openRefusingPort();
   const first = open(port);

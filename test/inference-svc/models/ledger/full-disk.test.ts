@@ -78,7 +78,7 @@ const stored = async (calls: readonly CallStart[]) => {
   return ids.map((id) => found.get(id));
 };
 
-test("ends met by a full disk are written when there is room, in order, and no call begins before that", async () => {
+test("ends of calls on a full disk are written once there is room, in order and before any new call", async () => {
   const calls = Array.from({ length: 5 }, () => openedCall());
   const body = `
     const begun = calls.slice(0, 3).map((call) => open(call));
@@ -100,7 +100,7 @@ test("ends met by a full disk are written when there is room, in order, and no c
 test.each([
   ["at the end of its turn of the event loop", ""],
   ["before anything is said to a client", "ledger.flush();"],
-])("a failed write %s fails every call begun in it, and keeps the ends", async (_, flush) => {
+])("a failed write %s fails every call begun in it, and keeps the ends of other calls", async (_, flush) => {
   const calls = Array.from({ length: 5 }, () => openedCall());
   const body = `
     const first = open(calls[0]);
@@ -126,7 +126,7 @@ test.each([
   expect(await stored(calls)).toEqual([row(1), undefined, undefined, undefined, row(2)]);
 });
 
-test("an end is not written if its call's start fails in the same write", async () => {
+test("the end of a call is not written if its start fails in the same write", async () => {
   const calls = [openedCall(), openedCall()];
   const body = `
     limit(1);

@@ -7,7 +7,7 @@ const owner = { keyHash: "key", workspaceId: "workspace" };
 const held = { held: true };
 const signal = undefined;
 
-test("freed money goes to calls of running turns first, then to new turns in their order", async () => {
+test("freed money of a budget goes to calls of running turns first, then to new turns in order", async () => {
   const line = new BudgetQueues<{ readonly held: boolean }>();
   const served: string[] = [];
   let free = 0;
@@ -25,7 +25,7 @@ test("freed money goes to calls of running turns first, then to new turns in the
   expect(served).toEqual(["begun 1", "begun 2", "new 1", "new 2"]);
 });
 
-test("a waiting call retries by itself, and is refused when its time is over", async () => {
+test("a call that waits for money in a budget retries by itself, and is refused when its time is over", async () => {
   const line = new BudgetQueues<{ readonly held: boolean }>();
   let asked = 0;
   const runRequest = () => Promise.resolve({ held: ++asked < 3 });
@@ -34,7 +34,7 @@ test("a waiting call retries by itself, and is refused when its time is over", a
   expect(await line.wait("key", { isBegun: false, signal }, held, never)).toEqual(held);
 });
 
-test("beyond 32 new turns in the queue the next is refused at once, and a cancelled turn leaves the queue", async () => {
+test("beyond 32 new turns waiting for a budget the next is refused, and a cancelled turn leaves the queue", async () => {
   const line = new BudgetQueues<{ readonly held: boolean }>();
   const abort = new TurnAbort();
   let asked = 0;
@@ -50,7 +50,7 @@ test("beyond 32 new turns in the queue the next is refused at once, and a cancel
   });
 });
 
-test("the end of a call wakes the calls with other values of its tag that wait at the account they share", async () => {
+test("the end of a call wakes calls with other tag values that wait for the same shared account", async () => {
   const line = new BudgetQueues<{ readonly held: boolean }>();
   const asked: string[] = [];
   const wait = (account: string) =>

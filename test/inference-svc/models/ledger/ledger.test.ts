@@ -50,7 +50,7 @@ const rows = (turnIds: readonly string[]) =>
     .where("turn_id", "in", [...turnIds])
     .execute();
 
-test("an ended call arrives by itself, once, and is numbered without a gap", async () => {
+test("an ended call reaches the ledger by itself, once, numbered without a gap", async () => {
   const { ledger, end } = open();
   const calls = Array.from({ length: 1_200 }, () => openedCall());
   for (const call of calls) beginCall(ledger, call).close(completedEnd);
@@ -64,7 +64,7 @@ test("an ended call arrives by itself, once, and is numbered without a gap", asy
   expect(files()).toEqual([]);
 });
 
-test("only the first end of a call counts", async () => {
+test("only the first end of a call counts in the ledger", async () => {
   const { ledger, end } = open();
   const call = openedCall();
   const entry = beginCall(ledger, call);
@@ -122,7 +122,7 @@ test("a lost call is charged its last checkpoint", async () => {
   rmSync(left, { recursive: true });
 });
 
-test("a start after a kill delivers nothing again, as retention may have removed it meanwhile", async () => {
+test("a start after a kill does not deliver records again, since retention may have removed them meanwhile", async () => {
   const first = open();
   const [done, later] = [openedCall(), openedCall()];
   const entry = beginCall(first.ledger, later);
@@ -144,7 +144,7 @@ test("a start after a kill delivers nothing again, as retention may have removed
   rmSync(left, { recursive: true });
 });
 
-test("a process without traffic ends its delivered file", async () => {
+test("a process without traffic ends its spool file once the file is delivered", async () => {
   const keep = { ms: 86_400_000, bytes: 1e9 };
   const { ledger, end } = open(directory, installation.port, { keep, segmentMs: 300 });
   beginCall(ledger, openedCall()).close(completedEnd);
@@ -156,7 +156,7 @@ test("a process without traffic ends its delivered file", async () => {
   await end();
 });
 
-test("a start killed before its delivery doubles nothing", async () => {
+test("a process killed at its start before the delivery doubles no record", async () => {
   const { port, stop } = await openRefusingPort();
   const first = open(directory, port);
   const calls = Array.from({ length: 50 }, () => openedCall());
@@ -186,7 +186,7 @@ test("a start killed before its delivery doubles nothing", async () => {
   rmSync(left, { recursive: true });
 });
 
-test("a refused record is set aside, holds up no other, and is counted in a metric until an operator removes it", async () => {
+test("a refused record is set aside, delays no other, and is counted until an operator removes it", async () => {
   const { ledger, registry, end } = open();
   const told = async () => /^sluice_ledger_refused_bytes (.*)$/m.exec(await registry.metrics())?.[1];
   expect(await told()).toBe("0");
@@ -203,7 +203,7 @@ test("a refused record is set aside, holds up no other, and is counted in a metr
   expect(await told()).toBe("0");
 });
 
-test("records wait while admin-svc is away, and are delivered after its return", async () => {
+test("records wait while admin-svc is unreachable, and are delivered after its return", async () => {
   const { ledger, end } = open();
   const calls = [openedCall(), openedCall()];
   const ids = calls.map(({ turnId }) => turnId);
@@ -221,7 +221,7 @@ test("records wait while admin-svc is away, and are delivered after its return",
   await back.end();
 });
 
-test("the records of one turn of the event loop are one frame", async () => {
+test("the records of one turn of the event loop are one write to the spool", async () => {
   const { port, stop } = await openRefusingPort();
   const { ledger, end } = open(directory, port);
   const size = () => statSync(join(directory, files()[0] as string)).size;
@@ -263,7 +263,7 @@ async function batchesUnderLoad(isHeld: boolean): Promise<{ batches: number; sec
   return { batches: new Set((await rows(ids)).map((row) => row.recorded_at.getTime())).size, seconds };
 }
 
-test("under load few large batches leave, but none waits while a budget holds an amount for one of its calls", async () => {
+test("records are delivered in few large batches under load, but at once when a budget holds an amount for a call", async () => {
   const { batches, seconds } = await batchesUnderLoad(false);
   expect(batches).toBeLessThanOrEqual(2 + 2 * seconds);
   expect((await batchesUnderLoad(true)).batches).toBeGreaterThan(batches);

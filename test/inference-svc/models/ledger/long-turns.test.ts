@@ -6,7 +6,7 @@ import { TagAccounts } from "@sluice/inference-svc/models/ledger/tag-accounts.js
 const owner = { keyHash: "key", workspaceId: "workspace" };
 const decided = (admitted: boolean) => Promise.resolve({ admitted });
 
-test("twice the first call of a turn is kept from calls of others until the turn ends", async () => {
+test("twice the amount of a turn's first call is kept free in a budget until the turn ends", async () => {
   const turns = new LongTurns(new TagAccounts());
   const end = turns.begin("one", owner);
   const turn = turns.find("one");

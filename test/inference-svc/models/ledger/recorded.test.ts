@@ -43,7 +43,7 @@ beforeEach(() => {
   );
 });
 
-test("the provider is called once the start of the call is on the disk", () => {
+test("the provider is called once the start of the call is on disk", () => {
   expect([answer.next(wake), asked]).toEqual(["pending", 0]);
   started(undefined);
   expect([asked, woken]).toEqual([1, 1]);
@@ -52,7 +52,7 @@ test("the provider is called once the start of the call is on the disk", () => {
   expect(answer.next(wake)).toBe("end");
 });
 
-test("a call with an unwritable start is not made, and has no end", () => {
+test("a call whose start cannot be written is not made, and has no end", () => {
   answer.next(wake);
   const unavailable = new Fault(FaultReason.UNAVAILABLE, "");
   started(unavailable);

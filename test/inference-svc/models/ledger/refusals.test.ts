@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { Refusals } from "@sluice/inference-svc/models/ledger/refusals.js";
 
-test("refusals of 1,000 payers are kept, and those of the payer refused longest ago make room for further ones", () => {
+test("refusals of 1,000 payers are remembered, and the payer refused longest ago makes room for a new one", () => {
   const refusals = new Refusals<string>();
   const refuse = (payer: string) => refusals.set(payer, { requestedAt: 1, size: 1n, answer: payer });
   for (let n = 1; n <= 1_000; n++) refuse(`key project=${n}`);

@@ -130,7 +130,7 @@ const hold = (database: TestDatabase, turnId: string, bootId: string) =>
       values (${turnId}, 1, ${keyHashes[0]}, 0.5, ${bootId}, now())`.execute(connected),
   );
 
-test("a replay gives a restored database what it lacks, also while a process goes on, and a second one changes nothing", async () => {
+test("a replay gives a restored database its missing records, also while a process runs, and only once", async () => {
   let admin = await serve(live);
   const { port } = admin;
   const { ledger, delivered, close } = openLedger(port);
@@ -177,7 +177,7 @@ test("a replay gives a restored database what it lacks, also while a process goe
   expect(await stateOf(backup)).toEqual(expected);
 });
 
-test("records of days that retention has removed are left out", async () => {
+test("a replay leaves out records of days that retention has removed", async () => {
   const admin = await serve(live);
   const { ledger, close } = openLedger(admin.port);
   runTurns(ledger, 4);
@@ -188,7 +188,7 @@ test("records of days that retention has removed are left out", async () => {
   expect(await replay(backup)).toMatchObject({ calls: 0, turns: 0, known: 0, expired: 9 });
 });
 
-test("calls of a turn from a removed day are left out, also those that began after its midnight", async () => {
+test("a replay leaves out calls of a turn from a removed day, also those that began after midnight", async () => {
   const admin = await serve(live);
   const { ledger, close } = openLedger(admin.port);
   runTurn(ledger, keyHashes[0] as string, 2, Date.now() - 2 * 86_400_000);
@@ -202,7 +202,7 @@ test("calls of a turn from a removed day are left out, also those that began aft
 test.each<[string, boolean]>([
   ["whose record lies in another batch", true],
   ["without a record", false],
-])("calls of a turn from a removed day %s are left out", async (_, hasRecord) => {
+])("a replay leaves out calls of a turn from a removed day %s", async (_, hasRecord) => {
   const admin = await serve(live);
   const { ledger, close } = openLedger(admin.port);
   const midnight = Math.floor(Date.now() / 86_400_000) * 86_400_000;
@@ -227,7 +227,7 @@ test.each<[string, boolean]>([
   expect(rows).toEqual([]);
 });
 
-test("records of a deleted workspace come back without it, and those of a workspace that is gone are left out", async () => {
+test("a replay restores records of a deleted workspace without it, and leaves out those of a missing one", async () => {
   const deleted = await on(live, createDeletedWorkspace);
   const keyOf = (letter: string) => letter.repeat(64);
   backup = await copyOfDatabase(live.url);
@@ -265,7 +265,7 @@ async function createDeletedWorkspace(database: Kysely<Database>): Promise<strin
   return id;
 }
 
-test("what follows damage in a file is left out, and so is a call whose beginning is gone", async () => {
+test("a replay leaves out records behind damage in a file, and a call whose beginning is lost", async () => {
   const admin = await serve(live);
   const first = openLedger(admin.port);
   runTurns(first.ledger, 4);

@@ -13,7 +13,7 @@ import { serviceToken } from "../../../admin-svc/installation.ts";
 
 const owner = { keyHash: "key", workspaceId: "workspace" };
 
-test("an awaited settlement does not wait for later settlements, and each is sent once", async () => {
+test("an awaited settlement of a budget does not wait for later settlements, and each is sent once", async () => {
   const told: string[] = [];
   let more = () => {};
   const settleHolds = ({ calls }: MessageShape<typeof SettleHoldsRequestSchema>) => {

@@ -63,7 +63,7 @@ const openedBy = (budgets: Budgets, caller: Caller, value: string, pico: bigint)
 
 const usd = (amount: number): bigint => BigInt(Math.round(amount * 1e12));
 
-test("calls of 40 values without room in their shared account wait in one queue of 32, and the others are refused at once", async () => {
+test("calls of 40 tag values on a full shared account wait in one queue of 32, and others are refused", async () => {
   const caller = await sharingKey();
   const budgets = openBudgets();
   const hold = await budgets.reserve(spender(caller, "first"), usd(0.9));
@@ -84,7 +84,7 @@ test("calls of 40 values without room in their shared account wait in one queue 
   expect([admitted, refusals.length]).toEqual([1, 39]);
 }, 120_000);
 
-test("the first call of a value leaves in the shared account what is kept for a started turn with another value", async () => {
+test("the first call of a tag value leaves the amount kept for another value's turn in the shared account", async () => {
   const caller = await sharingKey();
   const budgets = openBudgets();
   const turn = spender(caller, "a");
@@ -104,7 +104,7 @@ test("the first call of a value leaves in the shared account what is kept for a 
   await budgets.close();
 }, 120_000);
 
-test("a call leaves in the shared account what is kept for a started turn with another value", async () => {
+test("a call leaves the amount kept for another tag value's turn in the shared account", async () => {
   const caller = await sharingKey();
   const budgets = openBudgets();
   const turn = spender(caller, "a");

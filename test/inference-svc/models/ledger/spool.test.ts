@@ -38,7 +38,7 @@ const files = () => readdirSync(directory).sort();
 const spoolIn = (folder: string, startedAtMs = Date.now(), keep?: KeepDelivered) =>
   new Spool({ directory: folder, bootId: crypto.randomUUID(), startedAtMs, onSyncFailure: () => {}, keep });
 
-test("an unusable spool folder is reported with its variable", () => {
+test("a spool folder that cannot be used is reported with its variable", () => {
   const file = join(directory, "file");
   writeFileSync(file, "");
   expect(() => spoolIn(file)).toThrow(/^environment:\n {2}SLUICE_SPOOL_DIR: cannot be written to: EEXIST/);
@@ -50,7 +50,7 @@ test("a spool folder that cannot be created is reported, without hanging", () =>
   );
 });
 
-test("a start after the clock was set back comes after earlier starts", async () => {
+test("a spool begun after the clock was set back is sorted behind earlier ones", async () => {
   const paths: string[] = [];
   for (const minutes of [3, 2, 1]) {
     const spool = spoolIn(directory, minutes * 60_000);
@@ -80,7 +80,7 @@ test("a spool torn at any byte returns every whole record", async () => {
   await spool.close(false);
 });
 
-test("an overwritten part ends the reading, and affects no other part", async () => {
+test("an overwritten part of a spool ends the reading of this part, and affects no other", async () => {
   const spool = spoolIn(directory);
   const calls = [openedCall(), openedCall()];
   for (const record of calls) append(spool, lineOf(record));
@@ -92,7 +92,7 @@ test("an overwritten part ends the reading, and affects no other part", async ()
   await spool.close(false);
 });
 
-test("an ended call is not unfinished, with its end in any file", async () => {
+test("a call whose end is in any file of the spool is not reported as unfinished", async () => {
   const spool = spoolIn(directory);
   const call = openedCall({ model: "m".repeat(100_000) });
   append(spool, lineOf(call));
@@ -104,7 +104,7 @@ test("an ended call is not unfinished, with its end in any file", async () => {
   await spool.close(false);
 });
 
-test("a record half written to a full disk does not spoil later records", async () => {
+test("a spool record half written to a full disk does not damage later records", async () => {
   const program = `
     import { FrameBuilder } from ${JSON.stringify(import.meta.resolve("@sluice/proto/lib/ledger/frame.js"))};
     import { Spool } from ${JSON.stringify(import.meta.resolve("@sluice/inference-svc/models/ledger/spool.js"))};
@@ -149,7 +149,7 @@ async function deliverAll(reader: SpoolReader): Promise<string[]> {
   return records;
 }
 
-test("an end is joined with its start, in any files", async () => {
+test("the end of a call is joined with its start from any file of the spool", async () => {
   const spool = spoolIn(directory);
   const reader = new SpoolReader(spool, () => {});
   const call = openedCall({ user: "ü", sessionId: '\u2028 "quoted"\n', tags: 'team=a"b' });
@@ -172,7 +172,7 @@ test.each<[CallPurpose, object]>([
   [{ operation: "subagent", payer: "key" }, { kind: "CALL_KIND_ADVISOR" }],
   [{ operation: "search", payer: "operator" }, { kind: "CALL_KIND_JUDGE" }],
   [{ operation: "embed", payer: "key" }, { kind: "CALL_KIND_PRIMARY" }],
-])("a line has the purpose %j, and in its kind the payer for an admin-svc without newer words", (purpose, said) => {
+])("a spool record has the purpose %j, and a kind that an earlier admin-svc understands", (purpose, said) => {
   const record = JSON.parse(lineOf(openedCall(purpose)).slice(1)) as Record<string, unknown>;
   expect("kind" in record).toBe("kind" in said);
   expect(record).toMatchObject(said);
@@ -180,7 +180,7 @@ test.each<[CallPurpose, object]>([
   expect(purposeOfRecord(read)).toEqual(purpose);
 });
 
-test("a file is kept until the ends of all calls begun in it are delivered", async () => {
+test("a spool file is kept until the ends of all calls begun in it are delivered", async () => {
   const spool = spoolIn(directory);
   const reader = new SpoolReader(spool, () => {});
   const call = openedCall(wide);
@@ -207,7 +207,7 @@ test("a file is kept until the ends of all calls begun in it are delivered", asy
   expect(files()).toEqual([]);
 });
 
-test("a marked file is read on behind its mark, with the calls that began before it", async () => {
+test("a spool file with a mark is read from the mark on, with the calls that began before it", async () => {
   const spool = spoolIn(directory);
   const reader = new SpoolReader(spool, () => {});
   const [done, under, next] = [openedCall(), openedCall(), openedCall()];
@@ -246,7 +246,7 @@ test("a marked file is read on behind its mark, with the calls that began before
   expect(files()).toEqual([]);
 });
 
-test("a mark is removed with its file, and one without a file by the next start", async () => {
+test("a mark is removed with its spool file, and one without a file by the next start", async () => {
   const spool = spoolIn(directory);
   const reader = new SpoolReader(spool, () => {});
   append(spool, lineOf(openedCall()));
@@ -260,7 +260,7 @@ test("a mark is removed with its file, and one without a file by the next start"
   expect(files()).toEqual([]);
 });
 
-test("an undelivered portion is read again, with at most the requested number of records", async () => {
+test("an undelivered part of the spool is read again, with at most the requested number of records", async () => {
   const spool = spoolIn(directory);
   const reader = new SpoolReader(spool, () => {});
   for (let n = 0; n < 40; n++) {
@@ -281,7 +281,7 @@ test("an undelivered portion is read again, with at most the requested number of
   await spool.close(true);
 });
 
-describe("delivered files", () => {
+describe("delivered spool files", () => {
   const delivered = (folder = directory) => readdirSync(join(folder, "delivered")).sort();
   const dayMs = 86_400_000;
 
@@ -301,7 +301,7 @@ describe("delivered files", () => {
     return names;
   }
 
-  test("are kept in a folder of their own, and are not read at a start", async () => {
+  test("are kept in a separate folder, and are not read at a start", async () => {
     const names = await fill({ ms: dayMs, bytes: 100e6 }, 1);
     expect(names.length).toBe(2);
     expect([files(), delivered()]).toEqual([["delivered"], names]);
@@ -313,7 +313,7 @@ describe("delivered files", () => {
     expect(delivered()).toEqual(names);
   });
 
-  test("are removed when their time is over, counted from their delivery", async () => {
+  test("are removed when their retention is over, counted from their delivery", async () => {
     const names = await fill({ ms: dayMs, bytes: 100e6 }, 1);
     const old = new Date(Date.now() - dayMs - 60_000);
     utimesSync(join(directory, "delivered", names[0] as string), old, old);
@@ -323,20 +323,20 @@ describe("delivered files", () => {
     expect(delivered()).toEqual(names.slice(1));
   });
 
-  test("are removed by a start that keeps none", async () => {
+  test("are removed by a start without retention of these files", async () => {
     await fill({ ms: dayMs, bytes: 100e6 }, 1);
     const next = spoolIn(directory, 2);
     await next.close(true);
     expect(files()).toEqual([]);
   });
 
-  test("are removed from the oldest on when they have too many bytes", async () => {
+  test("are removed from the oldest on when they exceed the limit of bytes", async () => {
     const first = await fill({ ms: dayMs, bytes: 100e6 }, 1);
     const second = await fill({ ms: dayMs, bytes: 25e6 }, 2);
     expect(delivered()).toEqual([...first.slice(1), ...second]);
   });
 
-  test("are removed at once when their folder cannot take them", async () => {
+  test("are removed at once when their folder cannot store them", async () => {
     const failures: Error[] = [];
     const keep = { ms: dayMs, bytes: 100e6 };
     const bootId = crypto.randomUUID();

@@ -96,7 +96,7 @@ async function outcomeOf(reply: Reply, request: Parameters<typeof testRequest>[0
 const stream = (...events: unknown[]): Reply => ({ chunks: [{ sse: events }] });
 const chat = (chunks: readonly unknown[]): Reply => stream(...chunks, chatChunk({}, "stop"), "[DONE]");
 
-describe("the bill with the provider's usage", () => {
+describe("the bill of a turn with the provider's usage", () => {
   test.each([true, false])("counts a chat answer; stream: %s", async (isStream) => {
     const usage = { prompt_tokens: 1_000, completion_tokens: 200, prompt_tokens_details: { cached_tokens: 100 } };
     const reply = isStream
@@ -138,7 +138,7 @@ describe("the bill with the provider's usage", () => {
     expect((await outcomeOf(chatStream("Hi"), { models: ["acme/unpriced"] })).usage?.cost).toBeUndefined();
   });
 
-  test("costs zero at a price of zero", async () => {
+  test("is zero at a price of zero", async () => {
     const { usage } = await outcomeOf(chatStream("Hi"), { models: ["echo"] });
     expect(usage?.cost).toEqual({ input: 0n, output: 0n, serverTools: 0n });
   });
@@ -184,7 +184,7 @@ describe("the bill with the provider's usage", () => {
   });
 });
 
-describe("the bill without the provider's usage", () => {
+describe("the bill of a turn without the provider's usage", () => {
   test.each([true, false])("is estimated by size, and marked; stream: %s", async (isStream) => {
     const answer = "The largest moon of Saturn is Titan. ".repeat(10);
     const reply = isStream
@@ -203,14 +203,14 @@ describe("the bill without the provider's usage", () => {
     });
   });
 
-  test("ignores zeros of a server, which has not counted", async () => {
+  test("ignores zeros of a server that did not count", async () => {
     const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
     const reply = chat([chatChunk({ content: "Hello" }), { choices: [], usage }]);
     expect((await outcomeOf(reply)).usage).toMatchObject({ inputTokens: 6, outputTokens: 2, estimated: true });
   });
 });
 
-describe("a failing turn", () => {
+describe("the bill of a failing turn", () => {
   async function failing(
     reply: Reply,
     request: Parameters<typeof testRequest>[0] = {},
@@ -222,7 +222,7 @@ describe("a failing turn", () => {
     return testScope.scope.trace.usage;
   }
 
-  test("without any output costs nothing", async () => {
+  test("is empty without any output", async () => {
     expect(await failing({ status: 503 })).toBeUndefined();
     expect(
       await failing(stream(messagesStart({ input_tokens: 500, output_tokens: 1 })), { models: ["acme/messages"] }),
@@ -244,7 +244,7 @@ describe("a failing turn", () => {
     return testScope.scope.trace.usage;
   }
 
-  test("during its answer costs the reported usage, and its output by size", async () => {
+  test("has the reported usage, and its output by size, when it fails during its answer", async () => {
     const said = [messagesStart({ input_tokens: 500, output_tokens: 1 }), ...messagesTextBlock(0, "z".repeat(400))];
     expect(await breaking(said, [], "acme/messages")).toMatchObject({
       inputTokens: 500,
@@ -254,7 +254,7 @@ describe("a failing turn", () => {
     });
   });
 
-  test("with usage is not estimated", async () => {
+  test("is not estimated with usage", async () => {
     const delta = { type: "response.output_text.delta", output_index: 0, item_id: "msg_1", delta: "Hello" };
     const response = {
       ...completedEvent([]).response,
@@ -267,7 +267,7 @@ describe("a failing turn", () => {
     expect(usage?.estimated).toBeUndefined();
   });
 
-  test("of a leaving client costs its output until then", async () => {
+  test("of a client that leaves has its output until then", async () => {
     const testScope = newScope();
     acme.script([{ chunks: [{ sse: [chatChunk({ content: "z".repeat(40) })] }], hang: true }]);
     const answer = engine.turn(testRequest(), testScope.scope);
@@ -279,7 +279,7 @@ describe("a failing turn", () => {
   });
 });
 
-test("an attempt failing before any output is free", async () => {
+test("an attempt that fails before any output is free, and its fallback is charged", async () => {
   const testScope = newScope();
   acme.script([stream({ error: { message: "no", code: 500 } })]);
   const { events } = await runTestTurn(engine.turn, testRequest({ models: ["two"] }), testScope);
@@ -288,7 +288,7 @@ test("an attempt failing before any output is free", async () => {
   expect([testScope.scope.trace.bills.length, testScope.scope.trace.usage?.cost]).toEqual([2, cost]);
 });
 
-test("a turn with two calls costs both", async () => {
+test("a turn with two calls is charged for both", async () => {
   acme.script([chatStream("Hi")]);
   /** A layer that repeats the turn after the first answer. */
   const twice: Layer = (turn) => (request, scope) => {
@@ -307,7 +307,7 @@ test("a turn with two calls costs both", async () => {
   });
 });
 
-describe("an estimate", () => {
+describe("the estimated cost of a request", () => {
   test("uses the author's vocabulary", () => {
     expect([
       estimateTokens(700, "anthropic/claude"),
@@ -343,7 +343,7 @@ describe("an estimate", () => {
   });
 });
 
-test("a client leaving during the budget's check is on record, so nothing stays reserved for it", async () => {
+test("the call of a client that leaves during the budget's check is recorded, so that its hold is released", async () => {
   const testScope = newScope({ hasBudget: true });
   const leaving = {
     reserve: () => {

@@ -33,7 +33,7 @@ test.each<[string, Partial<TurnRequest>]>([
   ["calls of functions", { input: [call, { type: "function_call_output", call_id: "a", output: "1" }] }],
   ["samplers, a session and no stream", { temperature: 1, sessionId: "s", stream: false }],
   ["a plain text format", { textFormat: { type: "text" } }],
-])("a repeated request with %s reuses the candidates", (_, fields) => {
+])("a repeated request with %s reuses the list of candidates", (_, fields) => {
   const { find } = counted();
   find(testRequest());
   expect(find(testRequest(fields))).toBe("known");
@@ -43,7 +43,7 @@ test.each<[string, Partial<TurnRequest>]>([
   ["another model", { models: ["acme/small"] }],
   ["tools", { tools: [functionTool()] }],
   ["a longest answer", { maxOutputTokens: 7 }],
-])("a request with %s has separate candidates, remembered afterwards", (_, fields) => {
+])("a request with %s has separate candidates, which are remembered afterwards", (_, fields) => {
   const { find } = counted();
   find(testRequest());
   expect([find(testRequest(fields)), find(testRequest(fields))]).toEqual(["looked for", "known"]);
@@ -64,7 +64,7 @@ test.each<[string, Partial<TurnRequest>]>([
     "a picture as output",
     { input: [{ type: "function_call_output", call_id: "a", output: [{ type: "input_image" }] }] },
   ],
-])("a request with %s is checked anew each time", (_, fields) => {
+])("the candidates of a request with %s are computed each time", (_, fields) => {
   const { find } = counted();
   expect([find(testRequest(fields)), find(testRequest(fields))]).toEqual(["looked for", "looked for"]);
 });
@@ -75,7 +75,7 @@ test("a changed policy of a caller starts with new candidates", () => {
   expect(find(testRequest(), create(CallerSchema, { keyHash: "a" }))).toBe("looked for");
 });
 
-test("a slug with a blank is unknown, and its refusal is not remembered for similar slugs", () => {
+test("a slug with a blank is unknown, and its refusal is not reused for similar slugs", () => {
   expect(slug.safeParse("acme/large acme/small").success).toBe(false);
   const memo = new CandidateMemo();
   const caller = create(CallerSchema, { keyHash: "a" });
@@ -89,7 +89,7 @@ test("a slug with a blank is unknown, and its refusal is not remembered for simi
   expect(memo.find(testRequest({ models: ["acme/large", "acme/small"] }), caller, () => known)).toBe(known);
 });
 
-test("a caller with ever changing limits takes bounded memory", () => {
+test("the candidates of a caller with ever changing limits take bounded memory", () => {
   const { find } = counted();
   for (let limit = 1; limit <= 64; limit++) find(testRequest({ maxOutputTokens: limit }));
   expect(find(testRequest({ maxOutputTokens: 1 }))).toBe("known");

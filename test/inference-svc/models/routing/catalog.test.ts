@@ -8,7 +8,7 @@ import { testConfig } from "../../asking.js";
 
 const provider = { id: "a", dialect: "chat", base_url: "http://127.0.0.1:1/v1" };
 
-test("lists models with the prices of the cheapest endpoint of the default tier", () => {
+test("the list of models has the prices of the cheapest endpoint of the default tier", () => {
   const pricing = (prompt: string, completion: string) => ({ provider: "a", pricing: { prompt, completion } });
   const catalog = new Catalog(
     testConfig({
@@ -69,7 +69,7 @@ test.each([
   expect(toPricePerToken(price)).toBe(expected);
 });
 
-test("a price per token times a million is the price", () => {
+test("a price per token times a million is the price per million", () => {
   fc.assert(
     fc.property(fc.bigInt(0n, 10n ** 20n), fc.integer({ min: 0, max: 12 }), (digits, decimals) => {
       const text = digits.toString().padStart(decimals + 1, "0");

@@ -73,7 +73,7 @@ describe("the seeded catalogue", () => {
     for (const names of parameters) expect(names).toEqual(expect.arrayContaining(["reasoning", "reasoning_content"]));
   });
 
-  test("is served whole, every model with a priced endpoint", () => {
+  test("is served completely, every model with a priced endpoint", () => {
     const { models } = everything();
     expect(models.map(({ id }) => id)).toEqual(seed.models.map(({ id }) => id));
     expect(models.length).toBeGreaterThan(40);
@@ -81,7 +81,7 @@ describe("the seeded catalogue", () => {
     expect(unpriced).toEqual([]);
   });
 
-  test("is limited by the default file to vendors with a key", () => {
+  test("is limited by the default configuration file to vendors with a key", () => {
     const { file, leftOut } = loadConfig(join(root, "deploy/local/sluice.yaml"), { ANTHROPIC_API_KEY: "k" }, seed);
     const makers = new Set(file.models.map(({ id }) => id.split("/")[0]));
     expect([...makers]).toEqual(["sluice", "anthropic"]);
@@ -92,7 +92,7 @@ describe("the seeded catalogue", () => {
     expect(opus?.endpoints[0]?.upstream_model).toBe("claude-opus-5-5");
   });
 
-  test("has no impossible price: only the output of embeddings is free, other output costs a tenth of input at least, cached input less", () => {
+  test("has plausible prices, such as output at a tenth of the input price or more, and cached input below it", () => {
     const strange = everything().models.flatMap(({ id, endpoints, output_modalities: output }) =>
       endpoints.flatMap(({ provider, pricing }) => {
         const { above = [], ...usual } = pricing ?? { prompt: "0", completion: "0" };
@@ -110,7 +110,7 @@ describe("the seeded catalogue", () => {
     expect(strange).toEqual([]);
   });
 
-  test("has scores on one scale, by task if the board distinguishes tasks, and equal to those of the file", () => {
+  test("has scores on one scale, by task where the source gives them, equal to those of the file", () => {
     const models = everything().models.filter(({ output_modalities: output }) => !output.includes("embeddings"));
     expect(models.filter(({ scores }) => scores === undefined).map(({ id }) => id)).toEqual([
       "mistralai/codestral-2508",
@@ -130,7 +130,7 @@ describe("the seeded catalogue", () => {
     expect(loadConfig(own, {}, seed).file.models[0]?.scores).toEqual({ coding: 7 });
   });
 
-  test("has possible limits, and hosts of one vendor each", () => {
+  test("has plausible limits, and hosts of one vendor each", () => {
     const { models } = everything();
     const strange = models.filter(
       ({ context_length: all, max_output_tokens: most = 1, output_modalities: output }) =>

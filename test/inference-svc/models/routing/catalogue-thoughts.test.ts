@@ -112,7 +112,7 @@ describe.each([...Object.entries(vendors), ["xai", xaiResponses] as const])("the
     { type: "function_call_output", call_id: call.call_id, output: "3" },
   ];
 
-  test(`takes thoughts back in ${how.dialect}${how.field ? "" : " nowhere, which receipts name"}`, async () => {
+  test(`takes reasoning back in ${how.dialect}${how.field ? "" : " nowhere, which receipts name"}`, async () => {
     expect(thinking.length).toBeGreaterThan(0);
     for (const id of thinking) {
       const { plan } = await engine.planDryRun(
@@ -132,7 +132,7 @@ describe.each([...Object.entries(vendors), ["xai", xaiResponses] as const])("the
   });
 });
 
-test("every vendor of the catalogue with a thinking model in a format of its own is in the matrix", () => {
+test("every vendor of the catalogue with a thinking model in its own format is in the test matrix", () => {
   const served = new Set(
     seed.models.flatMap(({ endpoints }) =>
       endpoints.flatMap(({ vendor, supported_parameters: names }) => (names?.includes("reasoning") ? [vendor] : [])),

@@ -142,7 +142,7 @@ const claim = (format: string, said: Claim, request: Parameters<typeof testReque
 /** The cost of "hi there" and "Hello." without a provider's count: at most 30 tokens each. */
 const estimatedPico = 90_000_000n;
 
-describe.each(Object.keys(formats))("%s", (format) => {
+describe.each(Object.keys(formats))("doubtful usage of %s", (format) => {
   test.each<[string, Claim, string]>([
     ["a million tokens of input", { input: 1_000_000 }, "input_tokens"],
     ["100,000 tokens of input, which the window would hold", { input: 100_000 }, "input_tokens"],
@@ -150,7 +150,7 @@ describe.each(Object.keys(formats))("%s", (format) => {
     ["a million tokens of output", { output: 1_000_000 }, "output_tokens"],
     ["100,000 tokens of output", { output: 100_000 }, "output_tokens"],
     ["400 tokens of output, at a maximum of 100", { output: 400 }, "output_tokens"],
-  ])("%s are estimated", async (_, said, figure) => {
+  ])("is replaced by an estimate: %s", async (_, said, figure) => {
     const { usage, pico, stages, recorded } = await claim(format, said);
     expect(usage).toMatchObject({ estimated: true });
     expect(pico).toBeLessThanOrEqual(estimatedPico);
@@ -190,7 +190,7 @@ describe.each(Object.keys(formats))("%s", (format) => {
         ],
       },
     ],
-  ])("%s: the token counts are charged unchanged", async (_, said, request) => {
+  ])("is charged unchanged if possible: %s", async (_, said, request) => {
     // Some formats take no pictures, or no reasoning of other vendors.
     if (format.startsWith("cohere") && request.input) return;
     const { usage, stages } = await claim(format, said, request);
@@ -203,7 +203,7 @@ describe.each(Object.keys(formats))("%s", (format) => {
   });
 });
 
-describe("a chat answer with", () => {
+describe("the charged usage of a chat answer with", () => {
   const saying = (usage: object): Reply =>
     json({ choices: [{ index: 0, message: { role: "assistant", content: "Hello." }, finish_reason: "stop" }], usage });
 
@@ -220,7 +220,7 @@ describe("a chat answer with", () => {
       "reasoning_tokens",
       { prompt_tokens: 3, completion_tokens: 2, completion_tokens_details: { reasoning_tokens: 900 } },
     ],
-  ])("%s above their whole has at most the whole", async (figure, usage) => {
+  ])("%s above the total has at most the total", async (figure, usage) => {
     const asked = await runRequest("chat/m", saying(usage), { stream: false, maxOutputTokens: 100 });
     expect(asked.stages).toMatchObject([{ data: { figures: [figure] } }]);
     expect(asked.usage.cachedTokens).toBeLessThanOrEqual(asked.usage.inputTokens);
@@ -228,7 +228,7 @@ describe("a chat answer with", () => {
   });
 });
 
-test("a million web searches are limited to the shown number", async () => {
+test("a charge for a million web searches is limited to the searches in the answer", async () => {
   const usage = { input_tokens: 12, output_tokens: 2, server_tool_use: { web_search_requests: 1_000_000 } };
   const content = [{ type: "text", text: "Hello." }];
   const reply = json({ id: "msg_1", type: "message", role: "assistant", content, stop_reason: "end_turn", usage });
@@ -237,7 +237,7 @@ test("a million web searches are limited to the shown number", async () => {
   expect(pico).toBeLessThanOrEqual(estimatedPico);
 });
 
-test("the tools of a provider may read the window once for each step", async () => {
+test("the tools of a provider may be charged for the context window once for each step", async () => {
   const search = { type: "hosted" as const, kind: "web_search", spelling: "web_search", json: '{"type":"web_search"}' };
   const of = (input_tokens: number) =>
     json({ ...responseOf(input_tokens, 2, "Hello."), usage: { input_tokens, output_tokens: 2 } });
@@ -246,7 +246,7 @@ test("the tools of a provider may read the window once for each step", async () 
   expect((await runRequest("responses/m", of(60_000_000), request)).stages).toHaveLength(1);
 });
 
-test("a thousand million tokens of an embedding are estimated", async () => {
+test("a thousand million tokens of an embedding are replaced by an estimate", async () => {
   provider.script([
     json({ data: [{ index: 0, embedding: [1, 2] }], usage: { prompt_tokens: 90_000_000, total_tokens: 90_000_000 } }),
   ]);
@@ -258,7 +258,7 @@ test("a thousand million tokens of an embedding are estimated", async () => {
   expect(testScope.scope.trace.stages).toMatchObject([{ type: "usage", data: { figures: ["input_tokens"] } }]);
 });
 
-test("pages beyond the document's length are not paid for", async () => {
+test("pages beyond a document's length are not charged", async () => {
   const file = { type: "input_file", file_data: `data:application/pdf;base64,JVBERi0=`, filename: "a.pdf" };
   const reply = json({ pages: [{ index: 0, markdown: "a word" }], usage_info: { pages_processed: 90_000 } });
   const input = [{ type: "message", role: "user", content: [file] }];
@@ -267,7 +267,7 @@ test("pages beyond the document's length are not paid for", async () => {
   expect(usage.pages).toBeLessThanOrEqual(1_000);
 });
 
-test("token counts received before a client left are checked, too", async () => {
+test("token counts received before a client left are checked for plausibility, too", async () => {
   provider.script([
     {
       chunks: [

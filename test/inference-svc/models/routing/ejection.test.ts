@@ -23,8 +23,8 @@ function succeed(): void {
   attempt.end("well", now);
 }
 
-describe("a finding of this process", () => {
-  test("is reported once when the endpoint is ejected, and once when it is back", () => {
+describe("an ejection by this process", () => {
+  test("is reported to other processes once, and its end once", () => {
     for (let n = 0; n < 5; n++) fail();
     expect([ejection.state(now), told]).toEqual(["ejected", [true]]);
     now += longestEjectionMs;
@@ -33,8 +33,8 @@ describe("a finding of this process", () => {
   });
 });
 
-describe("a hint of a failing endpoint", () => {
-  test("lets one request try it, and its failure ejects the endpoint", () => {
+describe("news of a failing endpoint from another process", () => {
+  test("let one request try it, and its failure ejects the endpoint", () => {
     ejection.noteNews(true, now);
     expect(ejection.state(now)).toBe("on trial");
     expect([ejection.claim(now), ejection.claim(now)]).toEqual([true, false]);
@@ -43,7 +43,7 @@ describe("a hint of a failing endpoint", () => {
     expect([ejection.state(now), told]).toEqual(["ejected", [true]]);
   });
 
-  test("ends with an answer, and is not passed on", () => {
+  test("end with an answer of the endpoint, and are not passed on", () => {
     ejection.noteNews(true, now);
     succeed();
     expect([ejection.state(now), told]).toEqual(["in use", []]);
@@ -51,7 +51,7 @@ describe("a hint of a failing endpoint", () => {
     expect(ejection.state(now)).toBe("in use");
   });
 
-  test("does not end by an answer to an earlier request", () => {
+  test("do not end by an answer to an earlier request", () => {
     const before = ejection.begin(now);
     now += 1;
     ejection.noteNews(true, now);
@@ -60,20 +60,20 @@ describe("a hint of a failing endpoint", () => {
     expect(ejection.state(now)).toBe("on trial");
   });
 
-  test("is forgotten after 30 s without a try", () => {
+  test("are dropped after 30 s without a try", () => {
     ejection.noteNews(true, now);
     expect(ejection.state(now + 29_999)).toBe("on trial");
     expect(ejection.state(now + 30_000)).toBe("in use");
     expect(told).toEqual([]);
   });
 
-  test("is taken back by a hint of its answering", () => {
+  test("are cancelled by news that it answers", () => {
     ejection.noteNews(true, now);
     ejection.noteNews(false, now);
     expect([ejection.state(now), told]).toEqual(["in use", []]);
   });
 
-  test("changes nothing where the endpoint is ejected already", () => {
+  test("change nothing where the endpoint is ejected already", () => {
     for (let n = 0; n < 5; n++) fail();
     const left = ejection.remainingMs(now);
     ejection.noteNews(true, now);
@@ -81,8 +81,8 @@ describe("a hint of a failing endpoint", () => {
   });
 });
 
-describe("a hint of an answering endpoint", () => {
-  test("lets one request try it at once, and its failure ejects the endpoint for longer", () => {
+describe("news of an answering endpoint from another process", () => {
+  test("let one request try it at once, and its failure ejects the endpoint for longer", () => {
     for (let n = 0; n < 5; n++) fail();
     ejection.noteNews(false, now);
     expect([ejection.state(now), ejection.claim(now), ejection.claim(now)]).toEqual(["on trial", true, false]);
@@ -90,7 +90,7 @@ describe("a hint of an answering endpoint", () => {
     expect(ejection.remainingMs(now)).toBeGreaterThanOrEqual(60_000);
   });
 
-  test("changes nothing where it is in use", () => {
+  test("change nothing where the endpoint is in use", () => {
     ejection.noteNews(false, now);
     expect([ejection.state(now), ejection.failing]).toEqual(["in use", false]);
   });

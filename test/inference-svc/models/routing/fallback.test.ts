@@ -114,7 +114,7 @@ describe("a fallback", () => {
     ["garbage", { chunks: [{ bytes: "data: {\n\n" }] }],
     ["no finish", { chunks: [{ sse: [chatChunk({ role: "assistant" })] }] }],
     ["an error in a 200", { chunks: [{ sse: [{ error: { message: "quota" } }] }] }],
-  ])("%s moves to the next endpoint, unseen", async (_, reply) => {
+  ])("%s moves to the next endpoint, invisible to the client", async (_, reply) => {
     first.script([reply]);
     const testScope = newScope();
     const { events, fault } = await runTestTurn(engine.turn, testRequest(), testScope);
@@ -128,14 +128,17 @@ describe("a fallback", () => {
   const alone = { models: ["corona/small"] };
   const providersOf = ({ scope }: ReturnType<typeof newScope>) => scope.trace.attempts.map(({ provider }) => provider);
 
-  test.each([500, 502, 503, 504])("%i: a single endpoint is called once more, after a pause", async (status) => {
-    third.script([error(status), chatStream("third")]);
-    const testScope = newScope();
-    const at = performance.now();
-    expect(textOf((await runTestTurn(engine.turn, testRequest(alone), testScope)).events)).toBe("third");
-    expect(performance.now() - at).toBeGreaterThan(95);
-    expect(testScope.scope.trace.attempts.map((attempt) => attempt.status)).toEqual([status, 200]);
-  });
+  test.each([500, 502, 503, 504])(
+    "for %i is, at a model's single endpoint, a second call after a pause",
+    async (status) => {
+      third.script([error(status), chatStream("third")]);
+      const testScope = newScope();
+      const at = performance.now();
+      expect(textOf((await runTestTurn(engine.turn, testRequest(alone), testScope)).events)).toBe("third");
+      expect(performance.now() - at).toBeGreaterThan(95);
+      expect(testScope.scope.trace.attempts.map((attempt) => attempt.status)).toEqual([status, 200]);
+    },
+  );
 
   test.each<[string, Reply]>([
     ["408", error(408)],
@@ -143,13 +146,13 @@ describe("a fallback", () => {
     ["503 that names a time", error(503, {}, { "retry-after": "2" })],
     ["a connection that breaks", { cut: true }],
     ["an error in a 200", { chunks: [{ sse: [{ error: { message: "no", code: 502 } }] }] }],
-  ])("%s: there is no retry", async (_, reply) => {
+  ])("does not happen after %s", async (_, reply) => {
     third.script([reply]);
     expect((await runTestTurn(engine.turn, testRequest(alone))).fault?.status).toBeGreaterThanOrEqual(500);
     expect(third.requests).toHaveLength(1);
   });
 
-  test("with other endpoints there is no retry", async () => {
+  test("to the same endpoint does not happen when there are others", async () => {
     for (const upstream of [first, second, third]) upstream.script([error(500)]);
     const [two, three] = [newScope(), newScope()];
     await runTestTurn(engine.turn, testRequest(), two);
@@ -160,14 +163,14 @@ describe("a fallback", () => {
     ]);
   });
 
-  test("the single endpoint of a model is called once more before another model", async () => {
+  test("calls the single endpoint of a model once more before another model", async () => {
     for (const upstream of [first, second, third]) upstream.script([error(500)]);
     const testScope = newScope();
     await runTestTurn(engine.turn, testRequest({ models: ["acme/large-2", "corona/small"] }), testScope);
     expect(providersOf(testScope)).toEqual(["Acme", "Borealis", "Corona", "Corona"]);
   });
 
-  test("a client leaving during the pause ends the attempts", async () => {
+  test("ends during the pause when the client leaves", async () => {
     third.script([error(500)]);
     const testScope = newScope();
     const ending = runTestTurn(engine.turn, testRequest(alone), testScope);
@@ -178,14 +181,14 @@ describe("a fallback", () => {
     expect(third.requests).toHaveLength(1);
   });
 
-  test("there is no retry after the deadline", async () => {
+  test("does not happen after the deadline", async () => {
     third.script([error(500)]);
     const { scope, abort } = newScope();
     await runTestTurn(engine.turn, testRequest(alone), { scope: scope.with({ deadline: clock.now + 400 }), abort });
     expect(third.requests).toHaveLength(1);
   });
 
-  test("a fifth of the time is left for the last endpoint, in spite of the limits of earlier ones", async () => {
+  test("leaves a fifth of the time for the last endpoint, in spite of the limits of earlier ones", async () => {
     first.script([{ hang: true }]);
     const { scope, abort } = newScope();
     const at = performance.now();
@@ -197,7 +200,7 @@ describe("a fallback", () => {
     expect(performance.now() - at).toBeGreaterThan(3_950);
   });
 
-  test.each([400, 413, 422])("the caller's own %i moves to another model only", async (status) => {
+  test.each([400, 413, 422])("for the caller's own %i moves to another model only", async (status) => {
     first.script([error(status)]);
     const alone = await runTestTurn(engine.turn, testRequest());
     expect([alone.fault?.status, second.requests.length]).toEqual([status, 0]);
@@ -209,14 +212,14 @@ describe("a fallback", () => {
     ]);
   });
 
-  test("without a stream half an answer falls back, too", async () => {
+  test("happens for half an answer without a stream, too", async () => {
     first.script([{ chunks: [{ sse: [chatChunk({ content: "half" })] }], cut: true }]);
     const { events, batches } = await runTestTurn(engine.turn, testRequest({ stream: false }));
     expect([events.map((event) => event.type), batches]).toEqual([["start", "item.end", "end"], 1]);
     expect(events[1]).toMatchObject({ item: { content: [{ text: "second" }] } });
   });
 
-  test("after the first words there is no fallback", async () => {
+  test("does not happen after the first text", async () => {
     first.script([{ chunks: [{ sse: [chatChunk({ content: "half" })] }], hang: true }]);
     const { scope, abort } = newScope();
     const batches = engine.turn(testRequest(), scope)[Symbol.asyncIterator]();
@@ -227,7 +230,7 @@ describe("a fallback", () => {
     abort.abort(new Error("left"));
   });
 
-  test("an abort between attempts ends it", async () => {
+  test("ends with an abort between attempts", async () => {
     const testScope = newScope();
     first.script([{ hang: true }]);
     const ending = runTestTurn(engine.turn, testRequest(), testScope);
@@ -238,8 +241,8 @@ describe("a fallback", () => {
   });
 });
 
-describe("with every endpoint failing", () => {
-  test("the last failure is returned, with the earlier ones in short", async () => {
+describe("a turn with every endpoint failing", () => {
+  test("returns the last failure, with the earlier ones in short", async () => {
     first.script([error(409, { error: { message: "x", code: "busy" } })]);
     second.script([error(529)]);
     const { fault } = await runTestTurn(engine.turn, testRequest());
@@ -254,7 +257,7 @@ describe("with every endpoint failing", () => {
     ]);
   });
 
-  test("the single endpoint is called after any number of failures, but without a retry once it is ejected", async () => {
+  test("calls a single endpoint after any number of failures, but without a retry once it is ejected", async () => {
     third.script([error(500)]);
     const runRequest = () => runTestTurn(engine.turn, testRequest({ models: ["corona/small"] }));
     for (let index = 0; index < 4; index++) {
@@ -282,7 +285,7 @@ describe("with every endpoint failing", () => {
     expect(await runRequest(error(401))).toBe(4);
   });
 
-  test("a 502 names the provider and its answer, also without an answer", async () => {
+  test("names the provider and its answer in a 502, also without an answer", async () => {
     third.script([error(401, { error: { message: "key sk-secret is unknown" } })]);
     const { fault } = await runTestTurn(engine.turn, testRequest({ models: ["corona/small"] }));
     expect(fault).toMatchObject({
@@ -304,7 +307,7 @@ describe("with every endpoint failing", () => {
     });
   });
 
-  test("a provider unaware of the model is named, without its message", async () => {
+  test("names a provider that does not know the model, without its message", async () => {
     for (const reply of [
       error(404, { error: { message: "The model `large` does not exist for org-7", code: "model_not_found" } }),
       error(404),
@@ -319,7 +322,7 @@ describe("with every endpoint failing", () => {
     }
   });
 
-  test("one attempt has no previous errors", async () => {
+  test("has no previous errors after one attempt", async () => {
     third.script([error(529)]);
     expect((await runTestTurn(engine.turn, testRequest({ models: ["corona/small"] }))).fault?.metadata).toEqual({
       error_type: "provider_overloaded",
@@ -329,8 +332,8 @@ describe("with every endpoint failing", () => {
   });
 });
 
-describe("eligible endpoints", () => {
-  test("an unknown slug is the caller's mistake, anywhere in the list", async () => {
+describe("the choice of eligible endpoints", () => {
+  test("refuses an unknown slug anywhere in a list as the caller's mistake", async () => {
     for (const models of [["nobody/x"], ["acme/large-2", "nobody/x"]]) {
       const { fault } = await runTestTurn(engine.turn, testRequest({ models }));
       expect([fault?.status, fault?.reason, fault?.message]).toEqual([
@@ -374,7 +377,7 @@ describe("eligible endpoints", () => {
       },
       "no-tools gives no structured outputs",
     ],
-  ])("without any that supports %s the request is 404", async (_, request, message) => {
+  ])("refuses with 404 when no endpoint supports %s", async (_, request, message) => {
     const { fault } = await runTestTurn(engine.turn, testRequest(request));
     expect([fault?.status, fault?.reason, fault?.message]).toEqual([
       404,
@@ -388,7 +391,7 @@ describe("eligible endpoints", () => {
   const search = hosted("web_search");
   const refusal = "no provider of this model runs tools of type service:browser_use";
 
-  test("a setting unsupported by every endpoint is the caller's error: the path and the reason", async () => {
+  test("refuses a setting that no endpoint supports, with the path and the reason", async () => {
     const { fault } = await runTestTurn(
       engine.turn,
       testRequest({ models: ["acme/large-2", "corona/small"], tools: [functionTool(), hosted("service:browser_use")] }),
@@ -402,28 +405,28 @@ describe("eligible endpoints", () => {
     expect(first.requests).toHaveLength(0);
   });
 
-  test("an endpoint without support for a required setting is no candidate", async () => {
+  test("excludes an endpoint that does not support a required setting", async () => {
     const testScope = newScope();
     await runTestTurn(engine.turn, testRequest({ models: ["mixed"], tools: [search] }), testScope);
     expect(testScope.scope.trace.candidates).toEqual([{ provider: "Delphi", model: "mixed" }]);
     expect([first.requests.length, third.requests.length]).toEqual([0, 1]);
   });
 
-  test("a filter unrelated to the format stays 404", async () => {
+  test("refuses with 404 for a filter unrelated to the format", async () => {
     const { fault } = await runTestTurn(engine.turn, testRequest({ models: ["no-tools"], tools: [search] }));
     expect([fault?.status, fault?.reason]).toEqual([404, FaultReason.NO_ENDPOINTS]);
   });
 
-  test("an unable model is passed over for an able one", async () => {
+  test("prefers a model that can serve the request", async () => {
     const { events } = await runTestTurn(engine.turn, testRequest({ models: ["no-tools", "corona/small"], tools }));
     expect(textOf(events)).toBe("third");
   });
 
-  test("of two endpoints the one with tools is chosen", async () => {
+  test("prefers an endpoint with tools", async () => {
     expect(textOf((await runTestTurn(engine.turn, testRequest({ models: ["limited"], tools }))).events)).toBe("second");
   });
 
-  test("settings unknown to an endpoint are not sent to it, and the receipt lists them", async () => {
+  test("does not send settings that an endpoint does not know, and lists them in the receipt", async () => {
     const testScope = newScope();
     await runTestTurn(
       engine.turn,
@@ -441,7 +444,7 @@ describe("eligible endpoints", () => {
     for (const field of ["top_p", "reasoning_effort"]) expect(first.requests[0]?.json).not.toHaveProperty(field);
   });
 
-  test("an image goes to a model with image input", async () => {
+  test("sends an image to a model with image input", async () => {
     const input = [
       { type: "message", role: "user", content: [{ type: "input_image", image_url: "data:image/png;base64,AA" }] },
     ];
@@ -458,14 +461,14 @@ describe("eligible endpoints", () => {
     ["flex", ["flex"]],
     ["ultrafast", ["ultrafast", "priority", "default"]],
     ["scale", ["default"]],
-  ])("tier %s calls %j", async (serviceTier, expected) => {
+  ])("for tier %s calls %j", async (serviceTier, expected) => {
     first.script([error(529)]);
     await runTestTurn(engine.turn, testRequest({ models: ["tiers"], ...(serviceTier && { serviceTier }) }));
     expect(first.requests.map((request) => request.json.model)).toEqual(expected);
   });
 });
 
-describe("measurements of endpoints", () => {
+describe("measurements of endpoints in routing", () => {
   const asked = (provider?: object) => testRequest({ ...(provider && { provider: preferencesOf(provider) }) });
   const served = async (request = asked()): Promise<string> => textOf((await runTestTurn(engine.turn, request)).events);
 
@@ -492,14 +495,14 @@ describe("measurements of endpoints", () => {
     expect(pauses[4]).toBeGreaterThanOrEqual(5_000);
   });
 
-  test("leave it as the last choice when the others fail as well", async () => {
+  test("leave a failing endpoint as the last choice when the others fail as well", async () => {
     first.script([error(529), error(529), error(529), error(529), error(529), chatStream("first")]);
     for (let index = 0; index < 5; index++) await served();
     second.script([error(529)]);
     expect(await served()).toBe("first");
   });
 
-  test("count the caller's own errors as no failure of the endpoint", async () => {
+  test("do not count the caller's own errors as failures of the endpoint", async () => {
     first.script([error(400), error(400), error(400), error(400), error(400), chatStream("first")]);
     for (let index = 0; index < 5; index++) expect((await runTestTurn(engine.turn, asked())).fault?.status).toBe(400);
     expect(await served()).toBe("first");
@@ -551,13 +554,13 @@ describe("measurements of endpoints", () => {
     expect([fault?.attemptStatus, second.requests.length]).toEqual([529, 0]);
   });
 
-  test("follow a named order", async () => {
+  test("follow an order named by the client", async () => {
     expect(await served(asked({ order: ["borealis"] }))).toBe("second");
     expect(first.requests).toHaveLength(0);
   });
 });
 
-describe("the receipt", () => {
+describe("the receipt of a turn with fallbacks", () => {
   const parts = { requested: "acme/large-2", region: "local" };
 
   test("names both endpoints of a turn served by the second one", async () => {
@@ -590,7 +593,7 @@ describe("the receipt", () => {
     });
   });
 
-  test("of a variant names the model itself as the choice", async () => {
+  test("names the model itself as the choice for a variant", async () => {
     const testScope = newScope();
     const { events } = await runTestTurn(engine.turn, testRequest({ models: ["acme/large-2:nitro"] }), testScope);
     expect(events[0]).toEqual({ type: "start", model: "acme/large-2" });
@@ -600,7 +603,7 @@ describe("the receipt", () => {
     });
   });
 
-  test("lists the settings unsent to the serving endpoint, not to an earlier one", async () => {
+  test("lists the settings that were not sent to the serving endpoint, and none of an earlier one", async () => {
     first.script([error(503)]);
     const testScope = newScope();
     await runTestTurn(engine.turn, testRequest({ models: ["limited"], temperature: 1, topP: 0.5 }), testScope);
@@ -609,7 +612,7 @@ describe("the receipt", () => {
     });
   });
 
-  test("of a failed turn lists the attempts on both models", async () => {
+  test("lists the attempts on both models for a failed turn", async () => {
     for (const upstream of [first, second, third]) upstream.script([error(529)]);
     const testScope = newScope();
     await runTestTurn(engine.turn, testRequest({ models: ["acme/large-2", "corona/small"] }), testScope);

@@ -53,7 +53,7 @@ async function refresh(): Promise<object> {
   return Object.fromEntries(["code", "translate"].map((task) => [task, Object.fromEntries(spending.of(task))]));
 }
 
-test("sums are by task and model, over 7 days and over records with a task", async () => {
+test("learned spending is summed by task and model, over 7 days and over records with a task", async () => {
   await record({ task: "code", model: "a/large", costUsd: "60" });
   await record({ task: "code", model: "a/large", costUsd: "15.5" });
   await record({ task: "code", model: "a/small", costUsd: "2" });
@@ -63,7 +63,7 @@ test("sums are by task and model, over 7 days and over records with a task", asy
   expect(await refresh()).toEqual({ code: { "a/large": 75.5, "a/small": 2 }, translate: { "a/small": 3 } });
 });
 
-test("a share of the requests stands for all of them, and a share of 0 forgets all learned scores", async () => {
+test("the recorded share of requests stands for all of them, and a share of 0 removes all learned scores", async () => {
   await record({ task: "code", model: "a/large", costUsd: "6" });
   share = 0.25;
   expect(await refresh()).toMatchObject({ code: { "a/large": 24 } });
@@ -71,11 +71,11 @@ test("a share of the requests stands for all of them, and a share of 0 forgets a
   expect(await refresh()).toEqual({ code: {}, translate: {} });
 });
 
-test("a task is a word: a text is refused", async () => {
+test("the task of a record is a word, and a text is refused", async () => {
   await expect(record({ task: "Translate my diary" })).rejects.toThrow(/task: must be a word/);
 });
 
-test("only internal services get the spending", async () => {
+test("only internal services get the learned spending", async () => {
   const asked = call(
     installation.client,
     LedgerService.method.sumTaskSpending,
@@ -86,7 +86,7 @@ test("only internal services get the spending", async () => {
   await expect(asked).rejects.toMatchObject({ status: 401 });
 });
 
-test("the last sums stand while admin-svc is away, and none before the first", async () => {
+test("the last learned spending stays in use while admin-svc is unreachable", async () => {
   const away = await openInstallation();
   const parts = { client: away.client, token: serviceToken, share: () => 1, log: { warn: () => void warnings++ } };
   await away.close();

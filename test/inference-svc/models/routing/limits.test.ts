@@ -57,8 +57,8 @@ const runRequest = (model: string, testScope = newScope()) =>
   runTestTurn(engine.turn, testRequest({ models: [model] }), testScope);
 const keysAt = (upstream: Upstream) => upstream.requests.map(({ headers }) => headers.authorization?.at(-1));
 
-describe("429", () => {
-  test("another key is used at once, and the limited key rests for the given time", async () => {
+describe("a 429 of a provider", () => {
+  test("moves the request to another key at once, and pauses the limited key for the given time", async () => {
     one.script([limited(30), chatStream("one")]);
     expect((await runRequest("keyed")).fault).toBeUndefined();
     for (let index = 0; index < 3; index++) await runRequest("keyed");
@@ -69,7 +69,7 @@ describe("429", () => {
     expect(keysAt(one).slice(-2)).toEqual(expect.arrayContaining(["a", "b"]));
   });
 
-  test("a limit holds for one model", async () => {
+  test("pauses the key for one model only", async () => {
     one.script([limited(30), chatStream("one")]);
     await runRequest("keyed");
     one.script([chatStream("one")]);
@@ -78,7 +78,7 @@ describe("429", () => {
     expect(keysAt(one).slice(-2)).toEqual(expect.arrayContaining(["a", "b"]));
   });
 
-  test("another endpoint is called at once, and the limited one not before its time", async () => {
+  test("moves the request to another endpoint, and pauses the limited one for its time", async () => {
     one.script([limited(30), chatStream("one")]);
     const testScope = newScope();
     await runRequest("both", testScope);
@@ -93,7 +93,7 @@ describe("429", () => {
     expect([one.requests.length, two.requests.length]).toEqual([2, 2]);
   });
 
-  test("without an alternative a short time is waited for, once", async () => {
+  test("is waited out once if the time is short and there is no alternative", async () => {
     one.script([limited(), chatStream("one")]);
     const at = performance.now();
     const ending = runRequest("plain");
@@ -109,7 +109,7 @@ describe("429", () => {
     ["passed on when it is long", limited(11), 11_000],
     ["at most five minutes", limited(3_600), 300_000],
     ["in milliseconds", error(429, { "retry-after-ms": "20500.5" }), 20_501],
-  ])("the provider's retry time counts: %s", async (_, reply, retryAfterMs) => {
+  ])("has its retry time respected: %s", async (_, reply, retryAfterMs) => {
     one.script([reply]);
     const { fault } = await runRequest("single");
     expect([fault?.reason, fault?.retryAfterMs, one.requests.length]).toEqual([
@@ -123,13 +123,13 @@ describe("429", () => {
     expect([again.fault?.status, again.fault?.retryAfterMs, one.requests.length]).toEqual([429, retryAfterMs - 500, 1]);
   });
 
-  test("with several limits has the shortest remaining time", async () => {
+  test("by several limits has the shortest remaining time", async () => {
     one.script([limited(90)]);
     two.script([limited(30)]);
     expect((await runRequest("both")).fault?.retryAfterMs).toBe(30_000);
   });
 
-  test("a deadline before the end of the wait is not waited for", async () => {
+  test("is not waited out when the deadline is earlier", async () => {
     one.script([limited(9)]);
     const { scope, abort } = newScope();
     const at = performance.now();
@@ -141,7 +141,7 @@ describe("429", () => {
     expect(performance.now() - at).toBeLessThan(6_000);
   });
 
-  test("a client's end during the wait is handled at once", async () => {
+  test("stops waiting at once when the client leaves", async () => {
     one.script([limited(10)]);
     const testScope = newScope();
     const ending = runRequest("plain", testScope);
@@ -152,7 +152,7 @@ describe("429", () => {
   });
 });
 
-describe("keys", () => {
+describe("keys of a provider", () => {
   const spent = { error: { code: "insufficient_quota", message: "You exceeded your current quota" } };
 
   test.each<[string, Reply, number]>([
@@ -161,7 +161,7 @@ describe("keys", () => {
     ["402", error(402), 300_000],
     ["402 that says when", error(402, { "retry-after": "120" }), 120_000],
     ["nothing left to spend", error(429, {}, spent), 300_000],
-  ])("%s: the key rests, the operator gets a log line, the next key is used", async (_, reply, restMs) => {
+  ])("are paused after %s, with a line in the log, and the next key is used", async (_, reply, restMs) => {
     one.script([reply, chatStream("one")]);
     expect((await runRequest("keyed")).fault).toBeUndefined();
     expect(engine.errors).toEqual([expect.objectContaining({ provider: "keyed", key: 0, rests_ms: restMs })]);
@@ -175,32 +175,32 @@ describe("keys", () => {
     expect(keysAt(one).slice(-2)).toContain("a");
   });
 
-  test("a spent account is not waited for, and has no retry hint", async () => {
+  test("with a spent account are not waited for, and have no retry hint", async () => {
     one.script([error(429, {}, spent)]);
     const { fault } = await runRequest("single");
     expect([fault?.status, fault?.shouldRetry, fault?.retryAfterMs, one.requests.length]).toEqual([502, false, 0, 1]);
   });
 
-  test("a spending limit with its end time is a rate limit", async () => {
+  test("at a spending limit with an end time are limited like by a rate limit", async () => {
     one.script([error(429, { "retry-after": "60" }, spent)]);
     const { fault } = await runRequest("single");
     expect([fault?.status, fault?.retryAfterMs]).toEqual([429, 60_000]);
   });
 
-  test("a refused key is used again if no other is left", async () => {
+  test("that were refused are used again if no other is left", async () => {
     one.script([error(401), chatStream("one")]);
     expect((await runRequest("single")).fault?.status).toBe(502);
     expect((await runRequest("single")).fault).toBeUndefined();
   });
 
-  test("an endpoint with a refused key comes after endpoints with accepted keys", async () => {
+  test("that were refused put their endpoint behind others", async () => {
     one.script([error(401), chatStream("one")]);
     await runRequest("both");
     await runRequest("both");
     expect([one.requests.length, two.requests.length]).toEqual([1, 2]);
   });
 
-  test("the content policy's 403 is not about the key", async () => {
+  test("are not paused for a 403 of the content policy", async () => {
     one.script([error(403, {}, { error: { code: "content_policy_violation" } })]);
     expect((await runRequest("single")).fault?.reason).toBe(FaultReason.CONTENT_POLICY);
     expect(engine.errors).toEqual([]);
@@ -229,7 +229,7 @@ describe("the retry budget", () => {
     expect(budget.allows(inUse, clock.now)).toBe(true);
   });
 
-  test("successful retries cost nothing; probably failing retries are counted in advance", () => {
+  test("does not count successful retries, and counts probably failing ones in advance", () => {
     const budget = new RetryBudget();
     for (let index = 0; index < 100; index++) budget.beginRetry(false)(false, clock.now);
     expect(budget.allows(false, clock.now)).toBe(true);
@@ -239,7 +239,7 @@ describe("the retry budget", () => {
     expect(budget.allows(false, clock.now)).toBe(true);
   });
 
-  test("with all providers failing for a minute, calls hardly exceed requests", async () => {
+  test("keeps calls hardly above requests while all providers fail", async () => {
     for (const upstream of [one, two]) upstream.script([error(500)]);
     const attempts = () => one.requests.length + two.requests.length;
     let early = 0;

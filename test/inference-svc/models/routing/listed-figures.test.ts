@@ -5,8 +5,8 @@ import { RecentPercentiles } from "@sluice/inference-svc/models/routing/records/
 
 const minute = 60_000;
 
-describe("latency of the last 30 minutes", () => {
-  test("is present 12 and 26 minutes after the last call, and gone after 31; routing uses five minutes", () => {
+describe("the listed latency of the last 30 minutes", () => {
+  test("is listed for 30 minutes after the last call, while routing uses five minutes", () => {
     const latency = new RecentPercentiles();
     latency.add(0.2, 0);
     for (const now of [0, 12 * minute, 26 * minute]) expect(latency.atInHalfHour(0.5, now)).toBeCloseTo(0.2, 1);
@@ -15,7 +15,7 @@ describe("latency of the last 30 minutes", () => {
   });
 });
 
-describe("uptime", () => {
+describe("the listed uptime of an endpoint", () => {
   const end = (record: EndpointRecord, how: "well" | "failed", now: number) => record.ejection.begin(now).end(how, now);
 
   test("is the share of successful attempts in each span", () => {
@@ -41,7 +41,7 @@ describe("uptime", () => {
     expect(ejection.uptime.percent("halfHour", 400_000)).toBeCloseTo(16.7, 1);
   });
 
-  test("ignores attempts without a verdict on the endpoint", () => {
+  test("ignores attempts that say nothing about the endpoint", () => {
     const { ejection } = new EndpointRecord();
     ejection.begin(0).end("neither", 0);
     expect(ejection.uptime.percent("day", 0)).toBeUndefined();

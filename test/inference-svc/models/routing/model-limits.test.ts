@@ -78,7 +78,7 @@ function engineWith(...entries: readonly ModelLimitJson[]) {
   return { run, callInternally, admits, openTurn, spent, parts, upstreams: engine.upstreams };
 }
 
-test("a call that a budget refuses counts at no limit", async () => {
+test("a call that a budget refuses does not count in limits of the model", async () => {
   const { run, spent, upstreams } = engineWith({ models: ["*"], requests_per_day: 1, concurrent_requests: 1 });
   spent.isSpent = true;
   for (let n = 0; n < 3; n++) expect((await run()).fault?.reason).toBe(FaultReason.PAYMENT_REQUIRED);
@@ -88,7 +88,7 @@ test("a call that a budget refuses counts at no limit", async () => {
   await upstreams.close();
 });
 
-test("a model that a budget refuses gives its place back at once, while the model that stands in runs", async () => {
+test("a model that a budget refuses frees its concurrent request at once, while the fallback model runs", async () => {
   const { run, admits, spent, upstreams } = engineWith({
     models: ["large"],
     requests_per_day: 1,
@@ -106,7 +106,7 @@ test("a model that a budget refuses gives its place back at once, while the mode
   await upstreams.close();
 });
 
-test("a place that another part of the request uses is kept when a model of the part is refused", async () => {
+test("a concurrent request used by another part of the turn is kept when a model of the part is refused", async () => {
   const { openTurn, admits, upstreams } = engineWith({ models: ["*"], concurrent_requests: 1, requests_per_day: 9 });
   for (const isCalled of [false, true]) {
     const turn = openTurn();
@@ -123,7 +123,7 @@ test("a place that another part of the request uses is kept when a model of the 
   await upstreams.close();
 });
 
-test("a refused model gives its own limit back while another model of the request runs under a common one", async () => {
+test("a refused model frees its own limit while another model of the request runs under a common limit", async () => {
   const { openTurn, run, admits, upstreams } = engineWith(
     { models: ["large"], concurrent_requests: 1, requests_per_day: 2 },
     { models: ["*"], requests_per_day: 4 },
@@ -141,7 +141,7 @@ test("a refused model gives its own limit back while another model of the reques
   await upstreams.close();
 });
 
-test("a model at its limit reserves no budget, and the model that stands in reserves its own", async () => {
+test("a model at its limit reserves no budget, and the fallback model reserves its own", async () => {
   const { run, spent, upstreams } = engineWith({ models: ["large"], requests_per_day: 1 });
   expect((await run()).fault).toBeUndefined();
   spent.reservations = 0;
@@ -152,7 +152,7 @@ test("a model at its limit reserves no budget, and the model that stands in rese
   await upstreams.close();
 });
 
-test("a call that the ledger cannot record counts at no limit", async () => {
+test("a call that the ledger cannot record does not count in limits of the model", async () => {
   const { run, parts, upstreams } = engineWith({ models: ["*"], requests_per_day: 1, concurrent_requests: 1 });
   const open = parts.ledger.open.bind(parts.ledger);
   parts.ledger.open = (_, __, onStarted) => {
@@ -166,7 +166,7 @@ test("a call that the ledger cannot record counts at no limit", async () => {
   await upstreams.close();
 });
 
-test("an internal call is held to the limits of its model if the key pays for it, and only then", async () => {
+test("an internal call is held to the limits of its model only if the key pays for it", async () => {
   const { callInternally, upstreams } = engineWith({ models: ["large"], requests_per_day: 1 });
   for (const charged of [false, false, true]) expect(await callInternally(charged)).toBe("fine");
   await expect(callInternally(true)).rejects.toMatchObject({ reason: FaultReason.RATE_LIMITED });
@@ -174,7 +174,7 @@ test("an internal call is held to the limits of its model if the key pays for it
   await upstreams.close();
 });
 
-test("the answer names the limit that is free first among several models", async () => {
+test("a refusal by the limits of several models names the limit that is free first", async () => {
   const { run, upstreams } = engineWith(
     { models: ["small"], requests_per_minute: 1 },
     { models: ["large"], requests_per_day: 1 },
@@ -196,7 +196,7 @@ test("the answer names the limit that is free first among several models", async
   await upstreams.close();
 });
 
-test("the model that stands in for one at its limit is called as often as a first one, even while it fails", async () => {
+test("the fallback for a model at its limit is called once for each request, even while it fails", async () => {
   const { run, upstreams } = engineWith({ models: ["large"], requests_per_day: 1 });
   expect((await run()).fault).toBeUndefined();
   upstream.script([{ status: 409, chunks: [{ json: { error: { message: "no" } } }] }]);

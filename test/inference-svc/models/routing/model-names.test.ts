@@ -20,7 +20,7 @@ const names = (...aliases: NamedAlias[]) =>
     ["gpt-4o", "openai/gpt-4o"],
   ]);
 
-describe("a name", () => {
+describe("the name of a model", () => {
   test.each([
     ["a slug", "openai/gpt-4o", "openai/gpt-4o"],
     ["without its author", "gpt-4o", "openai/gpt-4o"],
@@ -44,7 +44,7 @@ describe("a name", () => {
     expect([all.resolve(name), all.resolve(name)]).toEqual([slug, slug]);
   });
 
-  test("unknown is answered with the nearest name, and with the path of the list", () => {
+  test("that is unknown is answered with the nearest name, and with the path of the list", () => {
     const list = "; GET /api/v1/models lists the models";
     expect(names().explain("claude-opus-5-6")).toBe(
       `is not in the catalogue; did you mean anthropic/claude-opus-5.5${list}`,
@@ -60,7 +60,7 @@ describe("a name", () => {
   });
 });
 
-describe("aliases", () => {
+describe("aliases of models", () => {
   const aliased = names(
     { match: "claude-opus-*", model: "anthropic/claude-opus-5.5" },
     { match: "claude-*", model: "sluice/echo" },

@@ -13,7 +13,7 @@ const without = openDecider([
   { id: "acme/large-2", endpoints: endpoints.filter(({ upstream_model: name }) => name !== "two") },
 ]);
 
-test("20,000 sessions are shared by price, and a removed endpoint moves only its sessions", () => {
+test("20,000 sessions are shared by price, and a removed endpoint moves only its own sessions", () => {
   const counts: Record<string, number> = {};
   let moved = 0;
   for (let session = 0; session < sessions; session++) {
@@ -32,7 +32,7 @@ test("20,000 sessions are shared by price, and a removed endpoint moves only its
   expect(moved).toBe(0);
 }, 300_000);
 
-test("fifty endpoints of one price get fifty equal shares, under any names", () => {
+test("fifty endpoints of one price get equal shares of the sessions, under any names", () => {
   const fifty = Array.from({ length: 50 }, (_, index) => pricedEndpoint(`e${index}`, 1));
   const decider = openDecider([{ id: "acme/large-2", endpoints: fifty }]);
   const counts = new Map<string, number>();
@@ -47,20 +47,20 @@ test("fifty endpoints of one price get fifty equal shares, under any names", () 
   expect(chiSquare).toBeLessThan(96);
 }, 300_000);
 
-describe("a session", () => {
+describe("a session in routing", () => {
   const of = (fields: Parameters<typeof routedRequest>[0], keyHash?: string) =>
     all.order({ models, ...fields }, keyHash);
   const many = Array.from({ length: 200 }, (_, index) => `s${index}`);
   const firsts = (fieldsOf: (name: string) => Parameters<typeof routedRequest>[0], keyHash?: string) =>
     many.map((name) => of(fieldsOf(name), keyHash)[0]);
 
-  test("stays for any request, with its whole order", () => {
+  test("keeps its endpoint for any request, and the order of the others", () => {
     for (const sessionId of many) {
       expect(of({ sessionId, temperature: 1 })).toEqual(of({ sessionId, promptCacheKey: "other" }));
     }
   });
 
-  test("without a name is the prompt_cache_key", () => {
+  test("without a name is identified by the prompt_cache_key", () => {
     const named = firsts((sessionId) => ({ sessionId }));
     expect(firsts((promptCacheKey) => ({ promptCacheKey }))).toEqual(named);
     expect(new Set(named).size).toBeGreaterThan(1);
@@ -79,12 +79,12 @@ describe("a session", () => {
     expect(firsts((name) => ({ instructions: "Be long.", input: begun(name) }))).not.toEqual(gone);
   });
 
-  test("without a beginning goes anywhere", () => {
+  test("without a beginning goes to any endpoint", () => {
     const input = [{ type: "function_call_output", call_id: "c", output: "x" }];
     expect(new Set(firsts(() => ({ input }))).size).toBeGreaterThan(1);
   });
 
-  test("of one key differs from another key's: no two share a seed", () => {
+  test("of one key differs from any session of another key", () => {
     expect(firsts((sessionId) => ({ sessionId }), "key-1")).not.toEqual(
       firsts((sessionId) => ({ sessionId }), "key-2"),
     );
@@ -103,7 +103,7 @@ describe("a session", () => {
   });
 });
 
-test("unpriced endpoints follow priced endpoints, in the order of the configuration; without prices this order holds", () => {
+test("unpriced endpoints follow priced ones in the configured order, which holds without prices", () => {
   const mixed = [
     pricedEndpoint("x", undefined),
     pricedEndpoint("free", 0),

@@ -60,7 +60,7 @@ const many = Array.from({ length: 40 }, (_, index) => `p${index}`);
 type Request = Parameters<Decider["order"]>[0];
 const schema = { textFormat: { type: "json_schema", name: "n", schemaJson: "{}" } } as const;
 
-describe("the remaining endpoints", () => {
+describe("the endpoints left by the filters of a request", () => {
   test.each<[Request, string[]]>([
     [{}, all],
     [{ provider: {} }, all],
@@ -115,14 +115,14 @@ describe("the remaining endpoints", () => {
     [{ models: ["w"], ...schema, tools: [functionTool()] }, []],
     [{ provider: { max_price: {} } }, all],
     [{ provider: { max_price: { prompt: null, image: null } } }, all],
-  ])("meet the conditions of the request %j", (request = {}, expected) => {
+  ])("meet its conditions %j", (request = {}, expected) => {
     const asked = { models: ["m"], ...request };
     if (expected.length > 0) expect(decider.order(asked)).toEqual(expected);
     else expect(decider.fault(asked).status).toBe(404);
   });
 });
 
-describe("the error without remaining endpoints", () => {
+describe("the error when filters leave no endpoint", () => {
   const image = [
     { type: "message", role: "user", content: [{ type: "input_image", image_url: "data:image/png;base64,AA" }] },
   ];
@@ -227,7 +227,7 @@ describe("the error without remaining endpoints", () => {
     ]);
   });
 
-  test("counts over all models", () => {
+  test("counts the reasons over all models", () => {
     const said = decider.fault({ models: ["m", "p:nitro"], provider: { only: ["a"], max_price: { prompt: 0.5 } } });
     expect(said.metadata).toMatchObject({
       availability: { requested_models: ["m", "p:nitro"], excluded_by: { allowed_providers: 4, max_price: 6 } },
@@ -246,7 +246,7 @@ describe("the error without remaining endpoints", () => {
   });
 });
 
-test("a shared session does not change the candidates", () => {
+test("a session shared by requests does not change their candidates", () => {
   for (const sessionId of many) {
     expect(decider.order({ models: ["p"], sessionId, provider: { max_price: { prompt: 1 } } }).toSorted()).toEqual([
       "cheap",

@@ -48,24 +48,24 @@ function settledOrder(request: Parameters<Decider["order"]>[0]): string[] {
   return [...orders].join("").split(" ");
 }
 
-describe("order", () => {
+describe("the order of endpoints", () => {
   test.each<[object, string[]]>([
     [{ order: ["c", "b"] }, ["c", "b", "a"]],
     [{ order: ["nobody", "b/fp8"] }, ["b", "a", "c"]],
     [{ order: ["c", "a"], allow_fallbacks: false }, ["c", "a"]],
     [{ order: ["c"], sort: "price" }, ["c", "a", "b"]],
-  ])("%j decides the first endpoints", (provider, expected) => {
+  ])("has the first endpoints requested by %j", (provider, expected) => {
     expect(settledOrder({ models: ["m"], provider })).toEqual(expected);
   });
 
-  test("the id of a provider stands for its default tier; another tier is named", () => {
+  test("takes the id of a provider as its default tier, and names another tier", () => {
     const runRequest = (order: string[]) =>
       settledOrder({ models: ["m"], serviceTier: "priority", provider: { order } });
     expect(runRequest(["b"])).toEqual(["b", "a-priority", "b-priority", "a", "c"]);
     expect(runRequest(["b/priority"])).toEqual(["b-priority", "a-priority", "a", "b", "c"]);
   });
 
-  test("without fallbacks only the first is called, over all models", () => {
+  test("is cut after the first endpoint of all models without fallbacks", () => {
     const provider = { allow_fallbacks: false };
     for (const sessionId of sessions) {
       const [first] = decider.order({ models: ["m", "n"], sessionId });
@@ -74,8 +74,8 @@ describe("order", () => {
   });
 });
 
-describe("sort", () => {
-  test("price: the cheapest first, unknown prices last", () => {
+describe("the sort of endpoints", () => {
+  test("by price has the cheapest first, unknown prices last", () => {
     expect(settledOrder({ models: ["m"], provider: { sort: "price" } })).toEqual(["b", "a", "c"]);
     expect(settledOrder({ models: ["m", "n"], provider: { sort: { by: "price" } } })).toEqual([
       "b",
@@ -86,7 +86,7 @@ describe("sort", () => {
     ]);
   });
 
-  test("partition none: all models as if they were one", () => {
+  test("with partition none has all models as if they were one", () => {
     expect(settledOrder({ models: ["m", "n"], provider: { sort: { by: "price", partition: "none" } } })).toEqual([
       "n-b",
       "b",
@@ -96,7 +96,7 @@ describe("sort", () => {
     ]);
   });
 
-  test("throughput and latency: the best median first, after unmeasured endpoints", () => {
+  test("by throughput and latency has the best median first, after unmeasured endpoints", () => {
     measure("m", { a: { rate: 50, seconds: 0.2 }, b: { rate: 20, seconds: 0.1 } });
     expect(settledOrder({ models: ["m"], provider: { sort: "throughput" } })).toEqual(["c", "a", "b"]);
     expect(settledOrder({ models: ["m"], provider: { sort: "latency" } })).toEqual(["c", "b", "a"]);
@@ -105,7 +105,7 @@ describe("sort", () => {
   });
 });
 
-describe("tiers", () => {
+describe("service tiers in routing", () => {
   test.each<[string | undefined, string[], boolean]>([
     [undefined, ["a", "b", "c"], false],
     ["auto", ["a", "b", "c"], false],
@@ -115,7 +115,7 @@ describe("tiers", () => {
     ["flex", ["b-flex", "a-flex"], true],
     ["ultrafast", ["c-ultrafast", "b-priority", "a-priority", "b", "a", "c"], true],
     ["scale", ["c-scale", "a", "b", "c"], false],
-  ])("the tier %s decides the endpoints", (serviceTier, expected, sorted) => {
+  ])("%s decide the endpoints", (serviceTier, expected, sorted) => {
     measure("m", {
       a: { rate: 20 },
       b: { rate: 50 },
@@ -130,12 +130,12 @@ describe("tiers", () => {
     if (serviceTier === "scale") expect(decider.order(request)[0]).toBe("c-scale");
   });
 
-  test("flex without an offer is default", () => {
+  test("flex without an endpoint of this tier is default", () => {
     expect(settledOrder({ models: ["n"], serviceTier: "flex" })).toEqual(["n-b", "n-a"]);
   });
 });
 
-describe("variants", () => {
+describe("variants of a slug", () => {
   test("nitro has the fastest endpoint first, with priority endpoints among them", () => {
     expect(settledOrder({ models: ["m:nitro"] }).slice(0, 2)).toEqual(["a-priority", "b-priority"]);
     measure("m", {
@@ -152,14 +152,14 @@ describe("variants", () => {
     expect(settledOrder({ models: ["m:floor"] })).toEqual(["b-flex", "a-flex", "b", "a", "c"]);
   });
 
-  test("a slug of the catalogue is no variant, and other endings are unknown", () => {
+  test("are no slugs of the catalogue, and other endings are unknown", () => {
     expect(decider.order({ models: ["n:floor"] })).toEqual(["own"]);
     for (const slug of ["n:fast", "unknown:floor", ":floor"]) {
       expect(decider.fault({ models: [slug] }).message).toContain(`model: ${slug} is not in the catalogue`);
     }
   });
 
-  test("a model requested twice is tried once", () => {
+  test("of a model requested twice are tried once", () => {
     expect(settledOrder({ models: ["m:floor", "m:nitro"] })).toEqual([
       "b-flex",
       "a-flex",
@@ -171,7 +171,7 @@ describe("variants", () => {
     ]);
   });
 
-  test("an explicit sort counts before the variant's", () => {
+  test("give way to an explicit sort", () => {
     expect(settledOrder({ models: ["m:nitro"], provider: { sort: "price" } })).toEqual([
       "b",
       "a",
@@ -182,8 +182,8 @@ describe("variants", () => {
   });
 });
 
-describe("preferred", () => {
-  test("endpoints beyond a limit come last; unmeasured endpoints count as within", () => {
+describe("preferred limits of endpoints", () => {
+  test("put endpoints beyond a limit last, and count unmeasured endpoints as within", () => {
     measure("plain", { x: { seconds: 3, rate: 10 }, y: { seconds: 1, rate: 100 } });
     const order = (provider: object) => settledOrder({ models: ["plain"], provider });
     expect(order({ preferred_max_latency: 2 })).toEqual(["y", "z", "x"]);
@@ -192,7 +192,7 @@ describe("preferred", () => {
     expect(order({ preferred_min_throughput: { p90: 5 }, preferred_max_latency: { p75: 4 } })).toEqual(["x", "y", "z"]);
   });
 
-  test("p90 is the value met by nine of ten requests, for both measures", () => {
+  test("take p90 as the value met by nine of ten requests, for both measures", () => {
     for (let index = 0; index < 100; index++) {
       measure("plain", { x: { seconds: index < 85 ? 1 : 10, rate: index < 85 ? 100 : 10 } });
     }
@@ -203,7 +203,7 @@ describe("preferred", () => {
   });
 });
 
-describe("ejection", () => {
+describe("the ejection of an endpoint", () => {
   const ejection = (name: string) => record("plain", name).ejection;
   const attempt = (name: string, how: "well" | "failed" | "neither") => {
     const watched = ejection(name).begin(decider.clock.now);
@@ -230,12 +230,12 @@ describe("ejection", () => {
     ["more than half", [...half, "failed"], ["y", "z", "x"]],
     ["most of nineteen", [...fours, ...failures(4)], ["x", "y", "z"]],
     ["most of twenty", [...fours, "well", ...failures(4)], ["y", "z", "x"]],
-  ])("%s decide the endpoint's place", (_, hows, expected) => {
+  ])("puts it at the place decided by %s", (_, hows, expected) => {
     attempts("x", ...hows);
     expect(order()).toEqual(expected);
   });
 
-  test("lasts thirty seconds, up to a fifth more, then one at a time tries it", () => {
+  test("lasts thirty seconds and up to a fifth more, then one request at a time tries it", () => {
     attempts("x", ...failures(5));
     pass(29_999);
     expect([order()[0], ejection("x").state(decider.clock.now)]).toEqual(["y", "ejected"]);
@@ -249,7 +249,7 @@ describe("ejection", () => {
     expect([order()[0], order()[0]]).toEqual(["x", "x"]);
   });
 
-  test("an unused permission for a trial expires after five seconds", () => {
+  test("gives up an unused permission for a trial after five seconds", () => {
     attempts("x", ...failures(5));
     pass(36_000);
     expect([order()[0], order()[0]]).toEqual(["x", "y"]);
@@ -257,7 +257,7 @@ describe("ejection", () => {
     expect(order()[0]).toBe("x");
   });
 
-  test("lasts longer after each failed trial, at most five minutes; time in use takes it back", () => {
+  test("lasts longer after each failed trial, at most five minutes, and shorter again after time in use", () => {
     attempts("x", ...failures(5));
     const lastsMs = () => ejection("x").remainingMs(decider.clock.now);
     for (const least of [60_000, 90_000, 120_000]) {
@@ -282,14 +282,14 @@ describe("ejection", () => {
     expect(lastsMs()).toBeLessThanOrEqual(36_000);
   });
 
-  test("a trial without a result is followed by another", () => {
+  test("has another trial after one without a result", () => {
     attempts("x", ...failures(5));
     pass(36_000);
     attempt("x", "neither");
     expect(order()[0]).toBe("x");
   });
 
-  test("a success from before the ejection does not end it, a later success does", () => {
+  test("does not end by a success from before, and ends by a later one", () => {
     const before = ejection("x").begin(decider.clock.now);
     pass(1);
     attempts("x", ...failures(5));
@@ -300,7 +300,7 @@ describe("ejection", () => {
     expect(order()[0]).toBe("x");
   });
 
-  test("is tried only by requests for which it would be first", () => {
+  test("is tried only by requests for which the endpoint would be first", () => {
     attempts("x", ...failures(5));
     attempts("z", ...failures(5));
     pass(36_000);
@@ -336,7 +336,7 @@ describe("ejection", () => {
   });
 });
 
-test("percentiles are right to within 7 %, and of the last five minutes", () => {
+test("percentiles of latency are right to within 7 %, over the last five minutes", () => {
   const recent = new RecentPercentiles();
   for (let value = 1; value <= 1_000; value++) recent.add(value / 100, value);
   for (const share of [0.01, 0.25, 0.5, 0.75, 0.9, 0.99, 1]) {
@@ -351,7 +351,7 @@ test("percentiles are right to within 7 %, and of the last five minutes", () => 
   expect(recent.at(1, 10_000_000)).toBeGreaterThan(10_000);
 });
 
-describe("order by tool calls", () => {
+describe("the order by tool calls", () => {
   const exacto = { models: ["n"], provider: { sort: "exacto" as const } };
   const called = (name: string, good: number, bad: number) => {
     const { toolCalls } = record("n", name);
@@ -361,7 +361,7 @@ describe("order by tool calls", () => {
   const firsts = (request: Parameters<Decider["order"]>[0]) =>
     new Set(sessions.map((sessionId) => decider.order({ ...request, sessionId })[0]));
 
-  test("shares the load as usual until enough calls are known, and between equals", () => {
+  test("shares the load as usual until enough calls are known, and between equal endpoints", () => {
     const usual = sessions.map((sessionId) => decider.order({ models: ["n"], sessionId }));
     const sorted = () => sessions.map((sessionId) => decider.order({ ...exacto, sessionId }));
     expect(sorted()).toEqual(usual);
@@ -372,7 +372,7 @@ describe("order by tool calls", () => {
   });
 
   test.each([exacto, { models: ["n:exacto"] }, { models: ["n"], provider: { sort: { by: "exacto" as const } } }])(
-    "with %j puts the endpoint with less fitting calls behind, until time has passed",
+    "with %j puts the endpoint with more invalid calls behind, until time has passed",
     (request) => {
       called("n-b", 17, 3);
       expect(firsts(request)).toEqual(new Set(["n-a"]));
@@ -394,7 +394,7 @@ describe("the operator's weights and groups", () => {
     return draws.filter((first) => first === name).length / draws.length;
   };
 
-  test("share the load in place of prices, and a session keeps its endpoint", () => {
+  test("share the load instead of prices, and a session keeps its endpoint", () => {
     const canary = endpoints(["stable", 1, { weight: 95 }], ["canary", 50, { weight: 5, provider: "b" }]);
     expect(firstShare(canary, "canary")).toBeGreaterThan(0.035);
     expect(firstShare(canary, "canary")).toBeLessThan(0.065);
@@ -402,7 +402,7 @@ describe("the operator's weights and groups", () => {
     expect(new Set(orders).size).toBe(1);
   });
 
-  test("of 0, or missing where others have one, leave an endpoint for failures", () => {
+  test("of 0, or missing where others have one, keep an endpoint for failures only", () => {
     const spare = endpoints(["used", undefined, { weight: 1 }], ["spare", 1, { weight: 0 }], ["unset", 1, {}]);
     for (const sessionId of sessions) {
       expect(spare.order({ models: ["m"], sessionId })).toEqual(["used", "spare", "unset"]);

@@ -50,7 +50,7 @@ const models = ["openai/m", "acme/n"];
 const all = ["paid", "quiet", "free", "unpriced", "n"];
 const left = (caller: Partial<Caller>) => decider.left(caller, { models }).order.toSorted();
 
-describe("the remaining endpoints", () => {
+describe("the endpoints permitted by a key's guardrails", () => {
   test.each<[Policy, string[]]>([
     [{}, all],
     [{ allowedModels: ["acme/n", "acme/other"] }, ["n"]],
@@ -70,12 +70,12 @@ describe("the remaining endpoints", () => {
     [{ enableFreeModelTraining: false }, ["paid", "quiet", "n"]],
     [{ enableFreeModelPublication: false }, ["paid", "quiet", "n"]],
     [{ enablePaidModelTraining: true, enableFreeModelPublication: true }, all],
-  ])("are permitted by the policy %j", (policy, expected) => {
+  ])("meet the policy %j", (policy, expected) => {
     expect(left(under(policy))).toEqual(expected.toSorted());
     expect(left({ guardrail: guardrail(policy) })).toEqual(expected.toSorted());
   });
 
-  test("of several guardrails are those allowed by each of them, and by the request", () => {
+  test("of several guardrails meet each of them, and the request", () => {
     const caller = under(
       { allowedModels: ["openai/m"] },
       { allowedDataRegions: ["europe"] },
@@ -86,7 +86,7 @@ describe("the remaining endpoints", () => {
     expect(decider.left(under({ ignoredProviders: ["paid"] }), few).order).toEqual(["quiet"]);
   });
 
-  test("are unchanged under a guardrail in audit mode, with the would-be exclusions in the receipt", () => {
+  test("are all under a guardrail in audit mode, and the receipt has the exclusions that would apply", () => {
     const policy = { allowedModels: ["openai/m"], enforceZdrOpenai: true };
     const { order, excluded, stages } = decider.left(
       { guardrail: guardrail(policy, { mode: GuardrailMode.AUDIT }) },
@@ -106,7 +106,7 @@ describe("the remaining endpoints", () => {
   });
 });
 
-describe("the error without endpoints", () => {
+describe("the error when policies leave no endpoint", () => {
   test("counts the reasons, those of guardrails first", () => {
     const caller = under({ ignoredModels: ["acme/n"], allowedDataRegions: ["europe"], enforceZdrOpenai: true });
     const request = { models, provider: { ignore: ["free"] } };
@@ -125,7 +125,7 @@ describe("the error without endpoints", () => {
       "openai/m has no endpoint left after data_region, allowed_providers",
       { allowed_providers: 3, data_region: 1 },
     ],
-  ])("%j is 403, because the caller lacks the permission", (policy, says, excludedBy) => {
+  ])("with %j is 403, because the caller lacks the permission", (policy, says, excludedBy) => {
     const fault = decider.fault({ models: ["openai/m"] }, under(policy));
     expect([fault.reason, fault.status, fault.message]).toEqual([
       FaultReason.PERMISSION_DENIED,
@@ -138,7 +138,7 @@ describe("the error without endpoints", () => {
     });
   });
 
-  test("is 404 if the cause is other than a list or a region", () => {
+  test("is 404 if the cause is not a list or a region of a guardrail", () => {
     const privacy = decider.fault({ models: ["acme/n"] }, under({ enforceZdrOther: true }));
     expect([privacy.status, privacy.message]).toEqual([
       404,
@@ -155,7 +155,7 @@ describe("the error without endpoints", () => {
   });
 });
 
-test("a model requested by another name counts by its slug", () => {
+test("a model requested by another name is checked in guardrails by its slug", () => {
   const caller = under({ allowedModels: ["acme/n"] });
   expect(decider.left(caller, { models: ["n"] }).order).toEqual(["n"]);
   expect(decider.left(caller, { models: ["N-20260101"] }).order).toEqual(["n"]);

@@ -73,16 +73,16 @@ async function moved(request: Asking): Promise<{ own: string; other: string }> {
 const plannedDryRun = (request: Asking) =>
   engine.planDryRun(testRequest({ models: ["shared"], stream: false, ...request }), newScope({ keyHash: "key" }).scope);
 
-describe("a session moved by a failure", () => {
+describe("a session moved to another endpoint by a failure", () => {
   test.each<[string, Asking]>([
     ["by its name", { sessionId: "s" }],
     ["by the key of its cache", { promptCacheKey: "k" }],
-  ])("stays, known %s", async (_, request) => {
+  ])("stays there when it is known %s", async (_, request) => {
     const { other } = await moved(request);
     expect([await askedOf(request), await askedOf(request)]).toEqual([other, other]);
   });
 
-  test("goes home after ten minutes of silence; each answer restarts them", async () => {
+  test("returns after ten minutes without a request", async () => {
     const { own, other } = await moved({ sessionId: "s" });
     clock.now += 599_000;
     expect(await askedOf({ sessionId: "s" })).toBe(other);
@@ -92,7 +92,7 @@ describe("a session moved by a failure", () => {
     expect(await askedOf({ sessionId: "s" })).toBe(own);
   });
 
-  test("stays when the configuration is reloaded", async () => {
+  test("stays there when the configuration is reloaded", async () => {
     const { other } = await moved({ sessionId: "s" });
     const before = engine;
     engine = open();
@@ -100,7 +100,7 @@ describe("a session moved by a failure", () => {
     expect(await askedOf({ sessionId: "s" })).toBe(other);
   });
 
-  test("leaves when it fails there, too, and stays where it is answered", async () => {
+  test("moves on when the endpoint fails, too, and stays with the endpoint that answers", async () => {
     const { own, other } = await moved({ sessionId: "s" });
     upstreams[other]?.script([failing, answer()]);
     expect([await askedOf({ sessionId: "s" }), await askedOf({ sessionId: "s" })]).toEqual([own, own]);
@@ -127,13 +127,13 @@ describe("a session moved by a failure", () => {
   });
 });
 
-describe("a conversation without a name", () => {
-  test("goes home, unless its answers came from a cache", async () => {
+describe("a conversation without a session", () => {
+  test("returns to its endpoint, unless its answers came from a cache", async () => {
     const { own } = await moved({ text: "A question" });
     expect(await askedOf({ text: "A question" })).toBe(own);
   });
 
-  test("stays where its cache is", async () => {
+  test("stays with the endpoint that has its cache", async () => {
     const own = await askedOf({ text: "A question" });
     const other = own === "a" ? "b" : "a";
     upstreams[own]?.script([failing, answer()]);
@@ -146,13 +146,13 @@ describe("a conversation without a name", () => {
 test.each<[string, Asking, string]>([
   ["an order of the caller", { models: ["shared"], provider: preferencesOf({ order: ["a"] }) }, "a"],
   ["an order of the configuration", { models: ["ordered"] }, "a"],
-])("a preference for %s counts for more than a cached prompt", async (_, request, first) => {
+])("a preference for %s takes precedence over a cached prompt", async (_, request, first) => {
   upstreams[first]?.script([failing, answer()]);
   expect(await askedOf({ ...request, sessionId: "s" })).toBe("b");
   expect(await askedOf({ ...request, sessionId: "s" })).toBe(first);
 });
 
-test("only a limited number of sessions is remembered, the latest", () => {
+test("only a limited number of moved sessions is remembered, the latest ones", () => {
   const warm = new StickySessions<{ high: number; low: number }>(600_000);
   const endpoint = { high: 7, low: 8 };
   const seed = (low: number) => ({ high: 1, low });
@@ -177,7 +177,7 @@ test("a dry run does not use up the trial of an ejected endpoint", async () => {
   expect([await planned(), await planned(), await tried(), await tried()]).toEqual(["b", "b", "a", "b"]);
 });
 
-test("a request redacted on its way tries an ejected endpoint like any other", async () => {
+test("a request redacted by a guardrail tries an ejected endpoint like any other", async () => {
   upstreams["a"]?.script([failing]);
   for (let index = 0; index < 5; index++) await askedOf({ models: ["ordered"] });
   clock.now += 36_000;

@@ -20,7 +20,7 @@ const cost = (more: object, usage: Partial<Usage>, media: object = {}, outputIma
   calculateCost(parseTariff({ ...pricing, ...more }), usageOf(usage), { ...noMedia, ...media }, outputImages);
 const whole = ({ input, output, serverTools }: Cost): number => toDollars(input + output + serverTools);
 
-describe("tokens", () => {
+describe("the price of tokens", () => {
   test.each<[string, Partial<Usage>, number]>([
     ["of the prompt", { inputTokens: 1_000 }, 0.003],
     ["of the answer, reasoning among them", { outputTokens: 1_000, reasoningTokens: 900 }, 0.015],
@@ -28,25 +28,25 @@ describe("tokens", () => {
     ["written to a cache", { inputTokens: 1_000, cacheWriteTokens: 900 }, 0.003675],
     ["kept for an hour", { inputTokens: 1_000, cacheWriteTokens: 900, cacheWriteHourTokens: 400 }, 0.004575],
     ["read more often than sent", { inputTokens: 10, cachedTokens: 900, cacheWriteTokens: 5 }, 0.000003],
-  ])("%s have their price", (_, usage, expected) => {
+  ])("is charged for %s", (_, usage, expected) => {
     expect(whole(cost({}, usage))).toBe(expected);
   });
 
-  test("no price makes a cost beyond the contract's range, not even summed over many attempts", () => {
+  test("makes no cost beyond the contract's range, not even summed over many attempts", () => {
     const most = cost({ prompt: "9".repeat(12), completion: "9".repeat(12) }, { inputTokens: 1e8, outputTokens: 1e8 });
     expect(whole(most)).toBe(200_000);
     const { input } = sumUsage(Array.from({ length: 100 }, () => ({ ...usageOf(), cost: most })))?.cost ?? most;
     expect(BigInt.asUintN(64, input)).toBe(100n * most.input);
   });
 
-  test("read from a cache have the usual price without one of their own, and an hour in the cache the price of five minutes", () => {
+  test("is the usual one for cached tokens without a separate price, and that of five minutes for an hour", () => {
     const usage = { inputTokens: 100, cachedTokens: 40, cacheWriteTokens: 60, cacheWriteHourTokens: 60 };
     const plain = { cache_read: undefined, cache_write: undefined, cache_write_1h: undefined };
     expect(whole(cost(plain, usage))).toBe(0.0003);
     expect(whole(cost({ ...plain, cache_write: "5" }, usage))).toBe(0.00042);
   });
 
-  test("above a bound the whole request costs more, by the highest bound exceeded", () => {
+  test("is higher for the whole request above a threshold, by the highest one exceeded", () => {
     const above = [
       { input_tokens: 200_000, prompt: "6", completion: "22.50" },
       { input_tokens: 400_000, prompt: "9", completion: "30" },
@@ -63,7 +63,7 @@ test.each([
   expect(whole(cost({ prompt: "0", page: "0.002" }, usage, { pages: 10 }))).toBe(total);
 });
 
-test("fees of the request, of images, sounds and searches", () => {
+test("a bill has fees of the request, of images, sounds and searches", () => {
   const fees = { request: "0.005", image: "0.0012", image_output: "0.04", audio: "0.0001", web_search: "0.01" };
   const use = { outputTokens: 100, serverToolUse: { webSearchRequests: 2 } };
   expect(cost(fees, use, { images: 3, audios: 1 }, 2)).toEqual({
@@ -82,7 +82,7 @@ const exactly = (price: string): bigint => {
   return BigInt(integer) * 10n ** 12n + BigInt(fraction.padEnd(12, "0"));
 };
 
-test("no amount is off by more than half of 10^-12 USD, and sums are exact", () => {
+test("no amount of a bill is off by more than half of 10^-12 USD, and sums are exact", () => {
   const tokens = fc.nat(100_000_000);
   fc.assert(
     fc.property(decimal, decimal, tokens, tokens, (prompt, completion, inputTokens, outputTokens) => {
@@ -103,7 +103,7 @@ test("no amount is off by more than half of 10^-12 USD, and sums are exact", () 
   );
 });
 
-test("the cost of a sum is known only with the costs of all parts", () => {
+test("the cost of a sum is known only if the costs of all parts are known", () => {
   const known = usageOf({ inputTokens: 1, cost: { input: 1n, output: 2n, serverTools: 0n } });
   const sum = sumUsage([known, usageOf({ outputTokens: 2, estimated: true, serverToolUse: { webSearchRequests: 1 } })]);
   expect(sum).toEqual(

@@ -17,7 +17,7 @@ const parameters = {
 const weather = functionTool({ name: "weather", parametersJson: JSON.stringify(parameters) });
 const anything = functionTool({ name: "anything" });
 
-describe("a call", () => {
+describe("the arguments of a tool call", () => {
   const shareOf = (item: object): number | undefined => {
     const success = new ToolCallSuccess();
     const meter = ToolCallMeter.of(testRequest({ tools: [weather, anything] }), success, () => 0);
@@ -41,11 +41,11 @@ describe("a call", () => {
     [{ name: "weather", arguments: `{"city":"${"x".repeat(70_000)}"}` }, undefined],
     [{ name: "weather", arguments: '{"ci', status: "incomplete" }, undefined],
     [{ type: "custom_tool_call", name: "weather", input: "?" }, undefined],
-  ])("is checked against its schema: %j", (item, share) => {
+  ])("are checked against the schema: %j", (item, share) => {
     expect(shareOf(item)).toBe(share);
   });
 
-  test("of an uncheckable schema does not count", () => {
+  test("are not counted with a schema that cannot be checked", () => {
     const success = new ToolCallSuccess();
     const tool = functionTool({ name: "f", parametersJson: '{"$ref":"https://example.com/schema"}' });
     const item = { type: "function_call", id: "fc_1", name: "f", arguments: "{}" };
@@ -54,12 +54,12 @@ describe("a call", () => {
     expect(success.share(0)).toBeUndefined();
   });
 
-  test("without functions is not measured", () => {
+  test("are not counted in a request without functions", () => {
     expect(ToolCallMeter.of(testRequest(), new ToolCallSuccess(), () => 0)).toBeUndefined();
   });
 });
 
-describe("tool calls over sockets", () => {
+describe("arguments of tool calls over sockets", () => {
   let good: Upstream;
   let bad: Upstream;
   let engine: Engine;
@@ -84,7 +84,7 @@ describe("tool calls over sockets", () => {
     await Promise.all([good.stop(), bad.stop()]);
   });
 
-  test("move requests with sort exacto to the endpoint with fitting calls, after twenty calls that do not fit", async () => {
+  test("move requests with sort exacto to another endpoint after twenty calls that do not fit their schema", async () => {
     // Calls count a little less with every second, so twenty are not quite enough.
     const runRequest = () =>
       runTestTurn(

@@ -13,7 +13,7 @@ const note = "<system-reminder>\nThe todo list is empty. Do not mention it.\n</s
 const bug =
   "Prove that the lock-free queue in src/queue.rs cannot deadlock, and fix the race condition that loses a job.";
 
-describe("the user's last request", () => {
+describe("the user's last request in a conversation", () => {
   test.each<[string, readonly InputItem[], string]>([
     ["is the last message", [user("Hello"), answer, user(bug)], bug],
     ["stands before a message that only lets the task go on", [user(bug), answer, user("Go on!")], bug],
@@ -34,11 +34,11 @@ describe("the user's last request", () => {
     ["keeps a note without an end", [user("What is <data-table> for?")], "What is <data-table> for?"],
     ["is the last message where none asks for anything", [user("ok"), answer, user("go on")], "go on"],
     ["is empty in an empty conversation", [], ""],
-  ])("%s", (_, input, text) => {
+  ])("is found %s", (_, input, text) => {
     expect(findLastUserRequest(input).text).toBe(text);
   });
 
-  test("decides the kind of task and its difficulty, with any text after it", () => {
+  test("decides the guessed task and its difficulty, with any text after it", () => {
     const alone = testRequest({ input: [user(bug)] });
     for (const later of [user("go on"), user(note)]) {
       const request = testRequest({ input: [user(bug), answer, later] });
@@ -48,7 +48,7 @@ describe("the user's last request", () => {
   });
 
   test.each(["<a-b>", "<a-b></a-b>", "<a-b>x</a-", "<", "go on "])(
-    "of many times %j is found at once",
+    "is found at once in a text of many times %j",
     async (piece) => {
       const input = [user(piece.repeat(100_000))];
       expect(await findMinCpuMs(60, () => measureCpuMs(() => findLastUserRequest(input)))).toBeLessThan(60);

@@ -14,18 +14,18 @@ test.each([
   ["WebP, lossy", "52494646 00000000 57454250 56503820 00000000 000000 9d012a 4001 f000"],
   ["WebP, lossless", "52494646 00000000 57454250 5650384c 00000000 2f 3fc13b00 0000000000"],
   ["WebP, extended", "52494646 00000000 57454250 56503858 0a000000 00000000 3f0100 ef0000"],
-])("a %s of 320 by 240 pixels has its size read from its header", (_, hex) => {
+])("for the worst case, a %s of 320 by 240 pixels has its size read from its header", (_, hex) => {
   expect(readPixels(bytes(hex))).toEqual({ width: 320, height: 240 });
 });
 
 test.each(["", "89504e47", "ffd8ffe0", "ffd8 ffe0 0000 0000 0000 0000", "52494646", "424d"])(
-  "bytes without a whole header have no size: %s",
+  "for the worst case, image bytes without a whole header have no size: %s",
   (hex) => {
     expect(readPixels(bytes(hex))).toBeUndefined();
   },
 );
 
-test("a picture counts the highest of the published rules, and no more than the largest size vendors scale to", () => {
+test("the worst case of an image is the highest published rule, at the largest size vendors scale to", () => {
   const square = { width: 1_024, height: 1_024 };
   // 765 tokens in tiles, 1,398 by area, 2,520 in patches at the largest factor.
   for (const model of ["openai/gpt-4.1-nano", "anthropic/claude", "google/gemini", "local/model"])
@@ -38,7 +38,7 @@ test("a picture counts the highest of the published rules, and no more than the 
   expect(maxImageTokens(undefined, "local/model")).toBeUndefined();
 });
 
-test("a sound counts by its length, and a sound of unknown length by the window", () => {
+test("the worst case of audio is by its length, or the context window for an unknown length", () => {
   const head = Buffer.alloc(44);
   head.write("RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x02\0", "latin1");
   head.writeUInt32LE(16_000, 24);
@@ -60,7 +60,7 @@ const reader = { model: "local/model", contextLength: 8_000 };
 const tokensOf = (content: unknown, more: object = {}): number =>
   boundInput(testRequest({ input: [{ type: "message", role: "user", content }], ...more }), reader).inputTokens;
 
-test("every byte readable as text counts, in any place", () => {
+test("the worst case counts every byte readable as text, in any place", () => {
   const text = "é".repeat(500);
   expect(tokensOf(text)).toBeGreaterThanOrEqual(1_000);
   const places: readonly object[] = [
@@ -75,12 +75,12 @@ test("every byte readable as text counts, in any place", () => {
   for (const place of places) expect(boundInput(testRequest(place), reader).inputTokens).toBeGreaterThanOrEqual(1_000);
 });
 
-test("ordinary text longer than the window counts no more than the window, unless its estimate is higher", () => {
+test("the worst case of ordinary text above the context window is the window, or a higher estimate", () => {
   expect(tokensOf("a".repeat(12_000))).toBe(8_000);
   expect(tokensOf("a".repeat(80_000))).toBeGreaterThanOrEqual(40_000);
 });
 
-test("an unlimited part counts the whole window: a video, a file elsewhere, a search by the provider", () => {
+test("the worst case of a video, a file by address, or a search by the provider is the context window", () => {
   for (const part of [
     { type: "input_video", video_url: "https://example.com/a.mp4" },
     { type: "input_file", file_id: "file-1" },
@@ -92,7 +92,7 @@ test("an unlimited part counts the whole window: a video, a file elsewhere, a se
   expect(tokensOf("Hi", { tools: [search] })).toBeGreaterThanOrEqual(8_000);
 });
 
-test("a picture in an answer counts as a picture, and sealed reasoning by its size", () => {
+test("the worst case counts an image of an answer as an image, and sealed reasoning by its size", () => {
   const picture = { type: "image_generation_call", id: "ig_1", status: "completed", result: "A".repeat(1_000_000) };
   const known = { model: "openai/gpt-5", contextLength: 400_000 };
   expect(boundInput(testRequest({ input: [picture] }), known).inputTokens).toBeLessThan(30_000);

@@ -16,7 +16,7 @@ const whole = JSON.stringify({
   choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
 });
 
-describe("how a stream is written", () => {
+describe("the bytes of a provider's stream", () => {
   const events = [greetingChunk, stopChunk].map((event) => JSON.stringify(event));
   const written = (line: (json: string) => string, end: string) => events.map((json) => line(json) + end).join("");
   test.each<[string, string]>([
@@ -36,18 +36,18 @@ describe("how a stream is written", () => {
       "empty events between",
       `data:\n\nevent: ping\ndata: \n\n${written((json) => `data: ${json}`, "\n\n: \n\n")}data: [DONE]\n\n`,
     ],
-  ])("does not matter: %s", async (_, text) => {
+  ])("may be written in any way: %s", async (_, text) => {
     const ending = await runAgainstServer(bytesReply(text));
     expect([readItems(ending), outcomeOf(ending).status]).toEqual([["Hi"], "completed"]);
   });
 
-  test("a line of 8 MiB", async () => {
+  test("may have a line of 8 MiB", async () => {
     const content = "x".repeat(8 * 1024 * 1024);
     const ending = await runAgainstServer(sseReply(chatChunk({ content }), stopChunk, "[DONE]"));
     expect([readItems(ending)[0] === content, outcomeOf(ending).status]).toEqual([true, "completed"]);
   });
 
-  test("may be one byte at a time", async () => {
+  test("may come one at a time", async () => {
     const text = Buffer.from(sse(greetingChunk, stopChunk, "[DONE]"));
     const chunks: Chunk[] = Array.from(text, (byte) => ({
       bytes: Uint8Array.of(byte),
@@ -57,7 +57,7 @@ describe("how a stream is written", () => {
   });
 });
 
-describe("a head that contradicts its body", () => {
+describe("a provider's response head that contradicts its body", () => {
   const streamed = sse(greetingChunk, stopChunk, "[DONE]");
   test.each<[string, Reply]>([
     ["a stream called text/plain", bytesReply(streamed, "text/plain; charset=utf-8")],
@@ -104,7 +104,7 @@ describe("a head that contradicts its body", () => {
     expect(readItems(await runAgainstServer(reply, { fallback: true }))).toEqual(["Good."]);
   });
 
-  test("may call an error in JSON a stream", async () => {
+  test("may call a JSON error a stream", async () => {
     const reply = bytesReply(JSON.stringify({ error: { message: "slow", code: 429 } }));
     expect((await runAgainstServer(reply)).fault?.reason).toBe(FaultReason.RATE_LIMITED);
   });

@@ -5,7 +5,7 @@ import { type Chunk, chatChunk } from "../../../support/providers/upstream.js";
 import { runAgainstServer, greetingChunk, outcomeOf, readItems, stopChunk, sseReply } from "./odd-server.js";
 import { itemsOf } from "../../asking.js";
 
-describe("the finish reason", () => {
+describe("the finish reason of a chat server", () => {
   test.each<[string, "completed" | "max_output_tokens" | "content_filter" | FaultReason]>([
     ["stop", "completed"],
     ["eos_token", "completed"],
@@ -140,7 +140,7 @@ describe("a chat server's answer", () => {
     expect(itemsOf(ending.events).map((item) => item.call_id)).toEqual(["tool-a9", "call_c1"]);
   });
 
-  test("with the whole message after its deltas says nothing twice", async () => {
+  test("with the whole message after its deltas has each text once", async () => {
     const wholeChunk = (message: object, finish = "stop") => ({
       choices: [{ index: 0, message: { role: "assistant", ...message }, finish_reason: finish }],
     });
@@ -164,7 +164,7 @@ describe("a chat server's answer", () => {
     ).toEqual(["Hi", { call: "f", arguments: '{"a":1}' }]);
   });
 
-  test("with its text only in the whole message after other deltas has that text", async () => {
+  test("with its text only in the whole message after other deltas has the text", async () => {
     const wholeChunk = (content: unknown) => ({
       choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }],
     });
@@ -208,7 +208,7 @@ describe("a chat server's answer", () => {
     expect([ids[0], new Set(ids).size]).toEqual(["call_1", 2]);
   });
 
-  test("with a finish reason in every chunk goes on while text comes", async () => {
+  test("with a finish reason in every chunk continues while text comes", async () => {
     const word: Chunk = { afterMs: 400, sse: [chatChunk({ content: "x" }, "stop")] };
     const ending = await runAgainstServer(
       { chunks: [word, word, word, word, { sse: ["[DONE]"] }] },
@@ -246,7 +246,7 @@ describe("a chat server's answer", () => {
   });
 });
 
-describe("token counts", () => {
+describe("token counts of a chat server", () => {
   const none = { cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
   test.each<[string, object, object]>([
     [
@@ -316,13 +316,13 @@ describe("token counts", () => {
       { prompt_tokens: 9, completion_tokens: 5, total_tokens: 5 },
       { inputTokens: 9, outputTokens: 5 },
     ],
-  ])("of %s are read", async (_, usage, expected) => {
+  ])("are read from %s", async (_, usage, expected) => {
     const ending = await runAgainstServer(sseReply(greetingChunk, stopChunk, { choices: [], usage }, "[DONE]"));
     expect(outcomeOf(ending).usage).toMatchObject({ ...none, ...expected });
     expect(outcomeOf(ending).usage?.estimated).toBeUndefined();
   });
 
-  test("of nothing but a total are estimated", async () => {
+  test("are estimated from a single total", async () => {
     const usage = { total_tokens: 90_000 };
     const counted = outcomeOf(await runAgainstServer(sseReply(greetingChunk, stopChunk, { choices: [], usage }))).usage;
     expect(counted).toMatchObject({ estimated: true, outputTokens: 1, reasoningTokens: 0 });

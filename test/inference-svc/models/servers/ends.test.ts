@@ -25,7 +25,7 @@ const claude = (more: object = {}) =>
 
 const typeOf = (text: string): string => (text.startsWith("{") ? "application/json" : "text/event-stream");
 
-describe("a certainly whole answer is complete", () => {
+describe("an answer of a chat server is complete", () => {
   test.each<[string, string, OddServerOptions]>([
     ["[DONE] without a finish reason", event(greetingChunk) + done, {}],
     [
@@ -41,19 +41,19 @@ describe("a certainly whole answer is complete", () => {
     ["a JSON body of Gemini without a finish reason", gemini(), { dialect: "gemini" }],
     ["a JSON body of Anthropic with null", claude({ stop_reason: null }), { dialect: "messages" }],
     ["a JSON body of Anthropic without a reason", claude(), { dialect: "messages" }],
-  ])("%s", async (_, text, options) => {
+  ])("with %s", async (_, text, options) => {
     const ending = await runAgainstServer(bytesReply(text, typeOf(text)), options);
     expect([readItems(ending), outcomeOf(ending).status]).toEqual([["Hi"], "completed"]);
   });
 
-  test("a whole call, then [DONE] without a finish reason", async () => {
+  test("with a whole call, then [DONE] without a finish reason", async () => {
     const ending = await runAgainstServer(bytesReply(event(called('{"a":1}')) + done));
     expect(readItems(ending)).toEqual([{ call: "f", arguments: '{"a":1}' }]);
     expect(outcomeOf(ending).status).toBe("completed");
   });
 });
 
-describe("a possibly truncated or empty answer is a failure", () => {
+describe("an answer of a chat server is a failure, because it may be truncated,", () => {
   test.each<[string, string, string, OddServerOptions]>([
     ["the end of the connection alone", event(greetingChunk), "Provider connection lost", {}],
     ["half of a last event", `${event(greetingChunk)}data: {"choices":[{"delta":`, "Provider connection lost", {}],
@@ -64,7 +64,7 @@ describe("a possibly truncated or empty answer is a failure", () => {
     ["no choices", '{"choices":[]}', "Provider returned error", {}],
     ["a message without content", wholeChat({}, { content: null }), "Provider returned error", {}],
     ["Gemini's stream without a reason", event(gemini()), "Provider connection lost", { dialect: "gemini" }],
-  ])("%s", async (_, text, message, options) => {
+  ])("with %s", async (_, text, message, options) => {
     const { fault } = await runAgainstServer(bytesReply(text, typeOf(text)), options);
     expect(fault?.message).toBe(message);
   });
@@ -103,7 +103,7 @@ test.each([
       )
       .join(""),
   ],
-])("zeros at the end of a stream of %s take no count back", async (dialect, text) => {
+])("zeros at the end of a stream of %s do not replace an earlier token count", async (dialect, text) => {
   const outcome = outcomeOf(await runAgainstServer(bytesReply(text), { dialect }));
   expect(outcome.usage).toMatchObject({ inputTokens: 9, outputTokens: 5 });
 });

@@ -6,7 +6,7 @@ import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { Reply } from "../../../support/providers/upstream.js";
 import { runAgainstServer, bytesReply, readItems, sseReply } from "./odd-server.js";
 
-describe("errors", () => {
+describe("errors of real providers", () => {
   const html = "<html><head><title>502 Bad Gateway</title></head></html>";
   const google = (code: number, message: string, details: readonly unknown[] = []) => [
     { error: { code, message, status: "INVALID_ARGUMENT", details } },
@@ -255,7 +255,7 @@ describe("errors", () => {
       undefined,
       true,
     ],
-  ])("%s becomes a fault without markup", async (_, answer, reason, shown, moves) => {
+  ])("become a fault without markup: %s", async (_, answer, reason, shown, moves) => {
     const { fault, rejected } = await runAgainstServer(answer);
     expect([fault?.reason, rejected]).toEqual([reason, true]);
     if (shown) expect(fault?.message).toMatch(shown);
@@ -264,7 +264,7 @@ describe("errors", () => {
     expect(moved.fault?.reason ?? readItems(moved)).toEqual(moves ? ["Good."] : reason);
   });
 
-  test("OpenRouter's time in the error is passed on", async () => {
+  test("pass OpenRouter's retry time on", async () => {
     const headers = { "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": String(Date.now() + 60_000) };
     const error = { code: 429, message: "Rate limit exceeded: free-models-per-min", metadata: { headers } };
     const { fault } = await runAgainstServer(reply(429, { error }));
@@ -273,7 +273,7 @@ describe("errors", () => {
     expect(fault?.retryAfterMs).toBeLessThanOrEqual(60_000);
   });
 
-  test("a time of any length in the error is read in time linear in its length", async () => {
+  test("have a retry time of any length read in linear time", async () => {
     const read = (count: number) => {
       const headers = { "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": `${"1".repeat(count)}..` };
       return chatError(429, JSON.parse(JSON.stringify({ error: { message: "slow down", metadata: { headers } } })));
@@ -282,7 +282,7 @@ describe("errors", () => {
     expect(read(2_000)).not.toHaveProperty("limitResetMs");
   });
 
-  test("MiniMax's word of success is no error", async () => {
+  test("do not include MiniMax's word for success", async () => {
     const answer = { choices: [{ message: { content: "Hi" }, finish_reason: "stop" }] };
     const said = await runAgainstServer(reply(200, { ...answer, base_resp: { status_code: 0, status_msg: "" } }));
     expect(readItems(said)).toEqual(["Hi"]);

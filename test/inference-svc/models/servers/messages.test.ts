@@ -17,18 +17,18 @@ const end = (reason: string) => [
 
 const asked = (...events: readonly unknown[]) => runAgainstServer(sseReply(start, ...events), { dialect: "messages" });
 
-test("calls with interleaved parts are a failure, not one call with the input of another", async () => {
+test("a Messages answer with interleaved parts of calls is a failure", async () => {
   const mixed = [begin(0, call("a")), begin(1, call("b")), delta(0, json('{"x":1}')), delta(1, json('{"y":2}'))];
   const { fault } = await asked(...mixed, stop(0), stop(1), ...end("tool_use"));
   expect(fault?.reason).toBe(FaultReason.PROVIDER_FAILED);
 });
 
-test("a part of a call without a beginning is a failure", async () => {
+test("a Messages answer with a part of a call without a beginning is a failure", async () => {
   const { fault } = await asked(delta(0, json("{}")), ...end("tool_use"));
   expect(fault?.reason).toBe(FaultReason.PROVIDER_FAILED);
 });
 
-test("text and reasoning are read without a beginning", async () => {
+test("text and reasoning of a Messages answer are read without a beginning", async () => {
   const ending = await asked(
     delta(0, { type: "thinking_delta", thinking: "Hm." }),
     delta(1, words("It is ")),
@@ -42,7 +42,7 @@ test("text and reasoning are read without a beginning", async () => {
 test.each([
   ["all blocks at the same place", 0, 0],
   ["blocks that never stop", 0, 1],
-])("a server of Anthropic's format with %s is understood", async (_, first, second) => {
+])("a server of the Messages format with %s is understood", async (_, first, second) => {
   const ending = await asked(
     begin(first, call("a")),
     delta(first, json('{"x":1}')),
@@ -56,7 +56,7 @@ test.each([
   ]);
 });
 
-test("deltas are read without the number of their block", async () => {
+test("deltas of a Messages answer are read without the number of their block", async () => {
   const ending = await asked(
     begin(0, { type: "text", text: "" }),
     delta(undefined, words("Noon.")),

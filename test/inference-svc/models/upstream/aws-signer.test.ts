@@ -20,7 +20,7 @@ const credentials = {
 
 const { access_key_id: accessKeyId, secret_access_key: secretAccessKey } = credentials;
 
-describe("the signature of a published vector", () => {
+describe("the AWS signature of a published vector", () => {
   async function sign(
     path: string,
     method: string,
@@ -36,21 +36,21 @@ describe("the signature of a published vector", () => {
   const proof = (names: string, signature: string) =>
     `AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, SignedHeaders=${names}, Signature=${signature}`;
 
-  test("is equal for post-vanilla", async () => {
+  test("equals that of post-vanilla", async () => {
     expect(await sign("/", "POST")).toEqual({
       "x-amz-date": "20150830T123600Z",
       authorization: proof("host;x-amz-date", "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b"),
     });
   });
 
-  test("is equal for get-vanilla-query-order-key-case", async () => {
+  test("equals that of get-vanilla-query-order-key-case", async () => {
     const { authorization } = await sign("/?Param2=value2&Param1=value1", "GET");
     expect(authorization).toBe(
       proof("host;x-amz-date", "b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500"),
     );
   });
 
-  test("is equal for post-x-www-form-urlencoded, with a body and its type", async () => {
+  test("equals that of post-x-www-form-urlencoded, with a body and its type", async () => {
     const { authorization } = await sign("/", "POST", "Param1=value1", {
       "content-type": "application/x-www-form-urlencoded",
     });
@@ -58,7 +58,7 @@ describe("the signature of a published vector", () => {
     expect(authorization).toBe(proof("content-type;host;x-amz-date", signature));
   });
 
-  test("is equal for post-sts-header-before, with a token", async () => {
+  test("equals that of post-sts-header-before, with a token", async () => {
     const sessionToken =
       "AQoDYXdzEPT//////////wEXAMPLEtc764bNrC9SAPBSM22wDOk4x4HIZ8j4FZTwdQWLWsKWHGBuFqwAeMicRXmxfpSPfIeoIYRqTflfKD8YUuwthAx7mSEI/qkPpKPi/kMcGdQrmGdeehM4IC1NtBmUpp2wUE8phUZampKsburEDy0KPkyQDYwT7WZ0wq5VSXDvp75YU9HFvlRd8Tx6q6fE8YQcHNVXAkiY9q6d+xo0rKwT38xVqr7ZD0u0iPPkUL64lIZbqBAz+scqKmlzm8FDrypNC9Yjc8fPOLn9FX9KSYvKTr4rvx3iSIlTJabIQwj2ICCR/oLxBA==";
     const signed = await sign("/", "POST", "", {}, { sessionToken });
@@ -91,7 +91,7 @@ function expectedProof({ method, path, headers, body }: Received): string {
   return createHmac("sha256", key).update(toSign).digest("hex");
 }
 
-describe("signing over a socket", () => {
+describe("the AWS signer over a socket", () => {
   let upstream: Upstream;
   let engine: Engine;
   afterEach(async () => {
@@ -142,7 +142,7 @@ describe("signing over a socket", () => {
     }
   });
 
-  test("learns the provider's time from its first refusal", async () => {
+  test("corrects its clock from the provider's first refusal", async () => {
     await begin([refusal(hourMs), hi]);
     expect((await runTestTurn(engine.turn, testRequest())).fault).toBeUndefined();
     expect((await runTestTurn(engine.turn, testRequest())).fault).toBeUndefined();
@@ -154,7 +154,7 @@ describe("signing over a socket", () => {
     }
   });
 
-  test("signs turns already under way again, too", async () => {
+  test("corrects its clock also for turns already under way", async () => {
     await begin([hi]);
     const both = (async () => {
       await upstream.nextRequest();
@@ -171,14 +171,14 @@ describe("signing over a socket", () => {
     expect(upstream.requests).toHaveLength(4);
   });
 
-  test("does so once: a second refusal by the same clock has another reason", async () => {
+  test("corrects its clock once, since a second refusal has another reason", async () => {
     await begin([refusal(hourMs)]);
     const { fault } = await runTestTurn(engine.turn, testRequest());
     expect(fault?.reason).toBe(FaultReason.PROVIDER_FAILED);
     expect(upstream.requests).toHaveLength(2);
   });
 
-  test("with the right time keeps a refusal, without credentials", async () => {
+  test("with the right time returns a refusal without credentials", async () => {
     await begin([refusal(0)]);
     const { fault } = await runTestTurn(engine.turn, testRequest());
     expect(upstream.requests).toHaveLength(1);

@@ -112,7 +112,7 @@ async function flushed(coder: Gzip | Deflate | BrotliCompress, ...parts: readonl
 const hi = chatChunk({ content: "Hi" });
 const stop = chatChunk({}, "stop");
 
-describe("answers in a coding", () => {
+describe("compressed answers of a provider", () => {
   test.each(codings)("are unpacked from %s", async (coding, pack) => {
     const whole = chatAnswer({ role: "assistant", content: "Grüße aus 東京" });
     await begin([packed(chatStream("Grüße ", "aus 東京"), coding, pack), packed(whole, coding, pack)]);
@@ -171,27 +171,27 @@ describe("answers in a coding", () => {
     }
   });
 
-  test("an error keeps its status and its words", async () => {
+  test("with an error keep its status and its message", async () => {
     const error = { error: { message: "tools.0: unknown field", type: "invalid_request_error" } };
     await begin([gzipped({ status: 400, chunks: [{ json: error }] })]);
     const { fault } = await runTestTurn(engine.turn, testRequest());
     expect([fault?.reason, fault?.message]).toEqual([FaultReason.INVALID_REQUEST, "tools.0: unknown field"]);
   });
 
-  test.each(["zstd", "gzip"])("an error that cannot be unpacked (%s) keeps its status", async (coding) => {
+  test.each(["zstd", "gzip"])("with an error that cannot be unpacked (%s) keep the status", async (coding) => {
     const headers = { "content-type": "application/json", "content-encoding": coding };
     await begin([{ status: 429, headers, chunks: [{ bytes: "nonsense" }] }]);
     expect((await runTestTurn(engine.turn, testRequest())).fault?.reason).toBe(FaultReason.RATE_LIMITED);
   });
 
-  test("connections are used again", async () => {
+  test("leave their connections usable", async () => {
     await begin([gzipped(chatStream("Hi"))]);
     for (let count = 0; count < 5; count++) await runTestTurn(engine.turn, testRequest());
     expect(upstream.openSockets).toBeLessThanOrEqual(2);
   });
 });
 
-describe("a stream in a coding", () => {
+describe("a compressed stream of a provider", () => {
   test.each([
     ["gzip", createGzip],
     ["deflate", createDeflate],
@@ -219,7 +219,7 @@ describe("a stream in a coding", () => {
     abort.abort(new Error("left"));
   });
 
-  test("cut anywhere, it is the same", async () => {
+  test("gives the same events when cut anywhere", async () => {
     const bytes = Buffer.concat(await flushed(createGzip(), sse(hi), sse(stop, "[DONE]")));
     const chunks = Array.from(bytes, (byte) => ({ bytes: Uint8Array.of(byte), after: new Promise(setImmediate) }));
     await begin([{ headers: { "content-encoding": "gzip" }, chunks }]);
@@ -247,7 +247,7 @@ describe("a stream in a coding", () => {
     expect(events.at(-1)).toMatchObject({ type: "end", outcome: { status: "completed", usage: { estimated: true } } });
   });
 
-  test("a whole answer without its end is none", async () => {
+  test("is a failure without its end, even with a whole answer", async () => {
     const bytes = gzipSync(
       JSON.stringify({ choices: [{ index: 0, message: { content: "Hi" }, finish_reason: "stop" }] }),
     );
@@ -268,7 +268,7 @@ describe("a stream in a coding", () => {
     ["that is none", sse(hi, stop), "gzip", "content-encoding gzip that cannot be read"],
     ["of another name", sse(hi, stop), "zstd", "content-encoding zstd"],
     ["over another", gzipSync(gzipSync(sse(hi, stop))), "gzip, gzip", "content-encoding gzip, gzip"],
-  ])("in one %s is no answer", async (_, bytes, coding, detail) => {
+  ])("is a failure with one %s", async (_, bytes, coding, detail) => {
     await begin([{ headers: { "content-encoding": coding }, chunks: [{ bytes }] }]);
     const { fault } = await runTestTurn(engine.turn, testRequest());
     expect([fault?.reason, (fault?.cause as Error | undefined)?.message]).toEqual([
@@ -278,8 +278,8 @@ describe("a stream in a coding", () => {
   });
 });
 
-describe("limits count the unpacked bytes", () => {
-  test("an answer above 64 MiB fails", async () => {
+describe("limits of compressed answers", () => {
+  test("count the unpacked bytes, up to 64 MiB", async () => {
     const bytes = gzipSync(`{"a":"${"x".repeat(65 * 1024 * 1024)}"}`);
     const headers = { "content-type": "application/json", "content-encoding": "gzip" };
     await begin([{ headers, chunks: [{ bytes }] }]);
@@ -290,13 +290,13 @@ describe("limits count the unpacked bytes", () => {
     ]);
   });
 
-  test("an error page above 64 KiB is not read", async () => {
+  test("stop reading an error page above 64 KiB", async () => {
     const headers = { "content-type": "text/html", "content-encoding": "br" };
     await begin([{ status: 400, headers, chunks: [{ bytes: brotliCompressSync("x".repeat(65_537)) }], hang: true }]);
     expect((await runTestTurn(engine.turn, testRequest())).fault?.reason).toBe(FaultReason.INVALID_REQUEST);
   });
 
-  test("a slow reader pauses the provider, and gets everything in the end", async () => {
+  test("pause the provider for a slow reader, who gets the whole answer", async () => {
     const words = Buffer.from(crypto.getRandomValues(new Uint8Array(24 * 1024))).toString("base64");
     const parts = Array.from({ length: 1_500 }, () => sse(chatChunk({ content: words })));
     // Level 0 does not compress, so the waiting bytes are as large as the sent bytes.
@@ -323,7 +323,7 @@ describe("limits count the unpacked bytes", () => {
     abort.abort(new Error("left"));
   });
 
-  test("an abort closes the socket of an unread stream", async () => {
+  test("close the socket of an unread stream at an abort", async () => {
     const [first] = await flushed(createGzip(), sse(hi));
     await begin([{ headers: { "content-encoding": "gzip" }, chunks: [{ bytes: first ?? "" }], hang: true }]);
     const { scope, abort } = newScope();

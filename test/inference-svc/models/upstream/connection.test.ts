@@ -59,11 +59,11 @@ const turns = async (count = 10) => {
   for (let turn = 0; turn < count; turn++) await new Promise(setImmediate);
 };
 
-describe("between two requests", () => {
+describe("a connection to a provider between two requests", () => {
   test.each<[string, (socket: Socket | undefined) => void]>([
     ["closed", (socket) => socket?.destroy()],
     ["reset", (socket) => socket?.resetAndDestroy()],
-  ])("a connection %s by the server is opened again, unnoticed", async (_, close) => {
+  ])("that is %s by the server is opened again, invisible to the client", async (_, close) => {
     await begin((socket) => socket.write(ok));
     expect(await runRequest()).toBe("200 Hi");
     await turns(1);
@@ -73,7 +73,7 @@ describe("between two requests", () => {
     expect(sockets).toHaveLength(2);
   });
 
-  test("an answer to an unsent request closes the connection", async () => {
+  test("is closed by an answer without a request", async () => {
     await begin((socket) => socket.write(ok));
     expect(await runRequest()).toBe("200 Hi");
     await turns(1);
@@ -82,7 +82,7 @@ describe("between two requests", () => {
     expect(sockets).toHaveLength(2);
   });
 
-  test("an answer after an answer closes the connection", async () => {
+  test("is closed by a second answer to a request", async () => {
     await begin((socket) => socket.write(ok + ok));
     expect(await runRequest()).toBe("200 Hi");
     await turns();
@@ -90,7 +90,7 @@ describe("between two requests", () => {
     expect(sockets).toHaveLength(2);
   });
 
-  test("a connection answering before the whole request is not used again", async () => {
+  test("is not used again after an answer before the whole request", async () => {
     let answered = false;
     await begin((socket) => {
       if (!answered) socket.write(ok);
@@ -103,14 +103,14 @@ describe("between two requests", () => {
     expect(sockets).toHaveLength(2);
   });
 
-  test("a server closing idle connections after two seconds is too close to the limit", async () => {
+  test("is not reused near the limit of a server that closes idle connections after two seconds", async () => {
     await begin((socket) => socket.write(ok.replace("\r\n", "\r\nkeep-alive: timeout=2\r\n")));
     await runRequest();
     await runRequest();
     expect(sockets).toHaveLength(2);
   });
 
-  test("an idle connection is closed", async () => {
+  test("is closed when it is idle", async () => {
     await begin((socket) => socket.write(ok.replace("\r\n", "\r\nkeep-alive: timeout=3\r\n")));
     await runRequest();
     await once(sockets[0] as Socket, "close");
@@ -118,7 +118,7 @@ describe("between two requests", () => {
     expect(sockets).toHaveLength(2);
   });
 
-  test("the pool waits for a running request, and keeps nothing", async () => {
+  test("is kept by the pool until a running request has ended, at shutdown", async () => {
     await begin((socket) => setTimeout(() => socket.write(ok), 50));
     const answer = runRequest();
     await turns();
@@ -129,7 +129,7 @@ describe("between two requests", () => {
   });
 });
 
-describe("a sent request", () => {
+describe("a request to a provider", () => {
   test.each(["{}", '{"a":"grüße 東京 😀"}', "x".repeat(300_000), "é".repeat(200_000)])(
     "arrives with its whole body, %#",
     async (body) => {
@@ -157,7 +157,7 @@ describe("a sent request", () => {
   });
 });
 
-describe("a connection with TLS", () => {
+describe("a TLS connection to a provider", () => {
   let folder: string;
   let credentials: { key: Buffer; cert: Buffer };
   beforeAll(() => {

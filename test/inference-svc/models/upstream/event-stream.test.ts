@@ -20,14 +20,14 @@ function scan(reads: readonly Uint8Array[]): Seen[] {
 
 const raw = (type: number, bytes: number[]): RawHeader => ({ type, bytes: Uint8Array.from(bytes) });
 
-describe("a frame of the specification", () => {
+describe("a frame of an AWS event stream", () => {
   test("may have no headers and no payload", () => {
     const bytes = Buffer.from("000000100000000005c248eb7d98c8ff", "hex");
     expect(frame({})).toEqual(bytes);
     expect(scan([bytes])).toEqual([[{}, ""]]);
   });
 
-  test("may have headers of every type; only strings are read", () => {
+  test("may have headers of every type, of which only strings are read", () => {
     const bytes = frame(
       {
         true: raw(0, []),
@@ -48,7 +48,7 @@ describe("a frame of the specification", () => {
   });
 });
 
-test("any cut of any stream gives the same frames", () => {
+test("any cut of any AWS event stream gives the same frames", () => {
   const frames = fc.array(
     fc
       .tuple(fc.dictionary(fc.string({ minLength: 1, maxLength: 5 }), fc.string({ maxLength: 5 })), fc.uint8Array())
@@ -68,10 +68,10 @@ test("any cut of any stream gives the same frames", () => {
   );
 });
 
-describe("damage", () => {
+describe("damage to an AWS event stream", () => {
   const good = frame({ ":message-type": "event" }, '{"a":1}');
 
-  test("every single flipped bit is detected, before the frame is returned", () => {
+  test("is detected for every single flipped bit, before the frame is returned", () => {
     for (let bit = 0; bit < good.length * 8; bit++) {
       const bad = Buffer.from(good);
       bad[bit >> 3] = (bad[bit >> 3] ?? 0) ^ (1 << (bit & 7));
@@ -79,13 +79,13 @@ describe("damage", () => {
     }
   });
 
-  test("a damaged length is not waited for", () => {
+  test("in a length does not wait for the missing bytes", () => {
     const bad = Buffer.from(good);
     bad[0] = 0x7f;
     expect(() => scan([bad.subarray(0, 12)])).toThrow(Fault);
   });
 
-  test("half a frame is none", () => {
+  test("includes half a frame", () => {
     for (let end = 0; end < good.length; end++) expect(scan([good, good.subarray(0, end)])).toHaveLength(1);
   });
 
@@ -98,13 +98,13 @@ describe("damage", () => {
   });
 });
 
-describe("limits", () => {
-  test("a frame of the limit passes, one byte more fails as soon as its length is known", () => {
+describe("limits of an AWS event stream", () => {
+  test("let a frame of the limit pass, and fail one more byte as soon as the length is known", () => {
     expect(scan([frame({}, Buffer.alloc(maxEventBytes - 16))])).toHaveLength(1);
     expect(() => scan([frame({}, Buffer.alloc(maxEventBytes - 15)).subarray(0, 12)])).toThrow(Fault);
   });
 
-  test("a frame in very many pieces takes no more than linear time", async () => {
+  test("keep the time linear for a frame in very many pieces", async () => {
     const whole = frame({}, Buffer.alloc(3_200_000));
     const read = (count: number) => {
       const bytes = frame({}, whole.subarray(0, count * 100 - 16));

@@ -79,11 +79,11 @@ function openExchange({ type = "text/event-stream", work = () => {} } = {}) {
   return { exchange, flow, signal, answer, say, words };
 }
 
-describe("in a busy process", () => {
+describe("an exchange with a provider in a busy process", () => {
   test.each([
     ["received bytes are read later", 10_000, false],
     ["a provider that sends much is paused meanwhile", 20_000, true],
-  ])("an exchange keeps its turn: %s", async (_, length, stopped) => {
+  ])("takes its turn among others: %s", async (_, length, stopped) => {
     const { flow, signal, answer, say, words } = openExchange();
     const said = ["a", "b", "c"].map((letter) => letter.repeat(length));
     occupy();
@@ -94,7 +94,7 @@ describe("in a busy process", () => {
     signal.abort(new Error("over"));
   });
 
-  test("the end of an already read body frees its connection", async () => {
+  test("frees its connection at the end of an already read body", async () => {
     const { exchange, flow, answer, say } = openExchange();
     occupy();
     for (const word of ["a", "[DONE]"]) say(word);
@@ -106,7 +106,7 @@ describe("in a busy process", () => {
     expect(flow.closed).toBe(false);
   });
 
-  test("reading follows the consumer, to the end of the body", async () => {
+  test("is read at its consumer's pace, to the end of the body", async () => {
     const { exchange, flow, answer, say, words } = openExchange();
     say("first");
     const batches = answer[Symbol.asyncIterator]();
@@ -144,7 +144,7 @@ function countTurns() {
 
 const long = (word: string) => JSON.stringify({ delta: word.repeat(longText) });
 
-describe("others go on between two", () => {
+describe("a provider exchange lets others run between", () => {
   test("whole answers that end at once", async () => {
     const { work, between } = countTurns();
     const exchanges = ["a", "b", "c"].map((word) => {
@@ -170,7 +170,7 @@ describe("others go on between two", () => {
     expect([words.map(([letter]) => letter), flow.paused]).toEqual([["a", "b", "c"], false]);
   });
 
-  test("a lost connection ends the answer after them", async () => {
+  test("a lost connection and the events before it, which end the answer", async () => {
     const { exchange, answer, words } = openExchange();
     exchange.onResponseData(Buffer.from(`data: ${long("a")}\n\n`));
     exchange.onResponseError(new Error("lost"));
@@ -179,11 +179,11 @@ describe("others go on between two", () => {
   });
 });
 
-describe("too many values", () => {
+describe("too many JSON values in an exchange with a provider", () => {
   const values = Buffer.from("[],".repeat(50_000));
   const message = "The answer is too large: more than 1000000 JSON values";
 
-  test("in a whole answer end it while it arrives", async () => {
+  test("end a whole answer while it arrives", async () => {
     const { exchange, answer, flow } = openExchange({ type: "application/json" });
     exchange.onResponseData(Buffer.from('{"a":['));
     let received = 0;
@@ -195,14 +195,14 @@ describe("too many values", () => {
     await expect(openAnswer(answer)).rejects.toThrow(message);
   });
 
-  test("in an event end the answer before it is parsed", async () => {
+  test("end a stream before the event with them is parsed", async () => {
     const { exchange, answer, flow, words } = openExchange();
     exchange.onResponseData(Buffer.from(`data: {"delta":[${"[],".repeat(1_000_000)}[]]}\n\n`));
     await expect(openAnswer(answer)).rejects.toThrow(message);
     expect([flow.closed, words]).toEqual([true, []]);
   });
 
-  test("within texts are no values", async () => {
+  test("are not counted within texts", async () => {
     const { exchange, answer, words } = openExchange({ type: "application/json" });
     exchange.onResponseData(Buffer.from(long('[{,"')));
     exchange.onResponseEnd();
@@ -211,7 +211,7 @@ describe("too many values", () => {
   });
 });
 
-describe("over a real connection", () => {
+describe("a provider exchange over a real connection", () => {
   let upstream: Upstream;
   let engine: Engine;
   afterEach(async () => {
@@ -219,7 +219,7 @@ describe("over a real connection", () => {
     await upstream?.stop();
   });
 
-  test("an answer is whole, in a busy process, too", async () => {
+  test("has a whole answer, in a busy process, too", async () => {
     const words = Array.from({ length: 2_000 }, (_, index) => `word ${index} `);
     upstream = await startUpstream([chatStream(...words)]);
     engine = openEngine(testConfig({ url: upstream.url }));

@@ -84,7 +84,7 @@ describe("a request to a provider", () => {
     });
   });
 
-  test("uses several keys in rotation, a refused key rests; without a key there is no header", async () => {
+  test("uses several keys in rotation and pauses a refused key, and has no key header without a key", async () => {
     await begin([chatStream("Hi")], { provider: { api_keys: ["a", "b"] } });
     for (let count = 0; count < 3; count++) await runTestTurn(engine.turn, testRequest());
     upstream.script([error(401), chatStream("Hi")]);
@@ -170,7 +170,7 @@ describe("a request to a provider", () => {
   });
 });
 
-describe("the form of an answer", () => {
+describe("the form of a provider's answer", () => {
   const script = [
     ": comment\n\n",
     sse(
@@ -187,7 +187,7 @@ describe("the form of an answer", () => {
     ),
   ].join("");
 
-  test("cut at random places, the events are the same", async () => {
+  test("cut at random places gives the same events", async () => {
     await begin([{ chunks: [{ bytes: script }] }]);
     const expected = maskIds((await runTestTurn(engine.turn, testRequest())).events);
     const bytes = Buffer.from(script);
@@ -209,7 +209,7 @@ describe("the form of an answer", () => {
     );
   });
 
-  test("one read is one batch", async () => {
+  test("makes one batch of one read", async () => {
     const words = Array.from({ length: 200 }, (_, index) => `word ${index} `);
     await begin([chatStream(...words)]);
     const { batches, events } = await runTestTurn(engine.turn, testRequest());
@@ -217,20 +217,20 @@ describe("the form of an answer", () => {
     expect(batches).toBeLessThan(10);
   });
 
-  test("a whole answer to a streamed call is a stream", async () => {
+  test("may be whole for a streamed call", async () => {
     await begin([chatAnswer({ role: "assistant", content: "Titan." })]);
     const { events } = await runTestTurn(engine.turn, testRequest());
     expect(events.map((event) => event.type)).toEqual(["start", "item.start", "text.delta", "item.end", "end"]);
   });
 
-  test("an unrequested stream is a whole answer", async () => {
+  test("may be a stream that was not requested", async () => {
     await begin([chatStream("One, ", "two.")]);
     const { events, batches } = await runTestTurn(engine.turn, testRequest({ stream: false }));
     expect([events.map((event) => event.type), batches]).toEqual([["start", "item.end", "end"], 1]);
     expect(events[1]).toMatchObject({ item: { content: [{ text: "One, two." }] } });
   });
 
-  test("no output is delivered before the commit", async () => {
+  test("delivers no output before the commit point", async () => {
     let release = () => {};
     const gate = new Promise<void>((resolve) => {
       release = resolve;
@@ -256,21 +256,21 @@ describe("the form of an answer", () => {
     abort.abort(new Error("left"));
   });
 
-  test("a connection broken after the finish loses only the usage", async () => {
+  test("without its connection after the finish loses only the usage", async () => {
     await begin([{ chunks: [{ sse: [chatChunk({ content: "Hi" }), chatChunk({}, "stop")] }], cut: true }]);
     const { events, fault } = await runTestTurn(engine.turn, testRequest());
     expect(fault).toBeUndefined();
     expect(events.at(-1)).toMatchObject({ type: "end", outcome: { status: "completed", usage: { estimated: true } } });
   });
 
-  test("missing usage is awaited no longer than the idle limit", async () => {
+  test("lacks usage after waiting for it no longer than the idle limit", async () => {
     await begin([{ chunks: [{ sse: [chatChunk({ content: "Hi" }), chatChunk({}, "stop")] }], hang: true }], {
       provider: { timeouts: { idle_ms: 500 } },
     });
     expect((await runTestTurn(engine.turn, testRequest())).events.at(-1)?.type).toBe("end");
   });
 
-  test("the first end wins", async () => {
+  test("ends at its first end", async () => {
     await begin([
       {
         chunks: [
@@ -284,7 +284,7 @@ describe("the form of an answer", () => {
   });
 });
 
-describe("failures before any output", () => {
+describe("failures of a provider before any output", () => {
   const overflow = {
     error: { message: "This model's maximum context length is 8 tokens.", code: "context_length_exceeded" },
   };
@@ -404,12 +404,12 @@ describe("failures before any output", () => {
     }
   });
 
-  test("an error in the same read as the first words hides them", async () => {
+  test("hide the first text when an error is in the same read", async () => {
     await begin([{ chunks: [{ bytes: sse(chatChunk({ content: "Hi" }), { error: { message: "x" } }) }] }]);
     expect(await runTestTurn(engine.turn, testRequest())).toMatchObject({ rejected: true, events: [] });
   });
 
-  test("without a stream, half an answer is none", async () => {
+  test("include half an answer without a stream", async () => {
     await begin([{ chunks: [{ sse: [chatChunk({ content: "Hi" })] }], cut: true }]);
     expect(await runTestTurn(engine.turn, testRequest({ stream: false }))).toMatchObject({
       rejected: true,
@@ -454,7 +454,7 @@ describe("failures before any output", () => {
     expect((await runTestTurn(single(), testRequest())).fault?.retryAfterMs).toBe(retryAfterMs);
   });
 
-  test.each([400, 401, 500])("pass on no reset of a limit with the status %d", async (status) => {
+  test.each([400, 401, 500])("pass on no reset time of a limit with the status %d", async (status) => {
     await begin([error(status, {}, { "x-ratelimit-remaining": "0", "x-ratelimit-reset": "9" })]);
     expect((await runTestTurn(single(), testRequest())).fault?.retryAfterMs).toBe(0);
   });
@@ -482,7 +482,7 @@ describe("failures before any output", () => {
     expect(hintMs).toBeLessThanOrEqual(60_000);
   });
 
-  test("the provider's message is shown, cleaned, for an error of the request", async () => {
+  test("show the provider's message, cleaned, for an error of the request", async () => {
     const message = `tools.0: unknown\nfield "x" (see https://internal.example/docs?key=1, http://10.0.0.7:8000/v1), key sk-abcdef123456, host vllm-0.ml.svc.cluster.local:8000, ${"y".repeat(600)}`;
     await begin([error(400, { error: { message } })]);
     const shown = (await runTestTurn(engine.turn, testRequest())).fault?.message ?? "";
@@ -492,7 +492,7 @@ describe("failures before any output", () => {
       expect(shown).not.toContain(secret);
   });
 
-  test.each([401, 429, 500])("the provider's message is not shown for %i", async (status) => {
+  test.each([401, 429, 500])("do not show the provider's message for %i", async (status) => {
     await begin([error(status, { error: { message: "secret words", code: "some_code" } })]);
     const { fault } = await runTestTurn(engine.turn, testRequest());
     expect(fault?.message).not.toContain("secret");
@@ -500,7 +500,7 @@ describe("failures before any output", () => {
   });
 });
 
-describe("failures after output", () => {
+describe("failures of a provider after output", () => {
   const cases: [string, Reply, FaultReason, string][] = [
     ["the connection breaks", { cut: true }, FaultReason.PROVIDER_FAILED, "Provider connection lost"],
     ["the stream ends without a finish", {}, FaultReason.PROVIDER_FAILED, "Provider connection lost"],
@@ -550,7 +550,7 @@ describe("failures after output", () => {
   });
 });
 
-describe("a window filled during the answer ends it, like a token limit", () => {
+describe("a context window filled during the answer ends it, like a token limit", () => {
   const frames = (...bytes: readonly Buffer[]): Chunk => ({ bytes: Buffer.concat(bytes) });
   const message = "Your input and the answer exceed the context window";
   const spoken = "response.output_text.delta";
@@ -598,7 +598,7 @@ describe("a window filled during the answer ends it, like a token limit", () => 
       frames(exceptionFrame("validationException", message)),
       "application/vnd.amazon.eventstream",
     ],
-  ])("%s: %j, then %j", async (dialect, begun, full, type = "text/event-stream") => {
+  ])("for %s: %j, then %j", async (dialect, begun, full, type = "text/event-stream") => {
     let release = () => {};
     const taken = new Promise<void>((resolve) => {
       release = resolve;
@@ -620,13 +620,13 @@ describe("a window filled during the answer ends it, like a token limit", () => 
     abort.abort(new Error("left"));
   });
 
-  test("before the answer it is a failure: the input does not fit", async () => {
+  test("before the answer it is a failure, since the input does not fit", async () => {
     await begin([{ chunks: [{ sse: [{ error: { code: "context_length_exceeded", message } }] }] }]);
     expect((await runTestTurn(engine.turn, testRequest())).fault?.reason).toBe(FaultReason.CONTEXT_LENGTH_EXCEEDED);
   });
 });
 
-describe("time", () => {
+describe("the time limit of a provider call", () => {
   test.each([
     ["headers", { headers_ms: 50 }, { hang: true }],
     ["first event", { first_event_ms: 50 }, { chunks: [{ bytes: ": waiting\n\n" }], hang: true }],
@@ -642,7 +642,7 @@ describe("time", () => {
   test.each<[string, Reply]>([
     ["headers", { hang: true }],
     ["a first event", { chunks: [{ bytes: ": waiting\n\n" }], hang: true }],
-  ])("is no longer than the time left for others: %s", async (_, reply) => {
+  ])("is no longer than the time left for other endpoints: %s", async (_, reply) => {
     await begin([reply]);
     const closed = upstream.nextClose();
     const { fault } = await runTestTurn(single({ withinMs: 100, last: false }), testRequest());
@@ -650,7 +650,7 @@ describe("time", () => {
     await closed;
   });
 
-  test("the last one is never cut for a late first event", async () => {
+  test("does not cut the last endpoint for a late first event", async () => {
     let release = () => {};
     const late = new Promise<void>((resolve) => {
       release = resolve;
@@ -669,7 +669,7 @@ describe("time", () => {
     expect((await ending).fault).toBeUndefined();
   });
 
-  test("without a stream the body may not pause either", async () => {
+  test("ends a pause of the body without a stream, too", async () => {
     await begin([{ chunks: [{ json: {} }], hang: true }], { provider: { timeouts: { idle_ms: 50 } } });
     expect((await runTestTurn(engine.turn, testRequest({ stream: false }))).fault?.reason).toBe(
       FaultReason.PROVIDER_TIMEOUT,
@@ -677,11 +677,11 @@ describe("time", () => {
   });
 });
 
-describe("stopping", () => {
+describe("stopping a provider call", () => {
   test.each<[string, Reply]>([
     ["before headers", { hang: true }],
     ["before output", { chunks: [{ bytes: ": waiting\n\n" }], hang: true }],
-  ])("an abort %s closes the socket at once", async (_, reply) => {
+  ])("closes the socket at once for an abort %s", async (_, reply) => {
     await begin([reply]);
     const stopOnce = async (stream: boolean) => {
       const testScope = newScope();
@@ -697,7 +697,7 @@ describe("stopping", () => {
     for (const stream of [true, false]) expect(await findShortest(100, () => stopOnce(stream))).toBeLessThan(100);
   });
 
-  test("an abort in the middle of a stream, and a leaving reader, close the socket", async () => {
+  test("closes the socket for an abort in the middle of a stream, and for a reader that leaves", async () => {
     await begin([{ chunks: [{ sse: [chatChunk({ content: "Hi" })] }], hang: true }]);
     const stopOnce = async (how: string) => {
       const { scope, abort } = newScope();
@@ -713,7 +713,7 @@ describe("stopping", () => {
     expect(upstream.openSockets).toBe(0);
   });
 
-  test("a turn over before its beginning makes no call", async () => {
+  test("makes no call for a turn that is over before its beginning", async () => {
     await begin([chatStream("Hi")]);
     const testScope = newScope();
     testScope.abort.abort(new Error("gone"));
@@ -722,11 +722,11 @@ describe("stopping", () => {
   });
 });
 
-describe("bounds", () => {
+describe("bounds of a provider call", () => {
   const kilobyte = sse(chatChunk({ content: "x".repeat(900) }));
   const many = Math.floor((60 * 1024 * 1024) / kilobyte.length);
 
-  test("a slow reader pauses the provider, and gets everything in the end", async () => {
+  test("pause the provider for a slow reader, who gets the whole answer", async () => {
     await begin([{ chunks: [{ bytes: kilobyte, repeat: many }, { sse: [chatChunk({}, "stop"), "[DONE]"] }] }]);
     const { scope, abort } = newScope();
     const answer = engine.turn(testRequest(), scope);
@@ -743,7 +743,7 @@ describe("bounds", () => {
     abort.abort(new Error("left"));
   });
 
-  test("an event larger than the whole buffer arrives", async () => {
+  test("let an event larger than the whole buffer arrive", async () => {
     const large = "x".repeat(5 * 1024 * 1024);
     const opened = new AbortController();
     await begin([
@@ -766,7 +766,7 @@ describe("bounds", () => {
     expect(said === `Hi${large}`).toBe(true);
   });
 
-  test("an answer above 64 MiB fails", async () => {
+  test("fail an answer above 64 MiB", async () => {
     const megabyte = `{"a":"${"x".repeat(1024 * 1024)}`;
     await begin([
       { headers: { "content-type": "application/json" }, chunks: [{ bytes: megabyte, repeat: 65 }], hang: true },
@@ -777,7 +777,7 @@ describe("bounds", () => {
   });
 });
 
-test("a connection broken before it carried a byte is tried once more", async () => {
+test("a connection to a provider broken before it carried a byte is tried once more", async () => {
   let connections = 0;
   const server = createServer((socket) => {
     connections++;
@@ -793,7 +793,7 @@ test("a connection broken before it carried a byte is tried once more", async ()
   server.close();
 });
 
-test("a provider without a listener is a failure", async () => {
+test("a provider that cannot be connected is a failure", async () => {
   upstream = await startUpstream();
   await upstream.stop();
   engine = openEngine(testConfig({ url: upstream.url }));

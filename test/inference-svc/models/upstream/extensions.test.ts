@@ -44,7 +44,7 @@ const prediction = { type: "content", content: "draft" };
 test.each([
   ["beside another", [{ type: "compact_20260112", pause_after_compaction: true }, { type: "clear_thinking_20251015" }]],
   ["alone", [{ type: "compact_20260112" }]],
-])("an edit replacing the answer by a summary is not sent, %s", (_, listed) => {
+])("a context edit that replaces the answer by a summary is not sent, %s", (_, listed) => {
   const request = { contextManagementJson: JSON.stringify({ edits: listed }) };
   const { body, notSent } = write(messagesBody, vendor, request);
   const kept = listed.slice(1);
@@ -52,7 +52,7 @@ test.each([
   expect(notSent).toEqual(["context_management.edits.0"]);
 });
 
-describe("all of them", () => {
+describe("all extensions of a request together", () => {
   test.each<[string, Write, Target, object, string[]]>([
     [
       "chat",
@@ -147,7 +147,7 @@ describe("all of them", () => {
   });
 });
 
-describe("bounds of a provider", () => {
+describe("limits of a provider", () => {
   const stop = ["a", "b", "c", "d", "e", "f"];
 
   test.each<[string, Write, Target, object, string[]]>([
@@ -156,7 +156,7 @@ describe("bounds of a provider", () => {
     ["gemini", geminiBody, other, { generationConfig: { stopSequences: ["a", "b", "c", "d", "e"] } }, ["stop"]],
     ["cohere", cohereBody, other, { stop_sequences: ["a", "b", "c", "d", "e"] }, ["stop"]],
     ["messages", messagesBody, other, { stop_sequences: stop }, []],
-  ])("%s takes so many stop texts", (_, translate, target, sent, notSent) => {
+  ])("allow %s only a number of stop sequences", (_, translate, target, sent, notSent) => {
     const written = write(translate, target, { stop });
     expect(written.body).toMatchObject(sent);
     expect(written.notSent).toEqual(notSent);
@@ -165,17 +165,17 @@ describe("bounds of a provider", () => {
   test.each<[string, Write, number]>([
     ["gemini", geminiBody, 2 ** 31],
     ["cohere", cohereBody, -1],
-  ])("%s does not take every seed", (_, translate, seed) => {
+  ])("allow %s no seed outside its range", (_, translate, seed) => {
     const { body, notSent } = write(translate, other, { seed });
     expect(JSON.stringify(body)).not.toContain("seed");
     expect(notSent).toEqual(["seed"]);
   });
 
-  test("messages gets no stop texts of only white space", () => {
+  test("allow messages no stop sequences of only white space", () => {
     expect(write(messagesBody, vendor, { stop: [" "] }).body).not.toHaveProperty("stop_sequences");
   });
 
-  test("each format of edits goes to the provider that supports it", () => {
+  test("send each format of context edits to the provider that supports it", () => {
     const listed = { contextManagementJson: compaction };
     const toResponses = write(responsesBody, vendor, listed);
     expect(toResponses.body).toMatchObject({ context_management: JSON.parse(compaction) });
@@ -197,7 +197,7 @@ describe("the header anthropic-beta", () => {
     expect(header(all, other)).toBeUndefined();
   });
 
-  test("has the name needed for updates of thoughts where the model knows them", () => {
+  test("has the name needed for updates of thinking where the model knows them", () => {
     const wish: Partial<TurnRequest> = { reasoning: { effort: "high", summary: "updates" } };
     const knowing = { ...vendor, supportedParameters: ["reasoning", "thinking.updates"] };
     expect(header(wish, knowing)).toBe("thinking-display-updates-2026-08-18");
@@ -231,7 +231,7 @@ describe("the header anthropic-beta", () => {
   });
 });
 
-describe("the stop text of an answer", () => {
+describe("the stop sequence of an answer", () => {
   const stops = testRequest({ stop: ["END"] });
 
   function readMessagesStop(sequence: string | null) {
@@ -286,7 +286,7 @@ describe("the stop text of an answer", () => {
   });
 });
 
-test("a prediction counts against a budget as if nothing of it were used", () => {
+test("a prediction counts against a budget as if none of it were used", () => {
   const catalog = new Catalog(
     testConfig({
       providers: [{ id: "acme", dialect: "chat", base_url: "http://127.0.0.1:9" }],

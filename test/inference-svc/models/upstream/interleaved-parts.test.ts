@@ -103,7 +103,7 @@ describe("interleaved parts of the Responses format", () => {
   const said = (events: readonly TurnEvent[]) =>
     events.flatMap((event) => (event.type === "text.delta" ? [[event.part, event.delta]] : []));
 
-  test("do not wait for an ended part, and its later text comes after the next beginning", () => {
+  test("do not wait for an ended part, whose later text comes after the next beginning", () => {
     const { events } = readGuarded([
       itemAddedEvent(0, openedMessage("item_0")),
       ...part(0, "aha"),
@@ -121,7 +121,7 @@ describe("interleaved parts of the Responses format", () => {
     ]);
   });
 
-  test("may go on after the event for their end, until another part begins", () => {
+  test("may continue after the event for their end, until another part begins", () => {
     const more = [...part(0, "a"), partDone(0, "a"), ...part(0, "b")];
     const { events } = readGuarded([
       itemAddedEvent(0, openedMessage("item_0")),
@@ -142,7 +142,7 @@ describe("interleaved parts of the Responses format", () => {
   const call = { type: "function_call", id: "item_0", call_id: "c", name: "f", arguments: "{", status: "completed" };
   const late = deltas("function_call_arguments", {}, ["}"]);
 
-  test("lose a summary sent only in the response", () => {
+  test("lose a summary sent only in the final response", () => {
     const whole = { ...thought, summary: [{ type: "summary_text", text: "late" }] };
     const { items } = readGuarded([itemAddedEvent(0, thought), itemDoneEvent(0, thought), completedEvent([whole])]);
     expect(items).toMatchObject([{ type: "reasoning", summary: [] }]);
@@ -185,7 +185,7 @@ describe("interleaved parts of the Responses format", () => {
   });
 });
 
-test("interleaved parts of the chat format are put in order in thoughts and their summaries", async () => {
+test("interleaved parts of a chat answer are put in order in reasoning and its summaries", async () => {
   await fc.assert(
     fc.asyncProperty(words, words, turns, async (thought, summary, taken) => {
       const lists = [

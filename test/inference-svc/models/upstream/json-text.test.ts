@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { Verbatim, jsonText } from "@sluice/inference-svc/models/upstream/json.js";
 import fc from "../../../support/properties.ts";
 
-test("any value is written as JSON.stringify writes it", () => {
+test("any value of a provider request is written as JSON.stringify writes it", () => {
   fc.assert(
     fc.property(fc.jsonValue({ stringUnit: "binary" }), (value) => {
       // A member `__proto__` is an ordinary member, also after parsing.
@@ -14,7 +14,7 @@ test("any value is written as JSON.stringify writes it", () => {
   );
 });
 
-test("verbatim parts stay as they are, and undefined members are left out", () => {
+test("verbatim parts of a provider request stay unchanged, and undefined members are left out", () => {
   const list = [new Verbatim("1.50"), undefined, { b: new Verbatim('"\\u0041"'), c: undefined }];
   expect(jsonText({ a: list, d: {}, e: [] })).toBe('{"a":[1.50,null,{"b":"\\u0041"}],"d":{},"e":[]}');
 });

@@ -24,9 +24,9 @@ const sound = [
   "",
 ];
 
-describe("half a pair in JSON", () => {
+describe("half a surrogate pair in JSON", () => {
   test.each([...texts, ...sound.map((text) => [text, text] as const)])(
-    "of %j is read in pieces of any length",
+    "is read in pieces of any length from %j",
     (given, repaired) => {
       expect(repairEscapes(given)).toBe(repaired);
       for (let length = 1; length <= Math.max(1, given.length); length++) {
@@ -37,7 +37,7 @@ describe("half a pair in JSON", () => {
     },
   );
 
-  test("a text that ends within an escape keeps it", () => {
+  test("is kept when a text ends within an escape", () => {
     for (const cut of ['{"a":"\\', '{"a":"\\u', '{"a":"\\ud8']) {
       const escapes = new LoneEscapes();
       expect(escapes.read(cut) + escapes.end()).toBe(cut);
@@ -45,7 +45,7 @@ describe("half a pair in JSON", () => {
   });
 });
 
-describe("a call of the model", () => {
+describe("a model's tool call with half a surrogate pair", () => {
   const piece = (json: string) =>
     chatChunk({ tool_calls: [{ index: 0, id: "c", function: { name: "f", arguments: json } }] });
   const whole = (json: string) => ({
@@ -63,7 +63,7 @@ describe("a call of the model", () => {
     ],
   });
 
-  test.each(texts)("with %j is repaired, in a stream and whole", async (given, repaired) => {
+  test.each(texts)("in %j is repaired, in a stream and whole", async (given, repaired) => {
     const half = given.indexOf("u") + 2;
     const streamed = sseReply(
       piece(given.slice(0, half)),
@@ -79,14 +79,14 @@ describe("a call of the model", () => {
     }
   });
 
-  test.each(texts)("with %j is not repeated by its last chunk", async (given, repaired) => {
+  test.each(texts)("in %j is not repeated by its last chunk", async (given, repaired) => {
     const { events } = await runAgainstServer(
       sseReply(piece(given), piece(given), chatChunk({}, "tool_calls"), "[DONE]"),
     );
     expect(itemsOf(events)).toMatchObject([{ type: "function_call", arguments: repaired }]);
   });
 
-  test.each(texts)("with %j gets the tail that was not streamed", (given, repaired) => {
+  test.each(texts)("in %j gets the end that was not streamed", (given, repaired) => {
     for (let length = 1; length <= given.length; length++) {
       const events: TurnEvent[] = [];
       const call = new Output((event) => events.push(event)).call("f", "c");
@@ -97,7 +97,7 @@ describe("a call of the model", () => {
     }
   });
 
-  test("in the history reaches no vendor", () => {
+  test("in the history is not sent to any vendor", () => {
     const input = [
       { type: "message", role: "user", content: "Hi" },
       { type: "function_call", call_id: "c", name: "f", arguments: texts[0]![0] },
@@ -109,7 +109,7 @@ describe("a call of the model", () => {
   });
 });
 
-test("half a pair in a text is replaced in a whole answer, too", async () => {
+test("half a surrogate pair in a text is replaced in a whole answer, too", async () => {
   const answer = {
     choices: [{ message: { content: "a \ud83d b", reasoning_content: "c \udc00" }, finish_reason: "stop" }],
   };

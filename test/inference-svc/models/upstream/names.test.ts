@@ -18,7 +18,7 @@ function nameService() {
   return { state, lookup: cacheLookups(runRequest, () => state.now) };
 }
 
-describe("a provider with an unresolvable name", () => {
+describe("a provider whose name cannot be resolved", () => {
   let provider: Server;
   const sockets = new Set<Socket>();
 
@@ -56,7 +56,7 @@ describe("a provider with an unresolvable name", () => {
     expect(await runRequest(lookup)).toBe("EAI_AGAIN");
   });
 
-  test("is not called if it was never found", async () => {
+  test("is not called if the name was never resolved", async () => {
     const { state, lookup } = nameService();
     state.answers = false;
     expect(await runRequest(lookup)).toBe("EAI_AGAIN");

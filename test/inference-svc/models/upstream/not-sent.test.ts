@@ -57,11 +57,11 @@ function written(write: Write, target: Target, request: Partial<TurnRequest>) {
 const isKeptHere = (write: Write, path: string): boolean =>
   (write === chatBody && path === "max_tool_calls") || (write === messagesBody && path === "anthropic_betas");
 
-describe.each(formats)("%s", (_, write, target) => {
+describe.each(formats)("a request for %s", (_, write, target) => {
   const bare = written(write, target, {});
 
   test.each(Object.entries(settings).filter(([path]) => !isKeptHere(write, path)))(
-    "%s is sent or named",
+    "sends %s or names it as not sent",
     (path, request) => {
       const { body, lost } = written(write, target, request);
       expect({ path, isSent: body !== bare.body, lost }).not.toEqual({ path, isSent: false, lost: [] });
@@ -69,7 +69,7 @@ describe.each(formats)("%s", (_, write, target) => {
     },
   );
 
-  test("the wish for no text of thoughts is sent or named, unless no text is the default", () => {
+  test("sends the wish for hidden reasoning or names it as not sent, unless it is the default", () => {
     const thinking = written(write, target, { reasoning: { effort: "low" } });
     const { body, lost } = written(write, target, { reasoning: { effort: "low", summary: "omitted" } });
     const isDefault = write === responsesBody && target.original;

@@ -79,8 +79,8 @@ const said: readonly (readonly [string, Lengths])[] = [
   ["The model gpt-4-32768 (2024-06-20) has a context window of 8192 tokens; this prompt has 9000", both(9_000, 8_192)],
 ];
 
-describe("a too long prompt", () => {
-  test.each(said)('is recognized by the words "%s"', (message, lengths) => {
+describe("a prompt that is too long", () => {
+  test.each(said)('is recognized by its words "%s"', (message, lengths) => {
     const { reason, metadata } = providerFault({ status: 400, message });
     expect(reason).toBe(FaultReason.CONTEXT_LENGTH_EXCEEDED);
     expect(metadata?.["context_length"]).toEqual(lengths);

@@ -79,7 +79,7 @@ const places: readonly (readonly [string, (word: string) => Reply])[] = [
   ["the coding of a body", (word) => ({ headers: { "content-encoding": word }, chunks: [{ bytes: "x" }] })],
 ];
 
-describe.each(dialects)("an answer of the dialect %s", (dialect) => {
+describe.each(dialects)("an error of a provider of the dialect %s", (dialect) => {
   test("leaves no unknown word in the log or the error", async () => {
     const shown: unknown[] = [];
     for (const [place, reply] of places)
@@ -127,4 +127,4 @@ test.each([
   "404",
   "text/html",
   "malformed_tool_use",
-])("the code %s of a real provider is shown", (code) => expect(maskUnknownName(code)).toBe(code));
+])("the error code %s of a real provider is shown", (code) => expect(maskUnknownName(code)).toBe(code));

@@ -108,7 +108,7 @@ function sayAll(
   }
 }
 
-test("a continued or changed conversation gives the same body as without memory", () => {
+test("a continued or changed conversation gives the same body as without memory of the earlier one", () => {
   let conversations = 0;
   let repeated = 0;
   fc.assert(
@@ -154,7 +154,7 @@ test("a further result of a call reaches the provider although its first result 
   }
 });
 
-test("a prompt that was alone, and the user's, is the system's once a message follows it", () => {
+test("a prompt without other messages is sent as the user's, and as the system's once a message follows", () => {
   const alone = Array.from({ length: 4 }, (_, index) => ({
     role: "system",
     content: `${index} ${"word ".repeat(150)}`,

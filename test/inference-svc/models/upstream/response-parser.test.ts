@@ -25,7 +25,7 @@ function read(text: string): Read {
 const chunked = (extensions: string) =>
   `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2${extensions}\r\nHi\r\n0\r\n\r\n`;
 
-describe("chunk extensions", () => {
+describe("chunk extensions of a provider's response", () => {
   test.each([";a", ";a=b;c", ';a="b;c=d"', ';a="say \\"Hi\\"";b', ';a="";b=""'])(
     "of the form %s are skipped",
     (extensions) => {
@@ -45,24 +45,30 @@ describe("chunk extensions", () => {
   });
 });
 
-test.each(["digest: abc", "content-length: 5", "transfer-encoding: gzip"])("a trailer is ignored, %s", (trailer) => {
-  const text = chunked("").replace(/\r\n$/, `${trailer}\r\n\r\n`);
-  expect(read(text)).toMatchObject({ body: "Hi", isEnded: true });
-});
+test.each(["digest: abc", "content-length: 5", "transfer-encoding: gzip"])(
+  "a trailer of a provider's response is ignored, %s",
+  (trailer) => {
+    const text = chunked("").replace(/\r\n$/, `${trailer}\r\n\r\n`);
+    expect(read(text)).toMatchObject({ body: "Hi", isEnded: true });
+  },
+);
 
-describe("an interim response", () => {
+describe("an interim response of a provider", () => {
   const ok = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nHi";
 
   // RFC 9110, 15.2: even clients that do not expect them must read them.
-  test.each(["100 Continue", "102 Processing", "103 Early Hints\r\nlink: </a>"])("%s is skipped", (informational) => {
-    expect(read(`HTTP/1.1 ${informational}\r\n\r\n${ok}`)).toMatchObject({ status: 200, body: "Hi", isEnded: true });
-  });
+  test.each(["100 Continue", "102 Processing", "103 Early Hints\r\nlink: </a>"])(
+    "with %s is skipped",
+    (informational) => {
+      expect(read(`HTTP/1.1 ${informational}\r\n\r\n${ok}`)).toMatchObject({ status: 200, body: "Hi", isEnded: true });
+    },
+  );
 
   test("is refused when it changes the protocol, because no request asks for it", () => {
     expect(() => read(`HTTP/1.1 101 Switching Protocols\r\n\r\n${ok}`)).toThrow("unexpected status 101");
   });
 
-  test("is limited like one head, in any number", () => {
+  test("counts together with all others towards the limit of one head", () => {
     expect(() => read("HTTP/1.1 100 Continue\r\n\r\n".repeat(3_000) + ok)).toThrow("head of more than 65536 bytes");
   });
 });

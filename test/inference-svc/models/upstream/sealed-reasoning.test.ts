@@ -31,7 +31,7 @@ function sentBack(items: readonly Record<string, unknown>[]): InputItem[] {
 const thinking = { type: "thinking", thinking: "Hm", signature: "s+/=" };
 const redacted = { type: "redacted_thinking", data: "b64==" };
 
-test("messages: signatures and redacted reasoning come back", () => {
+test("signatures and redacted reasoning of Messages go back unchanged", () => {
   const { items } = readMessages([wholeMessage([thinking, redacted, { type: "text", text: "Hi" }])], { include });
   const body = buildMessagesBody({ input: sentBack(items) });
   expect((body["messages"] as unknown[])[1]).toEqual({
@@ -40,7 +40,7 @@ test("messages: signatures and redacted reasoning come back", () => {
   });
 });
 
-test("converse: signatures and redacted reasoning come back", () => {
+test("signatures and redacted reasoning of Converse go back unchanged", () => {
   const reasoningText = { text: "Hm", signature: "s" };
   const content = [
     { reasoningContent: { reasoningText } },
@@ -51,7 +51,7 @@ test("converse: signatures and redacted reasoning come back", () => {
   expect((body["messages"] as unknown[])[1]).toEqual({ role: "assistant", content });
 });
 
-test("gemini: the signature of a call comes back", () => {
+test("the signature of a Gemini call goes back unchanged", () => {
   const { items } = readGemini(
     [lastGeminiChunk([geminiThoughtPart("Hm"), geminiCallPart("f", {}, { thoughtSignature: "S" })])],
     { include },
@@ -74,7 +74,7 @@ describe("reasoning sealed for one provider", () => {
     expect(JSON.stringify(translateChat({ input }, otherChat).body)).not.toContain("sluice:");
   });
 
-  test("is opened once: all other values stay unchanged", () => {
+  test("is unwrapped once, and all other values stay unchanged", () => {
     const foreign = { ...sealed, encrypted_content: "gAAAA:signature:x" };
     expect(openReasoning(foreign)).toBe(foreign);
     expect(openReasoning(sealed)).toMatchObject({

@@ -27,7 +27,7 @@ function cut(bytes: Buffer, fractions: readonly number[]): Uint8Array[] {
   return at.slice(1).map((end, index) => bytes.subarray(at[index], end));
 }
 
-describe("the standard's syntax", () => {
+describe("the syntax of server-sent events", () => {
   test.each<[string, string, Event[]]>([
     ["one event", "data: a\n\n", [[undefined, "a"]]],
     [
@@ -50,13 +50,13 @@ describe("the standard's syntax", () => {
     expect(whole(text)).toEqual(expected);
   });
 
-  test("at the end an event without its blank line counts, half a line does not", () => {
+  test("includes a last event without its blank line, but no half line", () => {
     expect(whole("data: a\n", true)).toEqual([[undefined, "a"]]);
     expect(whole("data: a\ndata: b", true)).toEqual([[undefined, "a"]]);
   });
 });
 
-describe("a character over several events", () => {
+describe("a character over several server-sent events", () => {
   const event = (...bytes: number[]) =>
     Buffer.concat([Buffer.from('data: {"t":"'), Buffer.from(bytes), Buffer.from('"}\n\n')]);
   const said = (...texts: string[]) => texts.map((text): Event => [undefined, `{"t":"${text}"}`]);
@@ -80,7 +80,7 @@ describe("a character over several events", () => {
   });
 });
 
-test("any cut of any stream gives the same events", () => {
+test("any cut of any server-sent event stream gives the same events", () => {
   const line = fc.oneof(
     fc.string({ unit: codePoint, maxLength: 12 }).map((text) => `data: ${text.replace(/[\r\n]/g, "")}`),
     fc.constantFrom("", "", "event: x", ": comment", "data", 'data: {"a":"ü€😀"}', "nonsense"),
@@ -97,7 +97,7 @@ test("any cut of any stream gives the same events", () => {
   );
 });
 
-test("a byte order mark and characters of four bytes survive every single cut", () => {
+test("a byte order mark and characters of four bytes survive every single cut of an event stream", () => {
   const bytes = Buffer.from('\ufeffevent: ü\r\ndata: {"a":"😀€"}\r\n\r\ndata: b\r\r');
   for (let at = 0; at <= bytes.length; at++) {
     expect(scan([bytes.subarray(0, at), bytes.subarray(at)])).toEqual([
@@ -107,21 +107,21 @@ test("a byte order mark and characters of four bytes survive every single cut", 
   }
 });
 
-describe("limits", () => {
+describe("limits of server-sent events", () => {
   const line = (length: number) => `data: ${"x".repeat(length - 6)}`;
 
-  test("a line of the limit passes, one byte more fails, in any pieces", () => {
+  test("let a line of the limit pass, and fail one more byte, in any pieces", () => {
     expect(whole(`${line(maxEventBytes)}\n\n`)).toHaveLength(1);
     expect(() => whole(`${line(maxEventBytes + 1)}\n\n`)).toThrow(Fault);
     const endless = Buffer.alloc(64 * 1024, "x");
     expect(() => scan(Array.from({ length: maxEventBytes / endless.length + 1 }, () => endless))).toThrow(Fault);
   });
 
-  test("many lines of one event count together", () => {
+  test("count many lines of one event together", () => {
     expect(() => whole(`${`data: ${"x".repeat(1024)}\n`.repeat(maxEventBytes / 1024)}\n`)).toThrow(Fault);
   });
 
-  test("a line in very many pieces takes no more than linear time", async () => {
+  test("keep the time linear for a line in very many pieces", async () => {
     // Large enough for repeated copying to dominate the time.
     const piece = Buffer.alloc(100, "x");
     const pieces = Array.from({ length: 32_000 }, () => piece);
@@ -132,8 +132,11 @@ describe("limits", () => {
     expect(await isLinear(4_000, read)).toBe(true);
   });
 
-  test.each([[[0xff]], [[0xc3, 0x28]], [[0xed, 0xa0, 0x80]], [[0xe2, 0x82]]])("invalid UTF-8 %j fails", (bad) => {
-    const bytes = Buffer.concat([Buffer.from("data: "), Uint8Array.from(bad), Buffer.from("\n\n")]);
-    expect(() => scan([bytes])).toThrow(Fault);
-  });
+  test.each([[[0xff]], [[0xc3, 0x28]], [[0xed, 0xa0, 0x80]], [[0xe2, 0x82]]])(
+    "fail for the invalid UTF-8 %j",
+    (bad) => {
+      const bytes = Buffer.concat([Buffer.from("data: "), Uint8Array.from(bad), Buffer.from("\n\n")]);
+      expect(() => scan([bytes])).toThrow(Fault);
+    },
+  );
 });

@@ -75,9 +75,9 @@ async function runRequest(request: Partial<TurnRequest>) {
   };
 }
 
-describe("an unavailable search is left out", () => {
+describe("a web search that no provider runs is left out", () => {
   test.each(["web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"])(
-    "%s, next to functions, which stay",
+    "of %s, next to functions, which stay",
     async (kind) => {
       open();
       const { fault, losses, body } = await runRequest({ models: ["chat"], tools: [hosted(kind), functionTool()] });
@@ -104,7 +104,7 @@ describe("an unavailable search is left out", () => {
     expect(JSON.stringify(body?.["tools"] ?? [])).not.toContain("earch");
   });
 
-  test("by itself, together with the choice among missing tools", async () => {
+  test("without other tools, together with the choice among missing tools", async () => {
     open();
     upstream.script([responsesAnswer(message)]);
     const request = { tools: [search], toolChoice: "auto", parallelToolCalls: true, stream: false } as const;
@@ -147,7 +147,7 @@ describe("an unavailable search is left out", () => {
   });
 });
 
-test("an endpoint with the search is preferred, in any order", async () => {
+test("an endpoint with a web search is preferred, in any order", async () => {
   open();
   upstream.script([responsesAnswer(message)]);
   const one = await runRequest({ models: ["mixed"], tools: [search], stream: false });
@@ -156,7 +156,7 @@ test("an endpoint with the search is preferred, in any order", async () => {
   expect(other).toMatchObject({ losses: [], providers: ["searching"] });
 });
 
-test("an endpoint without the search serves if a preference leaves no other", async () => {
+test("an endpoint without a web search serves if a preference leaves no other", async () => {
   open();
   upstream.script([{ chunks: [{ sse: [chatChunk({ content: "Done." }, "stop"), "[DONE]"] }] }]);
   const provider = { only: ["chat"], ignore: [], order: [], quantizations: [] } as never;
@@ -164,7 +164,7 @@ test("an endpoint without the search serves if a preference leaves no other", as
   expect([fault, losses]).toEqual([undefined, [notSent("tools.0")]]);
 });
 
-describe("an unavailable search is refused", () => {
+describe("a web search that no provider runs is refused", () => {
   const message400 = (path: string, type: string) => [
     400,
     `${path}: no provider of this model runs tools of type ${type}`,
@@ -179,13 +179,13 @@ describe("an unavailable search is refused", () => {
       "tools.1",
       "service:browser_use",
     ],
-  ])("a request is refused for %s", async (_, request, path, type) => {
+  ])("in a request with %s", async (_, request, path, type) => {
     open();
     expect((await runRequest({ models: ["chat"], tools: [search], ...request })).fault).toEqual(message400(path, type));
     expect(upstream.requests).toHaveLength(0);
   });
 
-  test("the search itself with tools.unavailable: refuse", async () => {
+  test("with tools.unavailable: refuse", async () => {
     open("refuse");
     const { fault } = await runRequest({ models: ["chat"], tools: [functionTool(), search] });
     expect(fault).toEqual(message400("tools.1", "web_search"));

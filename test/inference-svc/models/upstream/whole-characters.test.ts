@@ -33,13 +33,13 @@ const ways: Readonly<Record<string, (output: Output, deltas: readonly string[]) 
   },
 };
 
-describe.each(Object.entries(ways))("in a %s", (_, write) => {
-  test("the first half waits for the second", () => {
+describe.each(Object.entries(ways))("half a surrogate pair in a %s", (_, write) => {
+  test("waits for its second half", () => {
     const deltas = ["a\ud83d", "\ude00b", "\ud83d", "\ude00", "c"];
     expect(deltasOf(written((output) => write(output, deltas)))).toEqual(["a", "\u{1f600}b", "\u{1f600}", "c"]);
   });
 
-  test("cut anywhere, the deltas have the same text, and none ends in the first half of a character", () => {
+  test("does not end any delta, wherever the text is cut", () => {
     fc.assert(
       fc.property(fc.string({ unit: codePoint }), fc.array(fc.nat(), { maxLength: 9 }), (text, cuts) => {
         const borders = [0, ...cuts.map((cut) => cut % (text.length + 1)), text.length].sort((a, b) => a - b);
@@ -51,7 +51,7 @@ describe.each(Object.entries(ways))("in a %s", (_, write) => {
   });
 });
 
-test("a lone half of a character comes before its successor", () => {
+test("a lone half of a surrogate pair comes before its successor", () => {
   const events = written((output) => {
     const message = output.message();
     message.text(message.part("output_text"), "a\ud83d");

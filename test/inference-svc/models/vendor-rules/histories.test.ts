@@ -160,7 +160,7 @@ const vendors: readonly (readonly [string, (request: Request) => readonly string
 /** `HISTORIES=100000 npm test -- vendor-rules/histories` is the long form, of some minutes. */
 const numRuns = Number(process.env["HISTORIES"] ?? 1_000);
 
-describe("a random history", () => {
+describe("a random conversation history", () => {
   test.each(vendors)(
     "reaches %s in an acceptable form",
     (_vendor, violationsOf) => {
@@ -175,7 +175,7 @@ describe("a random history", () => {
   );
 });
 
-describe("a request of nothing but blanks is refused by name", () => {
+describe("a request of only blanks is refused by name", () => {
   const blanks = [
     { type: "message", role: "user", content: " " },
     { type: "message", role: "user", content: [{ type: "input_text", text: "" }] },
@@ -191,7 +191,7 @@ describe("a request of nothing but blanks is refused by name", () => {
   });
 });
 
-test("a failed tool's result is marked at Bedrock for models with support, and is named elsewhere", () => {
+test("a failed tool result is marked at Bedrock for models that support it, and named as not sent elsewhere", () => {
   const input = [
     { type: "message", role: "user", content: "Read it." },
     { type: "function_call", call_id: "call_1", name: "f", arguments: "{}" },
@@ -203,7 +203,7 @@ test("a failed tool's result is marked at Bedrock for models with support, and i
   expect(findConverseDropped({ input, tools }, llamaOnBedrock)).toContain("input.2.status");
 });
 
-test("pictures in results follow all results at Google, and stay in the result at Mistral", () => {
+test("images in tool results follow all results at Google, and stay in the result at Mistral", () => {
   const picture = { type: "input_image", image_url: "data:image/png;base64,iVBORw0KGgo=", detail: "auto" };
   const input = [
     { type: "message", role: "user", content: "Look." },
@@ -222,7 +222,7 @@ test("pictures in results follow all results at Google, and stay in the result a
   ]);
 });
 
-test("two calls with one id keep two results, and a third one joins the first, failed if it has", () => {
+test("two calls with one id keep two results, and a third result joins the first, failed if it has failed", () => {
   const call = { type: "function_call", call_id: "a", name: "f", arguments: "{}" };
   const result = (output: string, more: object = {}) => ({
     type: "function_call_output",

@@ -31,12 +31,15 @@ function sentTypes(type: string, base64: string): readonly unknown[] {
   });
 }
 
-test.each(Object.entries(images))("an image of type %s has it, whatever the client calls it", (type, base64) => {
-  for (const called of [...Object.keys(images), "image/jpg", "image/bmp"])
-    expect(sentTypes(called, base64)).toEqual([type, type, type]);
-});
+test.each(Object.entries(images))(
+  "an image of type %s is sent with this type, whatever the client calls it",
+  (type, base64) => {
+    for (const called of [...Object.keys(images), "image/jpg", "image/bmp"])
+      expect(sentTypes(called, base64)).toEqual([type, type, type]);
+  },
+);
 
-test("an image of unknown bytes has the client's type, with jpg as jpeg", () => {
+test("an image of unknown bytes is sent with the client's type, with jpg as jpeg", () => {
   expect(sentTypes("image/webp", sound)).toEqual(["image/webp", "image/webp", "image/webp"]);
   expect(sentTypes("image/jpg", "AAAA")).toEqual(["image/jpeg", "image/jpeg", "image/jpeg"]);
 });

@@ -365,7 +365,7 @@ const honest =
   '{ "type":"object","properties":{"n":{"type":"number","const":12345678901234567890,"description":"N"},' +
   '"m":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["n","m"],"additionalProperties":false}';
 
-test.each(Object.keys(formats))("an honest schema reaches %s byte for byte", (vendor) => {
+test.each(Object.keys(formats))("a schema within the vendor's rules reaches %s byte for byte", (vendor) => {
   const { tool, answer } = formats[vendor]!;
   for (const strict of [undefined, false, true])
     for (const sent of [tool(honest, strict), answer(honest, strict)]) {
@@ -395,7 +395,7 @@ test.each(reported)(
   },
 );
 
-test("folded, moved and renamed parts are named", () => {
+test("parts of a schema that are folded, moved or renamed for a vendor are named", () => {
   const { body, losses } = translateToMessages({
     ...toolOf(reported[0]!, undefined),
     ...formatOf(reported[3]!, true),
@@ -423,7 +423,7 @@ test("folded, moved and renamed parts are named", () => {
   ]);
 });
 
-test("references of any kind reach Moonshot as definitions of the root", () => {
+test("references of any kind in a schema reach Moonshot as definitions of the root", () => {
   const given = {
     type: "object",
     definitions: { size: { type: "integer" } },
@@ -499,7 +499,7 @@ describe("a schema at Moonshot", () => {
     expect(await isLinear(size, (count) => send(schemaOf(count)))).toBe(true);
   });
 
-  test("grows little, however deep the referred nodes are within each other", () => {
+  test("grows little, however deep its references are nested", () => {
     let node: object = { type: "string", description: "d".repeat(10_000) };
     let path = "#";
     const references: string[] = [];
@@ -512,7 +512,7 @@ describe("a schema at Moonshot", () => {
     expect(send(given).length).toBeLessThan(6 * JSON.stringify(given).length);
   });
 
-  test("keeps a definition under any name, and finds no place that is not written in digits", () => {
+  test("keeps a definition under any name, and takes only digits as a place in a list", () => {
     const given = {
       type: "object",
       properties: {
@@ -571,7 +571,7 @@ test("calls have the client's names of properties again, in pieces of any length
   }
 });
 
-test("other servers of OpenAI's format get schemas as they came", () => {
+test("servers of OpenAI's format other than known vendors get schemas unchanged", () => {
   const json = '{"oneOf":[{"required":["a"]}],"properties":{"$a":{"maximum":1.0}}}';
   expect(translateChat(toolOf(json, true), otherChat).text).toContain(json);
   expect(translateChat(formatOf(json, true), otherChat).text).toContain(json);

@@ -54,7 +54,7 @@ describe.each(vendors)("OpenAI in the format %s", (_format, translate) => {
     expect(losses).toEqual([["service_tier", "sent as priority"]]);
   });
 
-  test.each(["auto", undefined])("is sent nothing for %s", (serviceTier) => {
+  test.each(["auto", undefined])("gets no tier for %s", (serviceTier) => {
     expect(translate(serviceTier === undefined ? {} : { serviceTier }).body).not.toHaveProperty("service_tier");
   });
 });
@@ -73,7 +73,7 @@ describe.each(others)("another server in the format %s", (_format, translate) =>
     expect(translate({ serviceTier }).losses.filter(([path]) => path === "service_tier")).toEqual([]);
   });
 
-  test("with a tier does not count it as its fault", () => {
+  test("is not blamed for a tier that it does not know", () => {
     const { losses } = translate({ serviceTier: "priority" }, "priority");
     expect(losses.map(([, reason]) => reason)).not.toContainEqual(expect.stringContaining("is configured"));
   });

@@ -366,7 +366,7 @@ test.each<[string, Vendor, Readonly<Record<string, string>>]>([
   ["Cohere", vendors["Cohere"] as Vendor, { "github.search": "github_search", "a-b": "a_b_2", a_b: "a_b" }],
   ["Anthropic", vendors["Anthropic"] as Vendor, { ["n".repeat(100)]: "n".repeat(100), 查: "tool_c55cceb1" }],
 ])(
-  "at %s a name stays as close as the vendor allows, and the receipt lists the others",
+  "a tool's name at %s stays as close as the vendor allows, and the receipt lists changed names",
   (_vendor, { send, declared }, wanted) => {
     const losses: (readonly [string, string])[] = [];
     const tools = Object.keys(wanted).map((name) => callable(name, false));
@@ -380,7 +380,7 @@ test.each<[string, Vendor, Readonly<Record<string, string>>]>([
   },
 );
 
-test("a slash in the name of a tool or of its namespace makes no two tools one", () => {
+test("a slash in the name of a tool or of its namespace does not merge two tools", () => {
   const { send, called } = vendors["OpenAI's chat completions"] as Vendor;
   const inside = (namespace: string, name: string): NamespaceTool => {
     const tools = [callable(name, false)];
@@ -392,7 +392,7 @@ test("a slash in the name of a tool or of its namespace makes no two tools one",
   expect(new Set(called(send(testRequest({ tools, input }), () => undefined)).map(([name]) => name)).size).toBe(2);
 });
 
-test("thousands of colliding names are distinguished in linear time", async () => {
+test("thousands of colliding tool names are distinguished in linear time", async () => {
   const fit = (size: number) =>
     fitNames(
       Array.from({ length: size }, (_, index) => `${index % 2 ? "." : "/"}x${"!".repeat(index % 97)}`),

@@ -123,7 +123,7 @@ const runRequest = (options?: Parameters<typeof startAsking>[0]): Promise<Caller
 
 const sha1 = (bytes: string | Buffer): string => createHash("sha1").update(bytes).digest("hex");
 
-describe("a trusted server", () => {
+describe("a provider over TLS", () => {
   test("answers several requests on one connection", async () => {
     await begin((socket) => socket.write(ok), { ALPNProtocols: ["h2", "http/1.1"] });
     for (const path of ["/a", "/b", "/c"])
@@ -151,7 +151,7 @@ describe("a trusted server", () => {
     expect(handshakes).toEqual([`${version} whole`, `${version} resumed`]);
   });
 
-  test("failing to resume a session gets a whole handshake next", async () => {
+  test("that fails to resume a session gets a whole handshake next", async () => {
     // Session ids instead of tickets, looked up by servers.
     const options = { maxVersion: "TLSv1.2", secureOptions: constants.SSL_OP_NO_TICKET } as const;
     const secure = await begin((socket) => socket.end(closing), options);
@@ -169,7 +169,7 @@ describe("a trusted server", () => {
     expect(handshakes).toEqual(["TLSv1.2 whole", "TLSv1.2 whole"]);
   });
 
-  test("stops writing a large body while the reader rests", async () => {
+  test("is not read further while the reader of a large body pauses", async () => {
     const body = Buffer.alloc(24 * 1024 * 1024, "0123456789abcdef!");
     await begin((socket) => {
       socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n`);
@@ -228,7 +228,7 @@ describe("a trusted server", () => {
   });
 });
 
-describe("a connection closed by the server", () => {
+describe("a TLS connection closed by the provider", () => {
   test.each<[string, (socket: TLSSocket, raw: Socket) => Socket]>([
     ["in good order", (socket) => socket.end()],
     ["at once", (socket) => socket.destroy()],
@@ -280,7 +280,7 @@ describe("a connection closed by the server", () => {
   });
 });
 
-describe("a cancelled request", () => {
+describe("a cancelled request over TLS", () => {
   /** A reset counts as well: a client sends one if it has not read everything. */
   const untilClosed = (socket: Socket) => new Promise((resolve) => socket.once("close", resolve));
   const giveUp = ({ id }: Asked) => caller.send({ kind: "close", id } satisfies CallerCommand);
@@ -298,7 +298,7 @@ describe("a cancelled request", () => {
   test.each([
     ["before the head", "", undefined],
     ["in a body that nobody reads", `HTTP/1.1 200 OK\r\n\r\n${"x".repeat(100_000)}`, 1],
-  ])("%s closes its connection, and the next one has another", async (_, text, stopsAfter) => {
+  ])("that is %s closes its connection, and the next one has another", async (_, text, stopsAfter) => {
     await begin((socket, path) => socket.write(path === "/next" ? ok : text));
     const asked = startAsking(stopsAfter === undefined ? {} : { stopsAfter });
     if (stopsAfter === undefined) await eventually(() => requests.length === 1);
@@ -310,7 +310,7 @@ describe("a cancelled request", () => {
   });
 });
 
-describe("a wrong server", () => {
+describe("a wrong TLS server", () => {
   test.each<[string, string, readonly string[], Date | undefined, string]>([
     ["of another name", "other", ["other.test"], undefined, "ERR_TLS_CERT_ALTNAME_INVALID"],
     ["whose certificate has expired", "expired", ["localhost"], new Date(Date.now() - dayMs / 2), "CERT_HAS_EXPIRED"],
@@ -321,7 +321,7 @@ describe("a wrong server", () => {
     expect(requests).toEqual([]);
   });
 
-  test("gets no request, with an untrusted authority", async () => {
+  test("gets no request with an untrusted authority", async () => {
     const stranger = await newAuthority("stranger");
     await writeCertificate(join(folder, "strange"), { hosts: ["localhost"], by: stranger, trusted: [] });
     await begin((socket) => socket.write(ok), {}, "strange");

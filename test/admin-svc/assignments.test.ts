@@ -69,12 +69,12 @@ test("eight clients that assign the same 500 keys to two guardrails all succeed,
     // Every call names every key, so the last one to commit holds all of them.
     expect(new Set(held.values()).size).toBe(1);
     const steps = answers.map((answer) => Number(answer.generation - before));
-    // At most one generation for each call, and each generation named by an answer.
+    // There is at most one generation for each call, and the last one is in an answer.
     expect(Math.max(...steps)).toBeLessThanOrEqual(8);
     expect(await currentGeneration(installation.database)).toBe(before + BigInt(Math.max(...steps)));
   }
   for (const client of clients) client.close();
-  // A deadlock would be retried and go unseen, for a price: each costs the server's deadlock_timeout.
+  // Deadlocks are counted, because a retry hides them and costs the server's deadlock_timeout each time.
   const { rows } = await sql<{ deadlocks: number }>`
     select deadlocks::int from pg_stat_database where datname = current_database()`.execute(installation.database);
   expect(rows).toEqual([{ deadlocks: 0 }]);

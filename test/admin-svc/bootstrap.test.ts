@@ -1,4 +1,4 @@
-/** The job before the first start: schema, role, and one management key, however often and however many at once. */
+/** The bootstrap job before the first start: it makes the schema, the role and one management key, also when it runs repeatedly or concurrently. */
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
 import { openDatabase, readConnectionLimits } from "@sluice/admin-svc/store/postgres/postgres.js";

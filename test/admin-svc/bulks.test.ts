@@ -1,4 +1,4 @@
-/** Concurrent bulk changes: their waits, the writes that they must not delay, and the final state of the keys. */
+/** Concurrent bulk changes: how long they wait, which writes they must not delay, and the final state of the keys. */
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -116,7 +116,7 @@ test("bulk changes blocked by a locked key are refused with a retry hint before 
       expect(outcome).toMatchObject({ status: "rejected", reason });
     }
   };
-  // The wait for the lock, without the time that a busy machine needs for as many changes that nothing blocks.
+  // Time spent waiting for the lock: the time of as many changes without a lock is subtracted, since a busy machine is slow.
   const waitedMs = async () =>
     (await measureElapsedMs(() => holding([held], refused))) - (await measureElapsedMs(() => sixty(free)));
   expect(await findShortest(10_000, waitedMs, 5)).toBeLessThan(10_000);
@@ -147,7 +147,7 @@ test("a bulk change is dropped when its caller has disconnected, and is not coun
     first = call(installation.client, assignKeys, request, admin, timeoutMs);
     await eventually(waitsForLock);
     await expect(call(installation.client, assignKeys, request, admin, 100)).rejects.toMatchObject({ status: 408 });
-    // A later call on the same connection.
+    // This later call on the same connection must succeed.
     await callAsAdministrator(installation, EndUserService.method.createEndUser, { user: "carol" });
   });
   await first;

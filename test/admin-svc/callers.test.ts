@@ -234,7 +234,7 @@ describe("ResolveKey", () => {
     expect(answer.further.map(({ caller }) => caller?.keyHash)).toEqual([...hashes, undefined, undefined]);
     expect(answer.further.map((key) => key.guardrailId)).toEqual([guardrailId, guardrailId, "", "", ""]);
     expect(answer.guardrails).toEqual([(await resolveKey(installation.client, held[0] ?? "")).caller?.guardrail]);
-    // A process able to enforce only a part of the guardrail gets no key without a check.
+    // A process that can enforce only a part of the guardrail never gets the key unguarded.
     expect((await askFor(false)).further).toEqual([]);
   });
 

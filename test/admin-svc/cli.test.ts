@@ -33,7 +33,7 @@ async function runAt(databaseUrl: string | undefined, argv: string[]) {
   return { code, stdout, stderr };
 }
 
-/** Standard output on a terminal of so many columns. */
+/** Standard output of a terminal with this number of columns. */
 async function runOnTerminal(columns: number, ...argv: string[]): Promise<string> {
   let text = "";
   const stdout = { columns, write: (written: string) => (text += written) };

@@ -1,4 +1,4 @@
-/** The demo: made-up records in a workspace of its own, which the ledger takes for real ones, and their removal. */
+/** The demo: a workspace of invented records, which the ledger treats like real ones, and their removal. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
 import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";

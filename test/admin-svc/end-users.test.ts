@@ -60,7 +60,7 @@ test("updated_at rises with every write: also at once, without a change, and aft
   await register("busy");
   const answers: EndUser[] = [];
   for (let round = 0; round < 10; round++) {
-    // Twenty at one row: on a busy machine the last may wait for it longer than admin-svc lets them.
+    // Twenty writes to one row: on a busy machine the last one may wait longer than admin-svc allows.
     const writes = Array.from({ length: 20 }, (_, i) => retryUntilWritten(() => update("busy", i % 3 === 0)));
     answers.push(...(await Promise.all(writes)));
   }

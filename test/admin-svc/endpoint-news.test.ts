@@ -45,7 +45,7 @@ async function open(port: number, process: string) {
 
 type Process = Awaited<ReturnType<typeof open>>;
 
-/** Seldom enough for a process to be listened to for ever. */
+/** Interval between repeated news, below the rate at which admin-svc drops the news of a process. */
 const betweenMs = 250;
 
 const count = ({ heard }: Process, name: string): number => heard.filter(({ endpoint }) => endpoint === name).length;
@@ -84,7 +84,7 @@ test("news of an endpoint are no heartbeat, and reach only processes that reques
   await gateway.hear(() => true);
   const { generation } = hearer.access;
   await tellUntilHeard(teller, "acme/large 1 2", hearer);
-  // A heartbeat after the news.
+  // The next heartbeat follows the news.
   const from = gateway.heard.length;
   await gateway.hear(() => true, from);
   expect(gateway.heard.every(({ endpoints }) => endpoints.length === 0)).toBe(true);
@@ -100,7 +100,7 @@ test("database notifications from other programs are ignored", async () => {
   const send = (payload: string) =>
     sql`select pg_notify(${endpointChannel}, ${payload})`.execute(installation.database);
   for (const payload of ["", "{", '{"from":"x"}']) await send(payload);
-  // Sent again until it arrives, since the listener may be connecting anew.
+  // The notification is sent until it arrives, since the listener may be reconnecting.
   await eventually(async () => {
     await send('{"from":"x","news":[{"endpoint":"sent by hand","failing":true}]}');
     return count({ access, heard }, "sent by hand") > 0;

@@ -279,7 +279,7 @@ describe("guardrail patterns of the largest size", () => {
       ["first", [...many.map(() => true), false]],
       ["second", [true]],
     ]);
-    // Compiled in the serving thread, they would take a single turn, however long.
+    // In the serving thread, all patterns would compile within a single turn of the event loop.
     expect(turns).toBeGreaterThan(10);
   });
 
@@ -419,7 +419,7 @@ describe("a change of a guardrail", () => {
         retryUntilWritten(() => give(made.id, [hash])),
         retryUntilWritten(() => change(made.id, { contentFilters: [block(`v${round}`)] }, ["content_filters"])),
       ]);
-      // Either the change came later and named the key, or the assignment came later and names the key in any case.
+      // If the change came later, it named the key; if the assignment came later, its own entry names the key.
       if (given.generation < changed.generation) expect(await logged(changed.generation)).toContain(hash);
       else expect(await logged(given.generation)).toEqual([hash]);
     }
@@ -457,7 +457,7 @@ describe("the deletion of a guardrail", () => {
         retryUntilWritten(() => give(other, keyHashes.slice(0, 40))),
       ]);
       expect(moved).toMatchObject({ status: "fulfilled", value: { assignedCount: 40 } });
-      // The change came before the deletion, or after it.
+      // The concurrent change came either before the deletion or after it.
       if (again.status === "rejected") expect(again.reason).toMatchObject(notFound);
       const left = installation.database
         .selectFrom("guardrail_key_assignments")

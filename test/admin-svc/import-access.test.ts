@@ -1,4 +1,4 @@
-/** Keys, teams and customers of LiteLLM become records, once, by the names that they have there. */
+/** Keys, teams and customers of LiteLLM are imported as records, once, under their LiteLLM names. */
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -40,7 +40,7 @@ interface ConfigShape {
   readonly models: readonly { readonly id: string; readonly endpoints: readonly object[] }[];
 }
 
-/** A value that fits the use of a variable, by its name. */
+/** A value in the form that the use of a variable requires, recognized by the variable's name. */
 function valueOf(variable: string): string {
   if (variable.endsWith("_CREDENTIALS")) return fileURLToPath(import.meta.url);
   return /(?:URL|BASE)$/.test(variable) ? "https://variable.example" : "variable";
@@ -69,14 +69,14 @@ async function reportOf(gateway: string, name: string): Promise<Report> {
   return JSON.parse(stdout) as Report;
 }
 
-/** Every place with a value of its own, found without the code under test. */
+/** Every place of a configuration with a value, found without the code under test. */
 function places(value: unknown, path: readonly (string | number)[] = []): (readonly (string | number)[])[] {
   if (typeof value !== "object" || value === null) return [path];
   const parts = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
   return parts.length === 0 ? [path] : parts.flatMap(([step, part]) => places(part, [...path, step]));
 }
 
-/** Another value at a place of a file. */
+/** A copy of a configuration with another value at one place. */
 function withValue(file: unknown, [step, ...rest]: readonly (string | number)[], value: unknown): unknown {
   if (step === undefined) return value;
   const copy = (Array.isArray(file) ? [...(file as unknown[])] : { ...(file as object) }) as Record<
@@ -193,7 +193,7 @@ test("the import reports a finding for a value of any kind at any place, and for
   for (const [gateway, name] of examples) {
     const file = { ...(parse(readFileSync(join(fixtures, name), "utf8")) as object), include: undefined };
     const prefixes = places(file).flatMap((leaf) => leaf.map((_, index) => JSON.stringify(leaf.slice(0, index + 1))));
-    // Half of the places are enough to meet every kind of section with every kind of value.
+    // Half of the places are enough to combine every kind of section with every kind of value.
     for (const place of [...new Set(prefixes)].filter((_, index) => index % 2 === 0)) {
       const changed = withValue(file, JSON.parse(place) as string[], others[changes++ % others.length]);
       writeFileSync(path, JSON.stringify(changed));

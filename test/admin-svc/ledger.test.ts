@@ -414,7 +414,7 @@ test("3,000 concurrent calls on a budget with room for one call: all others are 
   const reasons = await Promise.all(Array.from({ length: 3_000 }, decided));
   expect(reasons.filter((reason) => reason === undefined).length).toBe(1);
   expect(reasons.filter((reason) => reason === FaultReason.BUDGET_HELD).length).toBe(2_999);
-  // Two rounds of 64 on a fast machine; each late round is queried and released once more.
+  // A fast machine needs two rounds of 64 calls; on a slow one each late round is repeated, and its calls are released once more.
   expect(questions).toBeLessThan(1_500);
   client.close();
 });
@@ -431,11 +431,11 @@ test("the reservation of a call grows with its known cost until its record is st
   await hold.raise(BigInt(1.5e12));
   const refused = { reason: FaultReason.BUDGET_HELD, metadata: { remaining: 0 } };
   await expect(reserve(randomUUID(), 0.1)).rejects.toMatchObject(refused);
-  // Less than is held changes nothing.
+  // Raising a hold below its present amount has no effect.
   await hold.raise(1n);
   await expect(reserve(randomUUID(), 0.1)).rejects.toMatchObject(refused);
   await record([usageRecord({ turnId, keyHash, costUsd: "0.2" })]);
-  // Too late: the record has already stated the cost.
+  // Raising the hold is too late once the record has stated the cost.
   await hold.raise(BigInt(1.5e12));
   await reserve(randomUUID(), 0.8);
 });

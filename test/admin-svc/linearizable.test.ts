@@ -1,7 +1,7 @@
 /**
- * Concurrent assign, unassign, revoke and delete: for every key, one order explains all answers. Readers query the database and two
- * processes with cached policies. Reads of such a process are checked against the writes only, because another process may receive
- * a change a moment earlier, while the write is still unanswered.
+ * Concurrent assignments, removals, revocations and deletions: for every key, one order explains all answers. Readers query the database and two
+ * processes with cached policies. Reads of such a process are checked against the writes only, since another process may receive a change a
+ * moment earlier, while the write is still unanswered.
  */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
@@ -26,14 +26,14 @@ import {
   unassignGuardrail,
 } from "./installation.ts";
 
-/** An operation as a single key sees it. */
+/** The part of an operation that concerns a single key. */
 type Input =
   | { readonly kind: "assign" | "unassign"; readonly guardrail: string }
   | { readonly kind: "delete"; readonly guardrail: string }
   | { readonly kind: "revoke" }
   | { readonly kind: "read"; readonly by: string };
 
-/** `missing`: 404. A number: the count of keys in an answer with a count. Otherwise the guardrail read. */
+/** Outcome for a key: `missing` is a 404, a number is the count of keys in the answer, and anything else is the guardrail read. */
 type Output = "done" | "missing" | "revoked" | "none" | number | { readonly holds: string };
 
 interface KeyState {
@@ -45,7 +45,7 @@ interface KeyState {
 const sameAs = (expected: Output, output: Output | undefined): boolean =>
   output === undefined || output === "done" || JSON.stringify(output) === JSON.stringify(expected);
 
-/** A key, one operation after the other. */
+/** State of a key, with its operations one after the other. */
 const key: SequentialModel<KeyState, Input, Output> = {
   initial: { holds: undefined, revoked: false, deleted: [] },
   keyOf: (state) => JSON.stringify(state),
@@ -197,5 +197,5 @@ test("concurrent changes of keys are linearizable: in twenty rounds, one order e
     }
   }
   for (const access of processes.values()) access.stop();
-  // A slow machine discards many rounds.
+  // A slow machine discards many rounds, so rounds are repeated.
 }, 1_200_000);

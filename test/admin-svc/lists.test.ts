@@ -1,4 +1,4 @@
-/** Lists by cursor over real gRPC: every record once while others come, go and move, and cursors that belong elsewhere. */
+/** Lists by cursor over real gRPC: every record appears once while others are added and removed, and a cursor of another list is refused. */
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { Metadata } from "@grpc/grpc-js";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -46,12 +46,12 @@ interface List {
   /** Metadata of a caller who sees these records. */
   readonly caller?: () => Metadata;
   readonly idOf: (record: never) => string;
-  /** Adds a record, early or late in the order of each sort. */
+  /** Adds a record, at the beginning or at the end of each sort order. */
   readonly add: (id: string, n: number) => Promise<unknown>;
   readonly remove: (id: string) => Promise<unknown>;
 }
 
-/** Several records share a time, a name and an amount. */
+/** Time of record n: several records have the same time, name and amount. */
 const at = (n: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, 0, n % 5));
 const run = (statement: ReturnType<typeof sql>) => statement.execute(installation.database);
 const uuid = (id: string) => sql`md5(${id})::uuid`;
@@ -164,7 +164,7 @@ test.each(lists)("pages of %s show each record once while others are added, remo
       added.push(`${prefix}-${n % 7}-added-${n}`);
       if (added.length < 20) await list.add(added.at(-1) as string, n);
     }
-    // A moved key may be seen twice or never; those that stand still are not affected.
+    // A moved key may be listed twice or not at all, and keys that are not moved exactly once.
     await run(
       sql`update key_totals set cost_usd = cost_usd + 1, last_used_at = now() where key_hash = ${hash(doomed[0] ?? "")}`,
     );
@@ -205,7 +205,7 @@ test("an invalid cursor, or one of another list, workspace, order or filter, is 
     await expect(readPage({ ...keys, request }, { cursor: nextCursor })).rejects.toMatchObject(foreign);
   const elsewhere = { ...keys, request: {}, caller: () => bearerMetadata(installation.managementKey) };
   await expect(readPage(elsewhere, { cursor: nextCursor })).rejects.toMatchObject(foreign);
-  // Values of another form would be an error of the database.
+  // Without the check, values of another form would cause an error of the database.
   const [mark] = textsOf(nextCursor);
   for (const place of [["x", "y"], ["1", "\0"], ["9".repeat(18), "y"], ["1"], ["1", "y", "z"], ["", ""]])
     await expect(readPage({ ...keys, request: {} }, { cursor: sealed([mark, ...place]) })).rejects.toMatchObject(
@@ -215,7 +215,10 @@ test("an invalid cursor, or one of another list, workspace, order or filter, is 
 });
 
 const records = 6_000;
-/** A page of ten records reads each of them a few times, by the index of its order and by its id, with the records that are equal to the last one of the page before. */
+/**
+ * A page of ten records reads each of them a few times, by the index of its order and by its id, in addition to records with the sort value of
+ * the previous page's last one.
+ */
 const maxRows = 100;
 
 const rowsRead = (plan: PlanNode): number =>

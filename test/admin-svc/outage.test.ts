@@ -142,7 +142,7 @@ test("a process without its database stops its heartbeats, and catches up on mis
   const watching = new PolicyWatcher(installation.port);
   await watching.hear((message) => message.all);
   await link.cut();
-  // Otherwise there is a message each second; messages in flight may still arrive.
+  // A connected feed sends a message each second; messages in flight may still arrive after the cut.
   await eventually(async () => {
     const before = watching.heard.length;
     await new Promise((resolve) => setTimeout(resolve, 2_500));

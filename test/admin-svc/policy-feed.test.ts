@@ -1,4 +1,4 @@
-/** The order of published changes, independent of how and in which order the feed learns of them. */
+/** The order of published policy changes does not depend on how, and in which order, the feed gets them. */
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { PolicyFeed } from "@sluice/admin-svc/service/policy-feed.js";
 import type { Watcher } from "@sluice/admin-svc/service/watcher.js";

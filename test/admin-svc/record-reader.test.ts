@@ -1,4 +1,4 @@
-/** Records of calls and turns, read without a message where their JSON allows it, against the messages that protobuf makes of the same JSON. */
+/** Records of calls and turns are read directly from JSON where possible, and give the same rows as the messages that protobuf parses. */
 import { expect, test } from "@jest/globals";
 import {
   type DescField,
@@ -102,7 +102,7 @@ test.each([UsageRecordSchema, TurnRecordSchema])("every field of a $name record 
   }
 });
 
-/** Fields whose texts have a form of their own, or whose last value means the same as none. */
+/** Fields whose texts have a special form, or whose last value means the same as an absent one. */
 const changedValues: Readonly<Record<string, JsonValue>> = {
   tags: "a=b",
   count: 2,

@@ -1,4 +1,4 @@
-/** A process that knows the policy of before a restore enforces that of the restored database. */
+/** A process that cached a policy before a restore enforces the policy of the restored database. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { Access } from "@sluice/proto/lib/policy/access.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
@@ -28,7 +28,7 @@ test("after a restore, a key made since the backup is unknown at once, and one r
   expect((await access.resolve(later.hash)).caller).toBeDefined();
   expect(access.generation).toBeGreaterThan(backup);
 
-  // The contents of a backup of before.
+  // The state of the backup, with an earlier policy.
   await database.transaction().execute(async (restore) => {
     await sql`delete from policy_log where generation > ${backup}`.execute(restore);
     await sql`update policy_generation set generation = ${backup}`.execute(restore);

@@ -97,7 +97,7 @@ test("retention keeps a day that is not in the sums yet, or not yet delivered by
   while ((await tryFold(database)) === "some");
   inForce.settings = { ledger: 3 };
   await worker.run();
-  // The sums of end users lack the turns.
+  // The turns are missing in the sums of end users.
   expect(await oldest()).toMatchObject({ ledger: days });
   expect(lines.at(-1)).toContain('"held_by":"sums"');
 
@@ -122,7 +122,7 @@ test("retention keeps a day that is not in the sums yet, or not yet delivered by
 
 test("the retention command continues with other days and the audit log when one day cannot be summed", async () => {
   await fillLedger(database, { ...filling, turns: 3000 });
-  // The days are stored one after the other.
+  // The records get the times of storing of their own days.
   await sql`
     update ledger set written = written - ((now() at time zone 'UTC')::date - (opened_at at time zone 'UTC')::date)`.execute(
     database,

@@ -33,7 +33,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-/** Every monotonic clock of this process goes on from so much later. */
+/** Moves every monotonic clock of this process forward by this time. */
 function later(seconds: number): void {
   jest.restoreAllMocks();
   const now = performance.now.bind(performance);

@@ -126,7 +126,7 @@ test("a late answer never replaces a newer list of stored providers", async () =
   const early = stored.read();
   await held;
   await add("newer");
-  // New calls pass; the first answer stays held.
+  // New calls pass through the proxy, while the first answer stays held.
   proxy.hold("ListStoredProviders")();
   const late = stored.read();
   const method = ProviderService.method.listStoredProviders;

@@ -1,4 +1,4 @@
-/** Budgets for tags, as admin-svc decides about reservations and adds up records, on a real Postgres. */
+/** Budgets for tags on a real Postgres: how admin-svc decides reservations and sums records. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { maxTagAccounts, type TagBudgetJson } from "@sluice/proto/contract/records/tag-budgets.js";
@@ -214,7 +214,7 @@ test("tag accounts without spending for two months are removed, except for a bud
   };
   expect(await accounts(monthly)).toEqual(["used"]);
   expect(await accounts(prepaid)).toEqual(["old", "used"]);
-  // The sums stay for budgets that are set later.
+  // The sums are kept for budgets that may be set later.
   for (const { workspaceId } of [monthly, prepaid])
     expect(await spentOn(workspaceId)).toEqual(["project old 0.25", "project used 0.25"]);
 });
@@ -279,7 +279,7 @@ test("a record is charged to the tag account of its reservation, even if entries
   const { keyHash, workspaceId } = await workspaceWith([monthly, entry("team", "x", 5)]);
   await sql`insert into tag_accounts (workspace_id, name, value)
     select ${workspaceId}, 'project', 'known-' || n from generate_series(1, ${maxTagAccounts}) as n`.execute(database);
-  // All places are taken, so the shared account pays, and a place becomes free meanwhile.
+  // All places for accounts are taken, so the shared account pays; a place becomes free before the record arrives.
   const held = ["whole", "part"].map((project) => call(keyHash, { project, team: "x" }, "0.4"));
   expect(await reserveBudget(database, held)).toMatchObject([{ tag: "project=*" }, { tag: "project=*" }]);
   await sql`delete from tag_accounts where workspace_id = ${workspaceId}`.execute(database);
@@ -293,7 +293,7 @@ test("a record is charged to the tag account of its reservation, even if entries
   });
   await insertUsage(database, [toRow(recordOf(workspaceId, keyHash, "project=part,team=x", { turnId: part }))]);
   expect(await spentOn(workspaceId)).toEqual(["project * 0.5", "team x 0.5"]);
-  // A value gets an entry of its own, or loses it, while its calls are under way.
+  // A tag value gets its own budget entry, or loses it, while its calls are running.
   const begun = [call(keyHash, { project: "own" }, "0.1"), call(keyHash, { project: "other" }, "0.1")];
   await reserveBudget(database, begun);
   const changed = async (tagBudgets: readonly TagBudgetJson[] | null, value: string, of: Reservation | undefined) => {
@@ -316,7 +316,7 @@ test("neither refused calls nor a tag value named like the shared account open a
   expect(await reserve(rich, { project: "large" }, "2")).toMatchObject({ admitted: false, tag: "project=large" });
   expect(await reserve(rich, { project: "*" }, "0.5")).toMatchObject({ admitted: true, tag: "project=*" });
   expect(await accountsOf(workspaceId)).toEqual([]);
-  // The refused call is decided first, and its value would have taken the last place.
+  // The refused call is decided first, and would otherwise have taken the last place for an account.
   await sql`insert into tag_accounts (workspace_id, name, value)
     select ${workspaceId}, 'project', 'known-' || n from generate_series(1, ${maxTagAccounts - 1}) as n`.execute(
     database,
@@ -352,7 +352,7 @@ test("the account of a tag value with an open call is kept", async () => {
 
 const dayOf = (at: bigint): string => new Date(Number(at)).toISOString().slice(0, 10);
 
-/** Differences of sums of tags that the check of the ledger names in a workspace. */
+/** Differences between tag sums and records in a workspace, as the ledger check names them. */
 const wrongTagsOf = async (workspaceId: string) => {
   const { wrongSums } = await ledgerState(installation.database);
   const ofTags = wrongSums.filter(({ column, owner }) => column === "tag" && owner.startsWith(workspaceId));
@@ -392,13 +392,13 @@ test("the ledger check names tag sums above and below their records", async () =
   ]);
   await sql`update tag_days set cost_usd = 0.25 where ${ofDay} and value = 'a'`.execute(database);
   await sql`delete from tag_days where ${ofDay} and value = 'b'`.execute(database);
-  // The entries hold since today, and earlier records need not be in the sums.
+  // Sums count since the entries were made today, and may lack earlier records.
   expect(await wrongTagsOf(workspaceId)).toEqual([]);
   await sql`update workspaces set tags_counted_from = now() - interval '3 days' where id = ${workspaceId}`.execute(
     database,
   );
   expect(await wrongTagsOf(workspaceId)).toEqual([["project", day, 0.25, 0.5]]);
-  // An entry with another limit counts the same calls, and a further value does not.
+  // An entry with another limit has the same calls in its sum, but a further value has not.
   await updateWorkspace(database, testAuthor(workspaceId), {
     tagBudgets: [entry("project", "*", 5), entry("team", "x", 9)],
   });
@@ -479,7 +479,7 @@ test("a call that arrives while its tag is being erased has the same tag in its 
   const { database } = installation;
   const user = "eve@example.com";
   const erased = expect.stringMatching(/^customer erased-[0-9a-f-]{36} 0.25$/);
-  // The day of the records is searched first. Before the next day is searched, it is erased.
+  // The erasure searches the day of the record first, and erases this day before it searches the next one.
   for (const [nth, sums] of [
     [1, [erased]],
     [2, [erased, `customer ${user} 0.25`]],
@@ -597,7 +597,7 @@ test("reservations for many tag values read the workspace's open ones once, and 
     expect(results.filter(({ admitted }) => admitted)).toHaveLength(64);
     expect(results[0]).toMatchObject({ tag: "customer=c-1", heldUsd: "0.07", remainingUsd: "8.93" });
   });
-  // Inserting the holds may read some again.
+  // The insertion of new reservations may read some open ones again.
   expect(many.read).toBeLessThan(3 * (rows[0]?.all as number));
   const untagged = await costOf((transaction) => reserveBudget(transaction, [call(keyHash, {}, "0.01")]));
   expect(untagged).toEqual({ statements: 2, read: 0 });

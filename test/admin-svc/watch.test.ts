@@ -45,7 +45,7 @@ const watchersGone = async (): Promise<void> => {
   while ((await metric("sluice_policy_watchers")) > 0) await new Promise((resolve) => setImmediate(resolve));
 };
 
-/** The next message but full invalidations. */
+/** The next message that is no full invalidation, such as a heartbeat. */
 const beatOf = (watching: PolicyWatcher) => watching.hear((message) => !message.all, watching.heard.length);
 
 async function watched(work: (watching: PolicyWatcher) => Promise<void>, acknowledges = true): Promise<void> {
@@ -130,7 +130,7 @@ describe("messages of a policy watch", () => {
   test("report another process's write at once, not at the next poll of the log", () =>
     watched(async (watching) => {
       const heardMs = async () => {
-        // The log is read for each heartbeat, and then not for a second.
+        // The log is read for each heartbeat, and then not again for a second.
         await beatOf(watching);
         return measureElapsedMs(async () => {
           const keyHash = hashKey(await addKey(installation.database));
@@ -164,7 +164,7 @@ describe("the acknowledgement of a policy change by its watchers", () => {
     watched(async (watching) => {
       const [keyHash] = (await addKeys(installation.database, 1)) as [string];
       const id = await addGuardrail(installation.database);
-      // The answer waits a second at most, so a slower attempt proves nothing.
+      // The answer waits at most a second, so an attempt slower than this proves nothing.
       await eventually(async () => {
         const before = await metric("sluice_policy_unacknowledged_total");
         const from = watching.heard.length;
@@ -401,7 +401,7 @@ test("a killed LISTEN connection is reopened, and missed changes are published",
       const before = (await listeners()).rows.map(({ pid }) => pid);
       expect(before).toHaveLength(1);
       await sql`select pg_terminate_backend(${before[0]})`.execute(installation.database);
-      // Written by another process while no process listens.
+      // The change is written by another process while the LISTEN connection is closed.
       const keyHash = hashKey(await addKey(installation.database));
       const message = await watching.hear(({ keyHashes }) => keyHashes.includes(keyHash));
       expect(message.generation).toBe(await currentGeneration(installation.database));

@@ -1,4 +1,4 @@
-/** Every known failure, as written to the client. */
+/** Every known failure matches the published schema in the form in which it is written to the client. */
 import { once } from "node:events";
 import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";

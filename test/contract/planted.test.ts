@@ -1,4 +1,4 @@
-/** A wrong value in any field of the contract is refused by the published document and by our own checks. */
+/** A wrong value in any field of the contract is refused by the published document and by Sluice's own checks. */
 import { describe, expect, test } from "@jest/globals";
 import { assignedKeyCount, keyHashes, unassignedKeyCount } from "@sluice/proto/contract/operations/administration.js";
 import { endUserAnswer, endUserChange, endUserList, newEndUser } from "@sluice/proto/contract/records/end-users.js";

@@ -1,4 +1,4 @@
-/** Each plugin is described once: its message carries every setting its shape accepts. */
+/** Each plugin is described in one place, and its message carries every setting that its shape accepts. */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";
 import { type PluginJson, pluginJson, pluginMessages } from "@sluice/proto/contract/plugins/plugin-messages.js";
@@ -54,7 +54,7 @@ const settings: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   },
 };
 
-/** Settings accepted without effect; `enabled: false` is carried out by leaving the plugin out. */
+/** Settings that are accepted without an effect; a plugin with `enabled: false` is left out of the message. */
 const notCarried: Readonly<Record<string, readonly string[]>> = { web: ["mode", "x_search"] };
 
 const fieldsOf = (id: string): readonly string[] => Object.keys((pluginContracts[id]!.shape as ObjectShape).fields);

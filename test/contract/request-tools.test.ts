@@ -419,7 +419,7 @@ describe("the domain list of a tool", () => {
     "b\u00fccher.example",
     "[::1]",
   ];
-  // None of them matches any address, so a page on a deny list would still be read.
+  // None of these domains matches an address, so a page on a deny list would still be read.
   const wrong = ["not a domain", " a.test", "a.*", "*a.test", "a.test/*", "ftp://a.test", "*", "*.", "https://"];
 
   test.each(right)("accepts %j as a domain", (pattern) => {

@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The findings that are not good. */
+/** The findings that report a problem. */
 async function wrong(variables: NodeJS.ProcessEnv = {}): Promise<readonly Finding[]> {
   const findings = await examine({ ...environment, ...variables });
   expect(findings.every(({ state, remedy }) => state === "good" || remedy !== undefined)).toBe(true);

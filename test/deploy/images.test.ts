@@ -1,6 +1,6 @@
 /**
- * The images. Where podman runs containers it builds them, makes the pods of the overlay for development of them, and the first curl of
- * the README is answered there; elsewhere the same commands run in empty folders, and the tests in containers are skipped with the reason.
+ * The images. With podman they are built, started as the pods of the development overlay, and queried by the README's first curl. Elsewhere the
+ * same commands run in empty folders, and the tests in containers are skipped with the reason.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

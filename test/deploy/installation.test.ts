@@ -142,7 +142,7 @@ describe("a start that fails", () => {
 
 describe("a start with the data of an earlier one", () => {
   test("loads the services while the database starts", async () => {
-    // The record names processes in the order of their starts; the database counts once it takes connections.
+    // Processes are in the record in the order of their starts; the database is added once it accepts connections.
     const order = (started: Installation) =>
       Object.keys(started.pids()).filter((name) => name === "postgres" || name === "admin-svc");
     expect(order(await start())).toEqual(["postgres", "admin-svc"]);

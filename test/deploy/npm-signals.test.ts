@@ -12,7 +12,7 @@ let folder: string;
 let upstream: Upstream;
 let installation: Installation;
 
-/** A project with our npm script; its program is the supervisor without the preparation of the checkout. */
+/** A project with the npm script of Sluice; its program is the supervisor without the preparation of the checkout. */
 function writeProject(): void {
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { scripts: { start: string } };
   writeFileSync(join(folder, "package.json"), JSON.stringify({ scripts: { start: scripts.start } }));

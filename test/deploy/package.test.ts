@@ -35,7 +35,7 @@ const work = join(folder, "work");
 const inPackage = (...path: string[]): string => join(work, "node_modules/sluice", ...path);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** npm's cache has the Postgres since the checkout was installed. */
+/** The npm cache has had the Postgres package since the checkout was installed. */
 const npmEnvironment = (): NodeJS.ProcessEnv => ({
   ...bareEnvironment(),
   ...(process.env["NODE_EXTRA_CA_CERTS"] !== undefined && { NODE_EXTRA_CA_CERTS: process.env["NODE_EXTRA_CA_CERTS"] }),

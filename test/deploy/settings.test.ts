@@ -55,7 +55,7 @@ test("users' own variables, and all variables read by a service, are not reporte
   const read = [gateway, inference, admin].flatMap(({ shape }) => Object.keys(shape));
   const names = [...read, ...settingNames, "SLUICE_KEY", "SLUICE_URL", "SLUICE_MANAGEMENT_KEY", "SLUICE_ACME_API_KEY"];
   expect(findMisspelledVariables(Object.fromEntries(names.map((name) => [name, "1"])), settingNames)).toEqual([]);
-  // Were one missing from the list, the letter more would not be found, or for another one.
+  // A variable missing in the list would not be suggested for its misspelling, or another one would be.
   const ours = new Set(names.filter((name) => name.startsWith("SLUICE_")));
   for (const name of [...read, ...settingNames].filter((name) => ours.has(name))) {
     expect(findMisspelledVariables({ [`${name}X`]: "1" }, settingNames)[0]).toContain(`did you mean ${name}?`);

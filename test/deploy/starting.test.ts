@@ -1,6 +1,7 @@
 /**
- * Ending a service while it waits for its dependencies. The first process of a container gets only signals with a handler: without
- * one the pod would be killed at the end of its grace period, five minutes later. Outside of a container it shows in the exit status.
+ * A service that waits for its dependencies at its start can be ended. The first process of a container gets only signals with a handler: without
+ * a handler the pod would be killed at the end of its grace period, five minutes later. Outside of a container, the exit status shows whether the
+ * signal was handled.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -104,7 +104,7 @@ describe("a turn of the warm-up", () => {
     await peer.close();
   });
 
-  /** Runs a turn on a session served by the function, with a call of it for each opened turn. */
+  /** Runs a turn over a session that the function serves, and calls the function for each opened turn. */
   async function run(open: (session: ServerStream, turn: number, stream: ServerHttp2Stream) => void): Promise<void> {
     const parts = createWarmUpParts("inference-svc", "silent");
     const serve = (stream: ServerHttp2Stream) => {

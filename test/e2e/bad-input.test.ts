@@ -17,7 +17,7 @@ describe("bad input gets the documented status and error object, and the service
   });
   afterAll(() => installation?.stop());
 
-  // After every single case: the same processes, and a good request is served.
+  // After every case the same processes must still run, and serve a valid request.
   afterEach(async () => {
     expect(installation.pids()).toEqual(pids);
     const answer = await send(
@@ -37,7 +37,7 @@ describe("bad input gets the documented status and error object, and the service
     const { error } = JSON.parse(answer.body) as { error: { code: number; message: string } };
     expect(error).toMatchObject({ code: status, message: expect.stringMatching(text) });
     expect(answer.headers["x-should-retry"]).toBe("false");
-    // No internal details: no stacks, paths, addresses.
+    // Error messages contain no internal details: no stacks, paths or addresses.
     expect(answer.body).not.toMatch(/node_modules|\.js:|at Object|127\.0\.0\.1|ECONN|postgres/i);
   }
 

@@ -336,7 +336,7 @@ describe("an embedding request of a key with", () => {
       code: 402,
       metadata: { error_type: "payment_required", limit: 0.03 },
     });
-    // The first call cost 3 tokens, and 27 are left once it is on record.
+    // The first call costs 3 tokens, and 27 are left once it is recorded.
     await eventually(async () => (await usageOf(key)) === 0.003);
     expect((await embed({ model: "near/one", input: "eighteen bytes of " }, { key })).status).toBe(200);
     await eventually(async () => (await usageOf(key)) === 0.006);
@@ -351,7 +351,7 @@ describe("an embedding request of a key with", () => {
     const first = await embed({ model: "near/one", input: "Hi" }, { key });
     expect(first.headers.get("x-ratelimit-limit-tokens")).toBe("1000");
     const next = await embed({ model: "near/one", input: "Hi" }, { key });
-    // 17 tokens come back each second, and a busy machine may need some of them.
+    // The limit regains 17 tokens each second, and a busy machine may take some seconds.
     expect(Number(next.headers.get("x-ratelimit-remaining-tokens"))).toBeLessThan(500);
   });
 });

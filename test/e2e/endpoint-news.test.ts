@@ -1,4 +1,4 @@
-/** An outage detected by one inference process, at another process. */
+/** Another process learns of an outage that one inference process has detected. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Client, type ServiceError, status } from "@grpc/grpc-js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
@@ -11,7 +11,7 @@ import { type Upstream, chatStream, startUpstream } from "../support/providers/u
 
 /** Consecutive failures before a process ejects an endpoint. */
 const failuresInRow = 5;
-/** News may be lost on a busy machine: then the test tries again with another model of the same provider. */
+/** News may be lost on a busy machine, so the test tries again with another model of the same provider. */
 const tries = [0, 1, 2, 3, 4];
 const hearLimitMs = 5_000;
 const broken = { status: 500, chunks: [{ json: { error: { message: "broken" } } }] };
@@ -76,7 +76,10 @@ const stateOf = (process: 0 | 1, model: string) =>
 const told = (process: 0 | 1) => figure(process, "sluice_endpoint_news_total", { direction: "told" });
 const providerOf = (model: string) => /[a-z]+(?=-)/.exec(model)?.[0] as string;
 
-/** Has the first process eject the provider of a model. @returns the model reported to the second process */
+/**
+ * Makes the first process eject the provider of a model.
+ * @returns the model reported to the second process
+ */
 async function ejectAtFirst(provider: string, before: () => void = () => {}): Promise<string> {
   for (const n of tries) {
     const model = `acme/${provider}-${n}`;

@@ -70,7 +70,7 @@ async function figure(name: string): Promise<number> {
   return Number(new RegExp(`^${name}\\{[^}]*\\} (\\S+)$`, "m").exec(text)?.[1] ?? Number.NaN);
 }
 
-/** Sends one word, and goes on when the returned function is called. */
+/** Sends one word, and the rest of the answer when the returned function is called. */
 function paused(): () => void {
   let goOn = () => {};
   const after = new Promise<void>((resolve) => {
@@ -334,7 +334,7 @@ test("a client that stops reading a shared turn slows no other, holds little mem
 });
 
 test("the provider of a shared turn pauses while all clients pause, until a client reads on", async () => {
-  // More than the maximum of a receive buffer of Linux, 33 MB.
+  // The answer is larger than the maximum of a receive buffer of Linux, 33 MB.
   const words = 600;
   const finish = long(words);
   const idempotencyKey = randomUUID();
@@ -346,7 +346,7 @@ test("the provider of a shared turn pauses while all clients pause, until a clie
   const written = await waitUntilStable(() => upstream.bytesWritten - already);
   expect(written).toBeLessThan(words * 65_536);
   finish();
-  // Sockets take different amounts, so one of them may be too far behind.
+  // Sockets buffer different amounts, so one client may fall too far behind.
   const [first] = (await Promise.allSettled(both.map((answer) => answer.text()))).flatMap((result) =>
     result.status === "fulfilled" ? [result.value] : [],
   );

@@ -110,7 +110,7 @@ describe.each(paths)("the stream decoders of JavaScript at %s", (path) => {
   ] as const)("in %s read every event", async (_, open) => {
     let count = 0;
     for await (const event of open()) count += event === undefined ? 0 : 1;
-    // The stream of Anthropic's client leaves out its pings.
+    // The stream of Anthropic's client hides pings.
     const pings = path === "/messages" ? read(path).split('{"type":"ping"}').length - 1 : 0;
     expect([countEvents(path), countEvents(path) - pings]).toContain(count);
   });

@@ -127,7 +127,7 @@ test("a client that leaves one-process mode stops its call, and a slow reader de
     written = upstream.bytesWritten;
     return looks === 20;
   });
-  // The provider has 330 MB to send. It gets rid of a turn's credit, and of the socket buffers of two connections.
+  // The provider has 330 MB to send. Only the credit of a turn and the socket buffers of two connections can take any of them.
   expect(upstream.bytesWritten - before).toBeLessThan(64 * 1024 * 1024);
   slow.abort();
 });
@@ -140,7 +140,7 @@ const untilReady = () =>
     ),
   );
 
-/** How often the process has ended in order. */
+/** Number of times the process has ended in order. */
 const goodEnds = (): number => together.output().split("gateway ended: exit code 0").length - 1;
 
 async function rowsOf(table: "all_turns" | "all_calls", ids: readonly string[]): Promise<readonly string[]> {

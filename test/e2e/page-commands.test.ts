@@ -44,7 +44,10 @@ interface ConfigFile {
   readonly models?: readonly object[];
 }
 
-/** The shipped configuration, with the providers and models of the pages about servers of one's own. @param url of the server that stands for them */
+/**
+ * The shipped configuration, with the providers and models of the pages about self-hosted servers.
+ * @param url of the server that replaces them all
+ */
 function withOwnServers(url: string): string {
   const shipped = parse(readPage("deploy/local/sluice.yaml")) as ConfigFile;
   const own = ["ollama", "vllm"]

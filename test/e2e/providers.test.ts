@@ -1,4 +1,7 @@
-/** Providers in the database, with a gateway, two inference processes and admin-svc: in force at once, encrypted, and never above those of the file. */
+/**
+ * Stored providers, with a gateway, two inference processes and admin-svc: in force at once, encrypted, and with lower precedence than those of
+ * the configuration file.
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
@@ -63,7 +66,7 @@ const entry = (id: string, settings: object = {}) => ({
   ...settings,
 });
 
-/** Turns reach both inference processes: one alone has the more open turns, and gets no other. */
+/** Sends requests until both inference processes have had one: a process with more open turns gets no further turn. */
 async function ask(model: string): Promise<Answered[]> {
   const request = () =>
     send("POST", "/chat/completions", { model, messages: [{ role: "user", content: "Hi" }] }, installation.apiKey);

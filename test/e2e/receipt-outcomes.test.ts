@@ -282,7 +282,7 @@ describe("a receipt over gRPC", () => {
   });
 });
 
-// Last: afterwards no provider would be called for half a minute.
+// These tests are the last ones, because afterwards no provider is called for half a minute.
 test("a turn limited by rate at every provider has each refusal in its receipt", () => expectFailed([429, 429], 429));
 
 test("a repeatedly failing endpoint is called last, and listed as ejected", async () => {

@@ -20,9 +20,9 @@ import { type Reply, type Upstream, chatChunk, startUpstream } from "../support/
 
 const streams = 12;
 const promptBytes = 512 * 1_024;
-/** An eighth of a prompt: the stream's own memory, and memory given back by the process meanwhile. */
+/** Memory that a stream may keep: an eighth of its prompt, for the stream itself and for memory released late by the process. */
 const keptKib = 64;
-/** Two copies of each prompt may stay reserved, with some bytes around them (inference-svc/models/estimate/memory.ts). */
+/** Reserved memory that may stay: two copies of each prompt, and some bytes for each (inference-svc/models/estimate/memory.ts). */
 const keptReservation = 2.1 * streams * promptBytes;
 
 const said = "begun, and going on ";

@@ -44,7 +44,7 @@ models:
   });
   const made = await installation.admin("keys", "create", "--name", "traced", "--limit", "10", "--json");
   key = (JSON.parse(made.stdout) as { key: string }).key;
-  // From now on the key is known.
+  // From here on the gateway knows the key.
   await (await sendRequest({}, { model: "no/such" })).text();
 });
 afterAll(async () => {

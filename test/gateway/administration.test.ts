@@ -101,7 +101,7 @@ beforeAll(async () => {
       router.service(EndUserService, {
         updateEndUser: (request, context) => {
           note("PATCH", request, context);
-          // Rounded to a millisecond it would be in the next second.
+          // If the time were rounded to a millisecond, it would be in the next second.
           const createdAt = { ...timestampFromDate(new Date("2026-09-16T12:00:00Z")), nanos: 999_676_000 };
           const updatedAt = { ...timestampFromDate(new Date("2026-11-20T19:30:00Z")), nanos: 1_234_000 };
           const { user, isActive = false } = request;

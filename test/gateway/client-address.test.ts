@@ -1,4 +1,4 @@
-/** The address of a client behind proxies, from a header that anybody can send. */
+/** The address of a client behind proxies is read from a header that every client can send. */
 import { describe, expect, test } from "@jest/globals";
 import { clientAddress } from "@sluice/gateway/edge/http/client-address.js";
 import { Networks } from "@sluice/proto/lib/networks/networks.js";

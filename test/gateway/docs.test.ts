@@ -68,7 +68,7 @@ describe.each(paths)("the document %s", (path) => {
     expect(answer.headers.vary).toBe("accept-encoding");
     const plain = decoded(answer.body, coding);
     expect(plain.equals((await sendRequest(path)).body)).toBe(true);
-    // The index is too short to gain from a coding.
+    // The index is too short for a compression to shorten it.
     if (plain.length > 1_000) expect(answer.body.length < plain.length / 5).toBe(coding !== undefined);
   });
 
@@ -80,7 +80,7 @@ describe.each(paths)("the document %s", (path) => {
       expect([answer.status, answer.body.length, answer.headers.etag]).toEqual([304, 0, etag]);
     }
     expect((await sendRequest(path, { "if-none-match": '"other"' })).status).toBe(200);
-    // Each compressed one is another representation.
+    // Each compressed form is a separate representation, with its own ETag.
     for (const coding of ["gzip", "br"]) {
       const compressed = { "accept-encoding": coding };
       expect((await sendRequest(path, { ...compressed, "if-none-match": etag })).status).toBe(200);

@@ -25,7 +25,7 @@ let port: number;
 /** The server's end of the last connection. */
 let accepted: Socket;
 
-/** The gateway's order: a turn is refused before anything else, and admitted requests describe themselves in the answer. */
+/** A server with the gateway's order: a turn is refused before any other step, and admitted requests are described in their answer. */
 async function edge(request: IncomingMessage, response: ServerResponse): Promise<void> {
   parsed.push(`${request.method} ${request.url}`);
   if (request.url === "/api/v1/responses" && door.refuses()) {
@@ -161,7 +161,7 @@ describe("a turn on a connection with an earlier refusal", () => {
     expect((await client.answer()).status).toBe(503);
     await client.send(whole.slice(-100, -40));
     await client.send(whole.slice(-40, -1));
-    // The end of one and all of another in one piece.
+    // The bytes hold the end of one request and all of the next.
     expect((await client.ask(`${whole.slice(-1)}${turnOf("fourth")}`)).status).toBe(503);
     expect(parsed).toEqual([]);
     door.overloaded = false;
@@ -332,7 +332,7 @@ function anyRequest(tag: string, random: Random): AnyRequest {
   return { tag, bytes: head + chunks, body, refusable: false };
 }
 
-/** Mostly one piece for each request, as clients send them; otherwise anywhere, and where a head or a body looks like a beginning. */
+/** The bytes are mostly cut into one piece for each request, as clients send them; otherwise anywhere, also at lookalikes of a beginning. */
 function* cut(requests: readonly AnyRequest[], random: Random): Generator<string> {
   let pending = "";
   for (const { bytes } of requests) {

@@ -82,7 +82,7 @@ test.each([
   const members = scanObject(body, "body");
   const began = process.cpuUsage();
   parseMessages(body, members, { headers: {}, sessionId: undefined, serviceMetadata: false });
-  // A tenth of a second; it was up to a minute when each call was looked for from the beginning of its message.
+  // The limit is a tenth of a second; it took up to a minute when each call was searched from the beginning of its message.
   expect(process.cpuUsage(began).user).toBeLessThan(1_500_000);
 });
 
@@ -112,6 +112,6 @@ test.each([
   const body = Buffer.from(JSON.stringify({ model: "a/b", max_tokens: 1, messages }));
   const context = { headers: {}, sessionId: undefined, serviceMetadata: false };
   const { request } = parseMessages(body, scanObject(body, "body"), context);
-  // The result was written for each of the calls, 15 MB and more.
+  // Formerly the result was written once for each of the calls, 15 MB and more.
   expect(request.inputJson.length).toBeLessThan(2 * body.length);
 });

@@ -20,7 +20,7 @@ import { exchange, parseAnswer } from "./raw-http.ts";
 
 const key = mintKey(KeyKind.INFERENCE);
 const limitBytes = 1_000_000;
-/** Long enough not to mistake a pausing machine for a slow client; a single test waits for it. */
+/** Time limit for a body, long enough not to mistake a pausing machine for a slow client; a single test waits for it. */
 const bodyTimeoutMs = 3_000;
 
 const read = async (request: IncomingMessage) => await readBody(request, limitBytes, budget.open("key"));
@@ -270,7 +270,7 @@ describe("the key of a request", () => {
   });
 });
 
-/** Sends without ever reading, like clients that read only after sending everything. */
+/** Sends everything without reading, like clients that read the answer only after sending the request. */
 async function sendAll(lines: readonly string[], chunks: readonly Buffer[]): Promise<string> {
   const socket: Socket = connect(port, "127.0.0.1");
   const failures: Error[] = [];

@@ -62,7 +62,7 @@ const closedBy = (answers: readonly IncomingMessage[]) =>
 describe("a client that keeps sending while it is refused", () => {
   test("is slowed, and its connection is closed after a fixed number", async () => {
     fault = new Fault(FaultReason.RATE_LIMITED, "", { retryAfterMs: 60_000 });
-    // The first request ignores no refusal yet.
+    // The first request follows no refusal, so it does not count.
     const answers = await askMany(maxHastyRequests + 1);
     expect(answers.map(({ statusCode }) => statusCode)).toEqual(answers.map(() => 429));
     expect(closedBy(answers)).toBe(maxHastyRequests);

@@ -1,4 +1,4 @@
-/** Requests without a valid key: so many a minute of each address are answered at once. */
+/** Requests without a valid key: a limited number a minute of each address is answered at once. */
 import { once } from "node:events";
 import { type IncomingHttpHeaders, type IncomingMessage, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -90,7 +90,7 @@ test.each<[string, Fault, boolean]>([
   ["a key without a permission", new Fault(FaultReason.PERMISSION_DENIED), false],
 ])("the limiter of requests without a valid key counts a request with %s, or does not", async (_, fault, isCounted) => {
   const keylessLimiter = new KeylessLimiter(shares, addressOf);
-  // Only refusals of management keys reach admin-svc.
+  // Only refusals of management keys would reach admin-svc, so no connection is needed.
   const networkRefusals = new NetworkRefusals({} as NetworkRefusalsDeps);
   const server = createServer((req, res) => {
     const exchange = { req, res, requestId: "req_1", caller: {} } as Exchange;

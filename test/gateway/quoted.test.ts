@@ -1,4 +1,4 @@
-/** A text is quoted as JSON.stringify quotes it, whichever way is taken. */
+/** A text is quoted as by JSON.stringify, by the fast path and by the general one. */
 import { expect, test } from "@jest/globals";
 import { toJsonString } from "@sluice/gateway/edge/turns/json.js";
 import fc, { codePoint } from "../support/properties.js";
@@ -9,7 +9,7 @@ test.each([0, 10, 64, 65, 500])(
     const letters = "x".repeat(length);
     for (let code = 0; code <= 0xffff; code++) {
       const character = String.fromCharCode(code);
-      // A whole comparison of each would take a minute.
+      // A direct comparison of all texts would take a minute.
       if (toJsonString(letters + character) !== JSON.stringify(letters + character))
         throw new Error(`character ${code}`);
     }

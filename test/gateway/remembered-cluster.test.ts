@@ -1,4 +1,4 @@
-/** Items of earlier answers in a Redis Cluster, whose servers have a part of them each. */
+/** Items of earlier answers in a Redis Cluster, whose servers each store a part of them. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

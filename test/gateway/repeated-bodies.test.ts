@@ -1,4 +1,4 @@
-/** Chat completions and messages are the same turns, whether their arrays were read before or not. */
+/** Bodies of chat completions and messages give the same turns, whether or not their arrays were parsed before. */
 import { expect, test } from "@jest/globals";
 import { parseChatRequest } from "@sluice/gateway/doors/chat/request.js";
 import { parseMessages } from "@sluice/gateway/doors/messages/request.js";
@@ -191,7 +191,7 @@ test.each(["chat", "messages"] as const)("an agent's steps are read once at the 
     const messages = conversation(format, count);
     const known = client.knownIn(bodyOf(format, messages));
     const perStep = steps[format](0).length;
-    // All tools, and all messages but the last steps, remembered in eighths of a conversation.
+    // All tools and messages except the last steps were remembered, in eighths of the conversation.
     const least = 7 + messages.length - perStep - Math.ceil(messages.length / 4);
     if (count > 0) expect(known).toBeGreaterThanOrEqual(least);
   }
@@ -208,7 +208,7 @@ test.each(["chat", "messages"] as const)(
     const edited = whole.map((message, index) =>
       index === middle ? { role: "user", content: words("edited") } : message,
     );
-    // Results without their call, after an edit, are refused in the same way.
+    // Results whose call was removed by an edit are refused in the same way.
     for (const body of [bodyOf(format, edited), bodyOf(format, edited.slice(0, middle + 1))]) client.send(body);
     expect(client.knownIn(bodyOf(format, whole.slice(0, middle)))).toBe(7 + middle);
     expect(client.knownIn(bodyOf(format, whole.slice(3)))).toBe(7);
@@ -237,7 +237,7 @@ test("elements remembered from one format are not parsed again in the other", ()
 
 const mark = { cache_control: { type: "ephemeral" } };
 
-/** The last block with a mark, as Claude Code sends every turn: a turn later it comes without. */
+/** The last block has a mark, as in each request of Claude Code; a turn later the same block comes without it. */
 const marked = (messages: readonly object[]): object[] =>
   messages.map((message, index) => {
     const { content } = message as { content: string | object[] };

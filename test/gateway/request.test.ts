@@ -28,7 +28,7 @@ const refusal = (fields: object): string => {
   return fault.message;
 };
 
-/** The echo of a body, parsed from JSON in a single line. */
+/** The settings repeated in the answer for a body, parsed from one line of JSON. */
 const echoed = (body: unknown): Record<string, unknown> => {
   const { echo } = parse(body);
   const json = `{"instructions":${echo.instructionsJson},${echo.beforeTier},${echo.afterTier}}`;

@@ -1,4 +1,7 @@
-/** Reasoning of other makers comes back from a client of the messages door as it was, or without its signature when the client has changed its text. */
+/**
+ * Reasoning of other vendors comes back unchanged from a client of the messages door, or without its signature if the client has changed its
+ * text.
+ */
 import { expect, test } from "@jest/globals";
 import { toReasoning } from "@sluice/gateway/doors/messages/reasoning.js";
 import { toReasoningItem, toThinkingBlock } from "@sluice/gateway/doors/messages/thinking.js";

@@ -58,7 +58,7 @@ describe("the input of a request", () => {
     ];
     const { input: read, ignoredFields } = turn({ input });
     expect(ignoredFields).toEqual(["input.6.__proto__x"]);
-    // The note of this field is left out: it stands on its item.
+    // The warning about this field is left out of the comparison.
     expect(read.map((item) => Object.fromEntries(Object.entries(item)))).toEqual([
       { type: "message", role: "system", content: "Be brief." },
       {

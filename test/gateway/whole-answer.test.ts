@@ -1,4 +1,4 @@
-/** Whole answers equal Node's own, up to the order of their fields; unusual ones are left to Node. */
+/** Whole answers equal those that Node writes, except for the order of header fields; unusual answers are left to Node. */
 import { type Server, type ServerResponse, createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterEach, expect, test } from "@jest/globals";
@@ -10,7 +10,7 @@ const lines = "content-type: application/json\r\nx-request-id: req_1\r\n";
 let server: Server;
 afterEach(() => void server.close());
 
-/** Sends the text and collects the answers until the server closes, as requested by the last request. */
+/** Sends the text and collects the answers until the server closes the connection, as the last request asks. */
 async function exchange(answer: (response: ServerResponse) => void, text: string): Promise<string> {
   server = createServer((request, response) => {
     if (request.url === "/last") response.writeHead(204, { connection: "close" }).end();
@@ -26,7 +26,7 @@ async function exchange(answer: (response: ServerResponse) => void, text: string
 
 const request = (more = ""): string => `POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n${more}\r\n{}`;
 
-/** Names in lower case and values, sorted; the time apart. */
+/** Header fields in lower case with their values, sorted, and the time separately. */
 function fieldsOf(answer: string): string[] {
   const [start = "", ...rest] = answer.slice(0, answer.indexOf("\r\n\r\n")).split("\r\n");
   const named = rest.map((line) => line.replace(/^[^:]+/, (name) => name.toLowerCase()));

@@ -1,4 +1,7 @@
-/** Every column of every entry, erased or not, is held by the chain: a change of it is found. Erasures and retention are no change. */
+/**
+ * Every column of every audit entry, erased or not, is covered by the hash chain, so a change of it is found. Erasures and retention keep the
+ * chain intact.
+ */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type AuditState, auditStates } from "@sluice/admin-svc/store/audit-check.js";
 import { recordAudit } from "@sluice/admin-svc/store/audit.js";
@@ -36,7 +39,7 @@ const stateOf = async (connection: Kysely<Database>): Promise<AuditState> => {
   return state;
 };
 
-/** The audit state after `change`, in a transaction rolled back afterwards. */
+/** State of the audit log after `change`, in a transaction that is rolled back afterwards. */
 async function after(change: (connection: Kysely<Database>) => Promise<unknown>): Promise<AuditState> {
   const transaction = await database.startTransaction().execute();
   try {
@@ -53,7 +56,7 @@ test("an audit log with an erasure is intact, and names the erased entries", asy
   expect(await stateOf(database)).toMatchObject({ entries: 5, erased: 2, wrong: [], unverifiable: [] });
 });
 
-/** A different value for each column. The first workspace without entries is any but the default. */
+/** A different value for each column of an entry. The workspace is any other than the default one. */
 const others: Readonly<Record<string, RawBuilder<unknown>>> = {
   workspace_id: sql`(select id from workspaces where id <> ${defaultWorkspaceId} limit 1)`,
   sequence: sql`sequence + 1000`,

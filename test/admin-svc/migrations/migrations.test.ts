@@ -58,9 +58,9 @@ test("a starter that gets the lock after another's first migration continues wit
   const other = new pg.Client(created.url);
   await other.connect();
   const attempts = [
-    // Leaves the answers of the first attempt in the caches of the late client's session.
+    // The first attempt's results stay in the caches of the late client's session.
     () => other.query(`select pg_advisory_lock(${migrationLock})`),
-    // The transaction of the second attempt has begun.
+    // The migration happens after the transaction of the second attempt has begun.
     async () => {
       await other.query(`select pg_advisory_unlock(${migrationLock})`);
       await migrateTo("0001_access");
@@ -233,7 +233,7 @@ test("an upgrade to sums derived from the ledger keeps the old sums", async () =
       ${index})`.execute(database);
   for (let index = 0; index < 12; index++) await insertCall(index, index % 3 === 0 ? "failed" : "completed");
   await migrateTo("0027_turns");
-  // Recorded by an admin-svc older than turns and still running.
+  // These records are of a running admin-svc from before turns.
   await insertCall(12, "completed");
   await migrateTo("0031_console_sessions");
   await migrate(database);
@@ -252,7 +252,7 @@ test("a later build's schema is refused by name, and left unchanged", async () =
 });
 
 test("a failed migration leaves the schema unchanged", async () => {
-  // The last table of the first migration exists already.
+  // One table of the first migration exists already, so the migration fails at it.
   await sql`create table policy_log (generation bigint)`.execute(database);
   await expect(migrate(database)).rejects.toThrow("policy_log");
   const { rows } = await sql`select to_regclass('api_keys') as keys, to_regclass('kysely_migration') as list`.execute(

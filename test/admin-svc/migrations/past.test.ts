@@ -1,4 +1,7 @@
-/** An upgrade of a database with records: no migration reads a table while writers wait for it, and a worker fills the past with its former values. */
+/**
+ * An upgrade of a database with records: no migration reads a table while writers wait for it, and a worker fills the new columns of earlier
+ * records.
+ */
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { migrations } from "@sluice/admin-svc/migrations/index.js";
 import type { Database } from "@sluice/admin-svc/store/database.js";
@@ -55,7 +58,7 @@ async function lockedTables(transaction: Kysely<Database>): Promise<readonly str
   return rows.map(({ name }) => name);
 }
 
-/** Some rows are read to know whether there are any. */
+/** Some migrations read a few rows to check whether a table has any. */
 const mostRows = 10;
 
 test("no migration reads a table under a lock that blocks writers of records", async () => {
@@ -81,7 +84,7 @@ test("a migration outside of a transaction holds no lock that blocks writers", a
   await migrateTo("0045_activity");
   const writer = openDatabase(created.url, { ...migrationConnectionLimits, lockTimeoutMs: 30_000 }, () => {});
   try {
-    // The index waits for this transaction, and others write meanwhile.
+    // The new index waits for this open transaction, and other writers go on.
     await writer
       .transaction()
       .execute(async (open) => {
@@ -101,7 +104,7 @@ test("a migration outside of a transaction holds no lock that blocks writers", a
   }
 });
 
-/** Turns as migration 0027 made them of their calls at once. */
+/** The turns as migration 0027 built them at once from their calls. */
 const turnsOfCalls = sql`
     select generation_id, key_hash, workspace_id, request_id, first_at,
       greatest(0, extract(epoch from last_at - first_at) * 1000)::bigint,
@@ -161,7 +164,7 @@ test("a running admin-svc adds the turns and sums of earlier records after an up
     return url;
   }, createDatabase);
   try {
-    // Some hundred portions of work, which take as long as the machine needs.
+    // The worker needs some hundred portions of work, and the time of each depends on the machine.
     await eventually(async () => (await pendingBackfills(installation.database)).length === 0, 250_000);
     await eventually(async () => (await ledgerState(installation.database)).turns === 100);
     expect((await ledgerState(installation.database)).wrongSums).toEqual([]);

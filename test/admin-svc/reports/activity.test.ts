@@ -1,4 +1,4 @@
-/** Activity from sums equals activity from records, whichever way the records came: one at a time, late, in another order, or before the sums. */
+/** Activity from sums equals activity from records, however the records arrived: singly, late, in another order, or before the sums existed. */
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { migrations } from "@sluice/admin-svc/migrations/index.js";
@@ -61,7 +61,10 @@ const pick = <Item>(items: readonly Item[]): Item => chance.pick(items);
 
 const unpriced = { costUsd: undefined, tokens: undefined } as const;
 
-/** Calls of turns of up to four attempts within a day: some are helper calls, paid by others, or without a cost; some lie outside of the days shown. */
+/**
+ * Random calls of turns with up to four attempts within a day: some are helper calls, paid by others, without a cost, or outside of the days
+ * shown.
+ */
 function someCalls(workspaceIds: readonly string[]): UsageRecord[] {
   const calls = Array.from({ length: 150 }, () => {
     const noon = Math.floor(Date.now() / dayMs - 1 - random(40)) * dayMs + dayMs / 2;

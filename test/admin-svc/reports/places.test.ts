@@ -1,4 +1,7 @@
-/** Reports have their own connections and slots: they never delay a key lookup, and too many or too large reports are refused with a message. */
+/**
+ * Reports have their own connections and slots, so they never delay the lookup of a key, and too many or too large reports are refused with a
+ * message.
+ */
 import type { DescMethod, DescMethodUnary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { Reports } from "@sluice/admin-svc/service/reports/reports.js";
@@ -67,7 +70,7 @@ test("keys are resolved and administered while a console reloads slow reports", 
   });
 });
 
-/** Lists of at most a hundred rows that an index finds, and of the configuration file. */
+/** Exempt lists: at most a hundred rows found by an index, or entries of the configuration file. */
 const shortLists = ["ListAlertRuleEvents", "ListAlertChannels"];
 
 const reports = administrationServices
@@ -124,7 +127,7 @@ test("a slow report is refused with advice to shorten it, and frees its slot", a
       message: "The report reads too much for 3 s: narrow it with from and to",
     };
     const both = [slow(), slow()].map((each) => expect(each).rejects.toMatchObject(refused));
-    // A report of another workspace has a place; one of the same waits for both.
+    // A report of another workspace gets a slot, while a further report of the same workspace waits for both running ones.
     await gate.run(report("two"), (connection) => sql`select 1`.execute(connection));
     await Promise.all(both);
     await gate.run(report("one"), (connection) => sql`select 1`.execute(connection));
@@ -150,7 +153,7 @@ test("a free report slot goes to the workspace served longest ago, and to its ol
     return begun.slice(count);
   };
   try {
-    // Workspaces a and b have all places and long queues when c asks for its first report.
+    // Workspaces a and b use all slots and have long queues when c requests its first report.
     const all = ["a1", "a2", "b1", "b2", "a3", "b3", "a4", "b4", "c1", "c2"].map(begin);
     await eventually(() => begun.length === 4);
     expect(await beganAfter("a1")).toEqual(["c1"]);

@@ -21,14 +21,14 @@ import { nodesOf, planOf, statementsOf } from "../../support/ledger/plans.ts";
 const turns = 30_000;
 const earlierTurns = 15_000;
 /**
- * So many records have some 750 pages in the tables of earlier records, and 1,300 in the ledger, in partitions of 32. The fourteen names of each of fifty rows take
- * 1,400, and a page of rows may read the partitions of its days from end to end.
+ * Number of records: they fill some 750 pages in the tables of earlier records, and 1,300 in the ledger's 32 partitions. Fourteen names of fifty
+ * rows read 1,400 pages, and a page of rows may scan the partitions of its days.
  */
 const page = { days: 4, pages: 2_400 };
 
 /**
- * Limits for a search, which reads one period after another and longer ones while it is fast: on a fast machine a statement reads as much as the whole ledger of
- * this test, in partitions or with the help of an index.
+ * Limits for a search, which reads ever longer periods while it is fast: on a fast machine a statement may read as much as the whole ledger of
+ * this test.
  */
 const search = { days: 41, pages: 4_000 };
 
@@ -140,13 +140,13 @@ const filters = {
 } as const;
 const names = Object.keys(filters) as (keyof typeof filters)[];
 
-/** Filters without an index in the ledger, where they are a search. */
+/** Filters without an index in the ledger: a query by them is a search. */
 const unindexed = ["provider", "door"];
 
 test.each(names)(
   "calls by %s, with or without another filter, are found by reading few rows, even without a match",
   async (name) => {
-    // Each pair once.
+    // Each pair of filters is tested once.
     for (const other of names.slice(names.indexOf(name))) {
       const query = { [name]: filters[name], [other]: filters[other] };
       const limits = name === other && !unindexed.includes(name) ? undefined : search;

@@ -1,4 +1,7 @@
-/** Alerts on views: checked by two processes, fired once, cleared after a calm time, and told to the channels of the workspace. */
+/**
+ * Alert rules on views of the explorer: checked by two processes, fired once, cleared after a calm time, and sent to the channels of the
+ * workspace.
+ */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { AlertRules } from "@sluice/admin-svc/sinks/alert-rules.js";
@@ -33,7 +36,7 @@ const minuteMs = 60_000;
 let replicas: Replicas;
 let sink: ScriptedSink;
 let workers: readonly AlertRules[];
-/** Failure of the next report. */
+/** When set, the next report fails with this fault. */
 let refusal: Error | undefined;
 beforeAll(async () => {
   replicas = await Replicas.open();
@@ -70,7 +73,7 @@ beforeEach(async () => {
 
 const author: Author = testAuthor();
 let models = 0;
-/** A model of its own for each test: rules filter by it. */
+/** A new model for each test, because its rules filter by the model. */
 const newModel = () => `acme/model-${++models}`;
 
 interface Used {
@@ -120,7 +123,10 @@ const rule = (settings: Partial<AlertRuleWords>): AlertRuleWords => ({
 const set = (name: string, settings: Partial<AlertRuleWords>, by = author) =>
   putAlertRule(replicas.database, by, { name, settings: rule(settings) });
 
-/** Both processes check what is due at the same time, and deliver. @returns the messages */
+/**
+ * Two processes check the due rules at the same time, and deliver their alerts.
+ * @returns the messages
+ */
 async function check(advanceMs = minuteMs): Promise<JsonObject[]> {
   replicas.advance(advanceMs);
   const before = sink.taken.length;
@@ -163,7 +169,7 @@ test("an alert rule fires once however long its condition is met, and clears aft
     },
   });
   for (let minute = 0; minute < 3; minute++) expect(await check()).toEqual([]);
-  // The window has passed, and the calm time begins.
+  // The window without the condition has passed, and the calm time begins.
   const told: JsonObject[] = [];
   for (let minute = 0; minute < 8; minute++) told.push(...(await check()));
   expect(told).toMatchObject([{ type: "rule.cleared", data: { rule: "errors" } }]);

@@ -1,4 +1,4 @@
-/** Budget alerts: each share of a budget once, despite crashes of processes and outages of sinks. */
+/** Budget alerts: each share of a budget is alerted once, despite crashed processes and unreachable sinks. */
 import { createHmac, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
@@ -123,7 +123,7 @@ test("an alert sink gets every alert exactly once after an hour of outage", asyn
     replicas.advance(3 * 60_000);
   }
   expect(sink.taken).toEqual([]);
-  // Attempts become rare: an hour of one a second would be thousands.
+  // The delays between attempts grow: with one attempt a second, an hour would have thousands.
   expect(sink.refused.length).toBeGreaterThan(20);
   expect(sink.refused.length).toBeLessThan(200);
   sink.answer = acceptPost;
@@ -247,7 +247,7 @@ describe("alerts about findings of guardrails", () => {
     };
     const hits = new Map<unknown, number>();
     for (const data of told) hits.set(data["action"], (hits.get(data["action"]) ?? 0) + Number(data["hits"]));
-    // The minute may have ended between two of the deliveries.
+    // The minute may end between two of the deliveries.
     expect([...hits]).toEqual(
       expect.arrayContaining([
         ["block", 5],

@@ -1,4 +1,4 @@
-/** Exports of turns: in the end every turn once, despite failures of processes, transactions and sinks. */
+/** Exports of turns: every turn is delivered in the end, once, despite failed processes, transactions and sinks. */
 import { randomUUID } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
@@ -116,7 +116,7 @@ test("an export sink gets every turn exactly once after an hour of outage", asyn
 test("an export does not skip a transaction with a late commit", async () => {
   await configure();
   const otherWorkspace = await addWorkspace(replicas.database);
-  // From three processes: the records of one come one batch after the other.
+  // Three processes deliver, because records of one process arrive one batch after the other.
   const [late, after] = [turnRecord({ bootId: randomUUID() }), turnRecord({ bootId: randomUUID() })];
   const soon = turnRecord({ bootId: randomUUID(), workspaceId: otherWorkspace });
   let commit = () => {};
@@ -159,7 +159,7 @@ test("an export batch of a killed process is delivered by another process, under
   await replicas.both[1].exports.deliver();
   expect(batchIds(sink.taken)).toEqual(batchIds(sink.refused));
   expect(idsTaken()).toHaveLength(1);
-  // The late answer to the first process moves the cursor nowhere back.
+  // The late answer to the first process must not move the cursor back.
   sink.drop();
   await lost;
   replicas.advance(10_000);

@@ -51,7 +51,7 @@ async function busyNodes(statements: readonly CompiledQuery[]): Promise<string[]
   }
 }
 
-/** Turns of a single call, each of another key. */
+/** Turns with a single call, each of a different key. */
 const batch = () => {
   const process = new Process();
   const each = Array.from({ length: turns }, (_, n) => ({
@@ -71,7 +71,7 @@ const store = (database: Kysely<Database>) => {
 
 test("storing whole turns does not read the batch once for each turn", async () => {
   const statements = await statementsOf(store);
-  // The turns of the statement are stored now, so others take their place.
+  // The turns of this batch are stored by now, so the plan is measured with turns of other ids.
   const others = statements.map(({ parameters, ...statement }) => ({
     ...statement,
     parameters: parameters.map((value) =>
@@ -84,7 +84,7 @@ test("storing whole turns does not read the batch once for each turn", async () 
 
 test("storing parts of turns does not read the batch once for each part", async () => {
   const statements = await statementsOf((database) => insertUsage(database, batch().calls));
-  // The records of the statement are stored now and would be skipped, so others take their place.
+  // The records of this batch are stored by now and would be skipped, so the plan is measured with records of other ids.
   const others = statements.map((statement) =>
     statement.sql.includes("insert into usage_records")
       ? { ...statement, parameters: [JSON.stringify(batch().calls), "[]"] }

@@ -1,4 +1,4 @@
-/** Hours and days that enter the cube of usage in parts: series equal the records between any two of them, whatever arrives or moves meanwhile. */
+/** Hours and days enter the usage cube in parts: series equal the records between any two parts, whatever arrives or changes meanwhile. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { UsageFolder } from "@sluice/admin-svc/service/usage-folder.js";
@@ -40,7 +40,7 @@ async function fillCube(database: Kysely<Database>, rows = maxRows): Promise<num
 
 const openPeriods = (database: Kysely<Database>) => sql`delete from usage_cube_periods`.execute(database);
 
-/** Fills the cube, and begins the day again. A large one has nearly as many rows by hour as turns. */
+/** Fills the usage cube, and begins filling the day again. A large day has nearly as many rows by hour as turns. */
 async function beginDay(database: Kysely<Database>, isLarge: boolean): Promise<void> {
   await openPeriods(database);
   await fillCube(database);
@@ -108,7 +108,7 @@ test("series equal the records after each part of an hour and of a day enters th
   await expectExact();
 });
 
-/** Another part of a turn arrives, so that the turn leaves the ledger. */
+/** Delivers another part of a turn, which makes the turn leave the ledger. */
 async function moveTurn(seed: number): Promise<void> {
   const { rows } = await sql<{ id: string; hash: string; at: Date }>`
     select generation_id as id, (select name from ledger_names where id = key) as hash, opened_at as at from ledger

@@ -1,4 +1,4 @@
-/** The cube of usage: series equal the records whatever part of them is in it. */
+/** The usage cube: series equal the records, whatever part of the records is in it. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation?.close());
 
-/** Adds every period that ends by then. */
+/** Fills every period that has ended by this time. */
 async function fillCube(before = startMs + 3 * dayMs): Promise<void> {
   while ((await closeNext(installation.database, { before: new Date(before) })) !== "none");
 }
@@ -62,7 +62,7 @@ test("series equal the records while only some hours are in the usage cube", asy
   }
 });
 
-/** Runs with the lock of the sums, so that nothing is added to them, and takes everything back. */
+/** Runs while it holds the lock of the sums, so that no other worker adds to them, and rolls everything back. */
 async function rolledBack(work: (transaction: Transaction<Database>) => Promise<void>): Promise<void> {
   const over = new Error("rolled back");
   const run = installation.database.transaction().execute(async (transaction) => {

@@ -123,7 +123,7 @@ test("a change of a sum is explained by parts that add up to the difference, and
     await sql`insert into api_keys (hash, workspace_id, name, kind, label) values (${bob}, ${defaultWorkspaceId}, 'notebooks-bob', 'inference', 'sk-sl-b')`.execute(
       other.database,
     );
-    // Yesterday, and eight days ago, when the running day had just begun as well.
+    // Turns of yesterday and of eight days ago, shortly after the beginning of each day.
     await turnsOf(today - dayMs, bob, 200, Array<string>(25).fill("0.02"));
     await turnsOf(today - 8 * dayMs, bob, 100, ["0.01"]);
     await turnsOf(today - dayMs, ann, 10, ["0.030000000001"]);

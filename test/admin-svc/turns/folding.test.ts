@@ -145,7 +145,7 @@ test("an open transaction that writes elsewhere does not delay the sums", async 
 test("turns stored after a restore into a server with fewer transactions are counted in the sums", async () => {
   await deliverTurns(new Process(), 2);
   await eventually(hasNone);
-  // The next transactions have smaller numbers than those that the dump contains.
+  // The restored server assigns smaller transaction numbers than the dump contains.
   await sql`update ledger set written = written + 1000000`.execute(installation.database);
   await sql`
     update ledger_progress set folded = folded + 1000000, unsummed_users = (

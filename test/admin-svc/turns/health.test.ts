@@ -1,4 +1,4 @@
-/** The health of providers equals a count over the records: of calls in whole turns, in parts, single and several. */
+/** The health of providers equals counts of call records: of calls in whole turns, in parts of turns, single and several. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { randomUUID } from "node:crypto";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
@@ -51,7 +51,7 @@ const failed = (provider: string, httpStatus: number): SentCall => ({
 
 interface SentTurn {
   readonly calls: readonly SentCall[];
-  /** Failure of the turn; absent for an answered one. */
+  /** Failure of the turn; absent for a turn that was answered. */
   readonly providerError?: string;
   readonly atMs?: number;
 }

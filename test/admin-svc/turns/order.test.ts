@@ -36,7 +36,7 @@ const someTurn = fc.record({
   key: fc.constantFrom("a", "b"),
   user: fc.constantFrom(undefined, "u-1", "u-2"),
   hour: fc.integer({ min: 0, max: 3 }),
-  /** Whether it began on a day that the ledger takes. */
+  /** Whether the turn began on a day whose turns the ledger stores whole. */
   isRecent: fc.boolean(),
   outcome: fc.constantFrom(TurnOutcome.COMPLETED, TurnOutcome.FAILED, TurnOutcome.CANCELLED),
   guardrailId: fc.constantFrom("", "g-1"),
@@ -94,7 +94,7 @@ test("records of calls and turns are accepted in any order, repeated, and in par
           });
         }
         for (const [index, batch] of batches.entries()) {
-          // Sent twice at once, like after a slow first call, and again with the batch before.
+          // The batch is sent twice at once, as after a slow first call, and again with the batch before it.
           await Promise.all([deliver(installation, batch), deliver(installation, batch)]);
           const before = batches[index - 1];
           if (before)

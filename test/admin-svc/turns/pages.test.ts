@@ -96,7 +96,7 @@ test("a page of a small workspace is complete, however slow the database is", as
     from (select turns as turn from turns where model = 'acme/m7' and door = 'responses' limit 1) as one cross join generate_series(1, 3) as n`.execute(
     installation.database,
   );
-  // Each statement takes longer than a whole search of a large ledger may.
+  // Each statement takes longer than an entire search of a large ledger is allowed to take.
   class SlowClient extends pg.Client {
     override query = (async (text: string, values: unknown[]) => {
       await delay(250);

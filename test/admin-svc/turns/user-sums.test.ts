@@ -1,4 +1,4 @@
-/** Sums of end users follow the other sums later: series equal the records whatever part of them is in. */
+/** Sums of end users are updated after the other sums: series equal the records, whatever part of the turns is in these sums. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { UsageFolder } from "@sluice/admin-svc/service/usage-folder.js";
@@ -34,7 +34,7 @@ const steps = ["hour", "day", "week"] as const;
 let installation: AdminInstallation;
 beforeAll(async () => {
   installation = await openInstallation();
-  // Rows that begin to wait in a new database are added at once, by the worker as well.
+  // Turns that begin to wait in a new database are added at once, by the worker as well.
   await setProgress(
     "from_day = (now() at time zone 'UTC')::date - 2, users_from_day = (now() at time zone 'UTC')::date - 2",
   );
@@ -46,7 +46,10 @@ afterAll(() => installation?.close());
 
 const hasNone = async (): Promise<boolean> => !(await hasChanges(installation.database));
 
-/** Adds a portion, as soon as no other worker is at it. @returns whether there was one */
+/**
+ * Adds a portion of waiting turns, once no other worker is adding one.
+ * @returns whether there was a portion
+ */
 async function step(query: UsersQuery = {}): Promise<boolean> {
   for (;;) {
     const done = await sumUsers(installation.database, { maxWaiting: 0, ...query });
@@ -54,7 +57,10 @@ async function step(query: UsersQuery = {}): Promise<boolean> {
   }
 }
 
-/** Adds everything. @returns the number of portions */
+/**
+ * Adds all waiting turns.
+ * @returns the number of portions
+ */
 async function sumAll(query: UsersQuery = {}): Promise<number> {
   for (let count = 0; ; count++) if (!(await step(query))) return count;
 }
@@ -92,14 +98,14 @@ async function deliverWhole(user: string, count = 1, fields: object = {}): Promi
   return ids;
 }
 
-/** Turns in all sums but those of end users. */
+/** Delivers turns that are in all sums except those of end users. */
 async function deliverWaiting(user: string, count = 1): Promise<readonly string[]> {
   const ids = await deliverWhole(user, count);
   await eventually(hasNone);
   return ids;
 }
 
-/** Another part of a turn, with which it leaves the ledger. */
+/** Delivers another part of a turn, which makes the turn leave the ledger. */
 const deliverPart = (generationId: string, user: string): Promise<unknown> => {
   const part = { generationId, user, turnId: randomUUID(), openedAtMs: BigInt(startMs) };
   return deliver(installation, { calls: [new Process().call(part)], turns: [] });
@@ -107,7 +113,7 @@ const deliverPart = (generationId: string, user: string): Promise<unknown> => {
 
 const erase = (user: string) => eraseEndUser(installation.database, testAuthor(defaultWorkspaceId), user, () => {});
 
-/** Sets columns of the progress as the worker of this build does. */
+/** Sets columns of the progress as the worker of this build does it. */
 const setProgress = (set: string, database: Kysely<Database> = installation.database) =>
   sql`
     with later as materialized (select set_config('sluice.fills_cube', 'on', true), set_config('sluice.leaves_users', 'on', true))
@@ -208,7 +214,7 @@ test("a workspace can be removed while its turns wait to be summed by end user",
   await expectExact();
 });
 
-/** A worker of an earlier build, which adds end users with all other sums. */
+/** Worker of an earlier build, which adds turns to the sums of end users together with all other sums. */
 async function foldAsEarlier(transaction: Transaction<Database>): Promise<void> {
   await sql`select set_config('sluice.fills_cube', 'on', true)`.execute(transaction);
   const span = await nextSpan(transaction, 10_000);
@@ -317,7 +323,7 @@ async function fetchedBefore(transaction: Transaction<Database>): Promise<number
 async function fetched(work: (transaction: Transaction<Database>) => Promise<unknown>): Promise<number> {
   let count = 0;
   await rolledBack(async (transaction) => {
-    // Postgres reads a small table from end to end, and a large one by its index.
+    // Postgres scans a small table, and reads a large one by its index.
     await sql`set local enable_seqscan = off`.execute(transaction);
     const before = await fetchedBefore(transaction);
     await work(transaction);

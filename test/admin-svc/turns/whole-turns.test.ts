@@ -78,7 +78,7 @@ async function shownOf(generationId: string) {
   return { turns: turns.map(own), calls: calls.map(own) };
 }
 
-/** Deletes undefined fields, because a message takes them for given ones. */
+/** Deletes undefined fields, because a message treats them as given. */
 function withoutAbsent<Message extends object>(message: Message): Message {
   for (const [name, value] of Object.entries(message)) if (value === undefined) delete message[name as keyof Message];
   return message;
@@ -250,7 +250,7 @@ describe("another part of a turn stored whole", () => {
   test("is not stored again by an admin-svc of an earlier build", async () => {
     const { generationId, delivery } = turnOf(new Process());
     await deliver(installation, delivery);
-    // An earlier build does not name the setting that a batch sets here.
+    // A delivery by an earlier build does not name the setting that a batch sets here.
     const [call] = delivery.calls;
     const rows = JSON.stringify([toRow(call as UsageRecord)]);
     await sql`

@@ -44,7 +44,7 @@ const leastOfBoth = (left: Amounts, right: Amounts): Amounts => ({
 function findExceeded(amounts: Amounts, limits: LimitedLoad["limits"]): string[] {
   return countedServices.flatMap((service) => {
     const [{ promises, kilobytes, survivors }, limit] = [amounts[service], limits[service]];
-    // An event may make no promise at all.
+    // A warm event may create no promise at all.
     expect(kilobytes).toBeGreaterThan(0);
     if (promises <= limit.promises && kilobytes <= limit.kilobytes && survivors <= limit.survivors) return [];
     const counts = [

@@ -8,6 +8,6 @@ test("the provider's journal shows spending of keys within their budgets and the
   const report = await runBudgetCampaign({ seed, requests: 320 });
   for (const line of reportLines(seed, report)) process.stdout.write(`budgets: ${line}\n`);
   expect(report.complaints).toEqual([]);
-  // The campaign means something only where budgets were reached, and clients left.
+  // The campaign proves something only if some requests were refused by budgets, and some clients left.
   expect(report.statuses).toMatchObject({ 0: expect.any(Number), 200: expect.any(Number), 402: expect.any(Number) });
 }, 600_000);

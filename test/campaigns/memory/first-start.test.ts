@@ -16,7 +16,7 @@ const megabyte = 1_000_000;
 const group = groupOrUndefined();
 const inGroup = group !== undefined && isolation !== undefined ? describe : describe.skip;
 
-/** Users other than root may not make one, and newer kernels name its files otherwise. */
+/** A memory group can be made only by root, and only with control groups of version 1. */
 function groupOrUndefined(): MemoryGroup | undefined {
   try {
     return makeMemoryGroup(`sluice-first-start-${process.pid}`, 1_024 * mib);
@@ -62,7 +62,7 @@ inGroup("a first start in 1 GiB without a network (needs root, and control group
     const watching = (async () => {
       for (; !ended.signal.aborted; await delay(20)) peakBytes = Math.max(peakBytes, limited.residentBytes);
     })();
-    // The program instead of the one appended by startInstallation.
+    // The program of the copied checkout, instead of the one that startInstallation appends.
     const program = ["/bin/sh", "-c", `exec "${process.execPath}" "${join(checkout, "deploy/local/start.mjs")}"`];
     try {
       installation = await startInstallation({

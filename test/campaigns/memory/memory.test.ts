@@ -80,7 +80,7 @@ onLinux("more connections than file descriptors", () => {
 
   test.each<[ServiceRoom, number]>([
     ["gateway", 256],
-    // These read all their modules at once during the start, with more open files than the limit.
+    // These services open all their modules at once during the start, with more files than the gateway's limit of descriptors.
     ["inference-svc", 512],
     ["admin-svc", 512],
   ])(
@@ -128,7 +128,8 @@ onLinux("more connections than file descriptors", () => {
       ),
     );
     const served = answers.filter((status) => ["200", "429", "503"].includes(status)).length;
-    // A busy process may end a connection before reading its request; without a bound more than half were lost, with the process.
+    // A busy process may end a connection before it reads the request; without this limit more than half of the connections were lost, with the
+    // process.
     expect(limited.alive).toBe(true);
     expect(served).toBeGreaterThanOrEqual(450);
     await limited.stop();

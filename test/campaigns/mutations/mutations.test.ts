@@ -1,4 +1,4 @@
-/** The list of faults fits the compiled modules. The tests themselves run with them each night. */
+/** The list of planted faults fits the compiled modules. The campaign that plants them runs each night. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SourceTextModule } from "node:vm";
@@ -14,7 +14,7 @@ test.each(plantedFaults.map((fault) => [fault.effect, fault] as const))(
     const source = readFileSync(join(modules, `${fault.module}.js`), "utf8");
     const code = plant(source, fault);
     expect(code).not.toBe(source);
-    // Code that no engine can read would be found by any test.
+    // A fault that leaves invalid code would be found by any test, and prove nothing.
     expect(() => new SourceTextModule(code)).not.toThrow();
   },
 );

@@ -16,8 +16,8 @@ test("slow readers and floods of document requests leave another key its share",
   );
   expect([besideSlowReaders.refused, ofSlowKey.refused, besideDocuments.refused]).toEqual([0, 0, 0]);
   expect(slowAnswered).toBeGreaterThan(0);
-  // Limits brought this down from 50 to 100 times. The rest is room for a machine with other work.
+  // Without limits the wait was 50 to 100 times as long. The bound of 10 leaves room for a machine with other work.
   expect(besideDocuments.p50 / aloneAgain.p50).toBeLessThan(10);
-  // Both keys wait for the machine. Without shares they wait equally long, and 50 to 100 times as long as without the crowd.
+  // Both keys wait for the machine. Without shares they would wait equally long, 50 to 100 times as long as with the key by itself.
   expect(besideSlowReaders.mean).toBeLessThan(Math.max(0.85 * ofSlowKey.mean, 10 * alone.mean));
 }, 600_000);

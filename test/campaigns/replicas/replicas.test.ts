@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { runReplicasCampaign } from "./campaign.ts";
 
 const faults = 12;
-/** Draws every kind of fault among the first twelve. */
+/** Seed with which the first twelve faults are of every kind. */
 const seed = 156;
 /** Deadline for a hanging test; npm run replicas holds the actual goal. */
 const policyLimitMs = 60_000;

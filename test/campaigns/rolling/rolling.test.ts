@@ -17,7 +17,7 @@ test("a restart of every service fails no request and cuts no stream", async () 
   );
   expect(Object.fromEntries(failures)).toEqual({});
   expect(resent + refused).toBeLessThan(requests / 20);
-  // A refusal is justified by a machine too busy for the load, and by nothing else.
+  // The only valid reason for a refusal is a machine too busy for the load.
   expect(wasOverloaded || refused === 0).toBe(true);
   expect(requests).toBeGreaterThan(100);
   expect(streams).toBeGreaterThan(20);

@@ -1,4 +1,4 @@
-/** The length of a plain stream's way through the code. */
+/** The number of files and functions that a plain stream passes through. */
 import { expect, test } from "@jest/globals";
 import { fileOf, maxFiles, maxFunctions, plainStream, walk } from "./walk.ts";
 

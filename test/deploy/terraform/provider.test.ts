@@ -27,7 +27,7 @@ async function findMissing(): Promise<string | undefined> {
     const { code } = await runProgram(program, [argument]).catch(() => ({ code: 1 }));
     if (code !== 0) return `there is no ${program}`;
   }
-  // This fetches the modules, too, where they can be had.
+  // The build downloads the modules, too, if they are available.
   const libraries = ["terraform-plugin-framework", "terraform-plugin-framework-validators"];
   const packages = ["tool", ...libraries.map((library) => `github.com/hashicorp/${library}/...`)];
   const { code, stderr } = await runProgram("go", ["list", "-deps", ...packages], {
@@ -65,7 +65,7 @@ const missing = await findMissing();
         HOME: folder,
         GOCACHE,
         GOMODCACHE,
-        // The modules are there by now: a build with further modules must fail.
+        // The modules are cached by now, so a build that needs further modules must fail.
         GOPROXY: "off",
         CHECKPOINT_DISABLE: "1",
         // Compiling takes longer than all of the provider's work here.
@@ -94,7 +94,7 @@ const missing = await findMissing();
       return terraform("apply", "-auto-approve", "-no-color");
     };
 
-    /** 0: nothing would change; 2: something would. */
+    /** Exit code 0: no changes are planned; 2: some are. */
     const planned = async () => (await run("terraform", ["plan", "-detailed-exitcode"])).code;
 
     async function shown(path: string): Promise<Readonly<Record<string, unknown>> | number> {

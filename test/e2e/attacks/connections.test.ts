@@ -1,4 +1,4 @@
-/** Attacks 81 to 91: connections held open, starved, reset or flooded, at the edge and at the internal ports. */
+/** Attacks 81 to 91: connections held open, starved, reset or flooded, at the gateway and at the internal ports. */
 import { once } from "node:events";
 import { type ClientHttp2Session, type IncomingHttpHeaders, connect as connectHttp2, constants } from "node:http2";
 import { type Socket, connect } from "node:net";
@@ -71,7 +71,7 @@ test("attack 84: a thousand silent connections delay no other client", async () 
   await attacked.stands();
 });
 
-/** The port of the turns, called without a key. */
+/** A connection to the port of inference-svc for turns, without a key. */
 async function openHttp2(): Promise<ClientHttp2Session> {
   const session = connectHttp2(`http://127.0.0.1:${attacked.installation.ports.inference}`);
   session.on("error", () => {});
@@ -97,7 +97,7 @@ async function call(headers: Readonly<Record<string, string>>, bytes: Uint8Array
   stream.resume();
   if (!isWhole) stream.write(bytes);
   else if (!stream.writableEnded) stream.end(bytes);
-  // The answer may be complete before the request is.
+  // The answer may be complete before the whole request has been sent.
   await new Promise<void>((resolve) => stream.on("end", () => resolve()).on("close", () => resolve()));
   return { head, trailers };
 }

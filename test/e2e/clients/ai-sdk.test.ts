@@ -26,7 +26,7 @@ const weather = tool({
   execute: ({ town }) => ({ town, sky: "clear" }),
 });
 
-// The warnings of the SDK, for example about dropped reasoning, are not under test.
+// The SDK's warnings, for example about dropped reasoning, are disabled, since they are not tested.
 globalThis.AI_SDK_LOG_WARNINGS = false;
 
 /** Nothing is stored here, so items are sent whole and not by reference. */

@@ -165,7 +165,7 @@ describe("gRPC calls with the same idempotency key and request", () => {
     await asked;
     for (let n = 0; n < 19; n++)
       created.push(create({ idempotencyKey, key, ...(n % 2 === 0 && { headers: asService }) }));
-    // The last call on the connection is refused after it has joined, and earlier calls have joined before it.
+    // Once the last call on the connection has joined and been refused, all earlier calls have joined, too.
     await failureOf(create({ idempotencyKey, key }, turnRequest(model, "Another.")));
     release();
     const texts = await Promise.all(created);

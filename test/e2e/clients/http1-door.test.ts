@@ -150,7 +150,7 @@ cors: {allow_origins: ["https://app.example"]}
       expect(error.code).toBe(Code.ResourceExhausted);
       const [fault] = error.findDetails(FaultSchema);
       expect(fault?.reason).toBe(FaultReason.RATE_LIMITED);
-      // The provider asked for seven seconds, and less than one has passed.
+      // The provider named a wait of seven seconds, of which less than one has passed.
       expect(Math.ceil((fault?.retryAfterMs ?? 0) / 1_000)).toBe(7);
     });
 

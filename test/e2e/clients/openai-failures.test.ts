@@ -8,7 +8,7 @@ import OpenAI, { type ClientOptions } from "openai";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Reply, type Upstream, chatAnswer, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
 
-/** How each provider answers; its name is the model's. */
+/** How each provider answers; the provider has the same name as its model. */
 const scripts: Readonly<Record<string, readonly Reply[]>> = {
   refusing: [
     { status: 400, chunks: [{ json: { error: { message: "no such voice", type: "invalid_request_error" } } }] },
@@ -26,7 +26,7 @@ const scripts: Readonly<Record<string, readonly Reply[]>> = {
   endless: [{ chunks: [{ sse: [chatChunk({ role: "assistant", content: "One" })] }], hang: true }],
 };
 
-/** Time limit of a whole answer; far more than any answer takes here unless it is delayed on purpose. */
+/** Time limit of a whole answer; no answer of this test takes nearly as long, unless it is delayed on purpose. */
 const turnMs = 4_000;
 
 const configOf = (upstreams: Readonly<Record<string, Upstream>>) => `

@@ -1,5 +1,5 @@
 /**
- * A client generated from the original of our contract. It marks unknown values instead of refusing them: so every answer is
+ * The SDK is generated from the contract on which Sluice's is based. It marks unknown values instead of refusing them, so every answer is
  * searched to its last member for such a mark.
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";

@@ -6,7 +6,7 @@ import { type Reply, type Upstream, startUpstream } from "../../support/provider
 
 type Json = Record<string, unknown>;
 
-/** Written by the gateway; the terminal event has the rest. */
+/** Events written by the gateway; the terminal event has the rest of the answer. */
 const ofTheGateway = new Set(["response.created", "response.in_progress"]);
 
 /** The provider's stream behind the sample, with different sequence numbers and model name. */
@@ -98,7 +98,7 @@ models:
 
   test("11: fusion gives the items of the sample", async () => {
     const request = sampleJson("11-fusion-stream.request.json") as Json;
-    // The sample's response has auto for a request with required; ours repeats the request.
+    // The sample repeats the tool choice of the request as auto though it was required; Sluice repeats it unchanged.
     const { tool_choice: _, ...unforced } = request;
     await expectStream("11-fusion-stream.sse", unforced);
     upstream.script([providerStream("11-fusion-stream.sse")]);
@@ -112,7 +112,7 @@ models:
     const [debug, ...answer] = parseSse(await response.text()).events;
     const [wanted, ...rest] = sampleStream("12-debug-stream.sse").events;
     expect([debug?.type, debug?.sequence_number]).toEqual([wanted?.type, wanted?.sequence_number]);
-    // The sample's provider speaks chat.
+    // The sample's provider has the chat format.
     expect(debug?.["debug"]).toEqual({ echo_upstream_body: upstream.requests.at(-1)?.json });
     expect(maskVolatile(answer)).toEqual(maskVolatile(rest));
   });
@@ -126,7 +126,7 @@ models:
   });
 
   test("17: an answer by a schema has the form of the sample", async () => {
-    // There is nothing to heal in this answer.
+    // The answer is valid JSON, so the request is sent without the plugin for healing.
     const { plugins: _, ...request } = sampleJson("17-structured.request.json") as Json;
     await expectObject("17-structured.response.json", request, {
       chunks: [{ json: sampleJson("17-structured.response.json") }],

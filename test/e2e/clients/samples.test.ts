@@ -226,7 +226,7 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
     chat.script([{ chunks: [{ sse: [chatChunk({ content: "The first step is" })] }], cut: true }]);
     const response = await post({ model: "acme/large-2", input: "How?", stream: true });
     const answer = parseSse(await response.text());
-    // The sample's provider had reported its usage before it was lost; this one has not.
+    // In the sample the provider had reported its usage before the connection was lost, but here it had not.
     const withoutUsage = (events: readonly object[]) =>
       maskVolatile(JSON.parse(JSON.stringify(events).replaceAll(usageJson, "")));
     expect(withoutUsage(answer.events)).toEqual(withoutUsage(sampleStream("07-midstream-error.sse").events));
@@ -269,7 +269,7 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
     expect([refused.status, await refused.json()]).toEqual([
       403,
       {
-        // The sample's error comes from a built-in filter of its author's service; this one from a pattern of the operator.
+        // The sample's error comes from a built-in filter of another service; here it comes from a pattern of the operator.
         error: { ...error, type: "permission_error", message: `Request blocked by content filter: ${pattern}` },
         service_metadata: {
           ...receipt,
@@ -336,7 +336,7 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
     expect(answer.status).toBe(200);
     const { created_at, updated_at } = data;
     expect({ data }).toEqual({ data: { ...wanted.response.data, created_at, updated_at } });
-    // Both have the same format, so they compare as text, to the microsecond.
+    // Both times have the same format, so they can be compared as text, to the microsecond.
     expect(updated_at > created_at).toBe(true);
   });
 
@@ -367,7 +367,7 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
     }
     const answer = parseSse(text);
     expect(maskVolatile(answer.events)).toEqual(maskVolatile(sampleStream("20-failed-only.sse").events));
-    // The silence before the failure was filled with comments.
+    // The silence before the failure contains comments, which keep the stream alive.
     expect(answer.comments.length).toBeGreaterThan(0);
   });
 

@@ -11,7 +11,7 @@ import { chatChunk } from "../../support/providers/upstream.ts";
 const connections = 200;
 const sse = (data: unknown) => `data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
 
-/** Begins each answer with the question, and ends them all when released. */
+/** Begins each answer with the question, and ends all answers when released. */
 class HoldingProvider {
   readonly #held: ServerResponse[] = [];
   readonly #server = createServer((request, response) => void this.#begin(request, response));

@@ -9,7 +9,7 @@ import { askConsole } from "../../support/console.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
 
-/** A browser that has not seen the console before. */
+/** A browser that has not opened the console before. */
 const fresh = { storageState: { cookies: [], origins: [] } };
 
 describeWithChromium(`the console in the first hour ${inChromium}`, () => {
@@ -53,7 +53,7 @@ describeWithChromium(`the console in the first hour ${inChromium}`, () => {
     const visited = await visit(browser, origin, fresh);
     const { page, complaints } = visited;
     const link = /http:\S+#link=(\S+)/.exec(installation.output()) ?? [];
-    // The address of a proxy on this machine is no reason to trust its client.
+    // A proxy on this machine does not make its client trusted: the link is refused for the forwarded address.
     const forwarded = { "x-forwarded-for": "203.0.113.7" };
     expect((await askConsole(origin, "POST", "/session", forwarded, { link: link[1] })).status).toBe(401);
     await page.goto(link[0] as string);

@@ -68,7 +68,7 @@ describeWithChromium(`the console ${inChromium}`, () => {
     await client.send("Network.setCacheDisabled", { cacheDisabled: true });
     let bytes = 0;
     client.on("Network.loadingFinished", ({ encodedDataLength }) => (bytes += encodedDataLength));
-    // A busy machine delays single paints: a page that needs longer by itself never passes.
+    // A busy machine delays single paints, so visits are repeated: a page that is slow by itself never passes.
     await eventually(async () => {
       bytes = 0;
       await page.goto("/console");
@@ -132,7 +132,7 @@ describeWithChromium(`the console ${inChromium}`, () => {
     expect(complaints).toEqual([]);
   });
 
-  /** Looks again until the text is there; the test's time limit ends a vain search. */
+  /** Looks again until the text appears; the time limit of the test ends a search without success. */
   async function expectWithin(page: Page, text: string): Promise<void> {
     while ((await page.getByText(text).count()) === 0) {
       await page.getByRole("button", { name: "Refresh" }).click();

@@ -16,7 +16,7 @@ let origin: string;
 
 beforeAll(async () => {
   upstream = await startUpstream([{ chunks: [{ sse: [chatChunk({ content: "begun " })] }], hang: true }]);
-  // Requests have trace ids where they are traced.
+  // Requests have trace ids if tracing is enabled.
   collector = await startCollector();
   installation = await startInstallation({
     environment: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" },

@@ -1,4 +1,4 @@
-/** Pages show the cost in the ledger, to the last picodollar: of answers, of refusals and of calls lost with a process. */
+/** Pages show the cost in the ledger, to the last picodollar: of answers, of refusals, and of calls lost with their process. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import pg from "pg";
 import type { Browser, Locator, Page } from "playwright-core";
@@ -158,11 +158,11 @@ models:
     }
     expect(shown).toEqual({
       overview: whole,
-      // Calls and no refusals, of which there are more than on a page.
+      // These filters find calls and no refusals, which would fill more than one page.
       "explorer?tab=requests&provider=acme": whole,
       "explorer?tab=requests&status=200": whole - lost,
       "explorer?tab=requests&status=400": 0n,
-      // A row shows its cost in all and in this month.
+      // Each row shows its total cost and its cost of this month.
       keys: whole * 2n,
       workspaces: whole,
       // The list holds registered end users; bob is not registered.

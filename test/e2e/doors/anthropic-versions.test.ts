@@ -1,4 +1,4 @@
-/** Unmodified @anthropic-ai/sdk in its present and its previous major, with only base URL and key changed. */
+/** Unmodified @anthropic-ai/sdk in its latest and its previous major, with only base URL and key changed. */
 import Anthropic, { type ClientOptions } from "@anthropic-ai/sdk";
 import { betaZodTool } from "@anthropic-ai/sdk/helpers/beta/zod";
 import { zodOutputFormat } from "@anthropic-ai/sdk/helpers/zod";

@@ -8,7 +8,7 @@ import { type Reply, type Upstream, chatChunk, startUpstream } from "../../suppo
 const turns = 8;
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/** An answer with reasoning; every other one has text and calls two tools. */
+/** An answer with reasoning; every second answer also has text and two tool calls. */
 interface Script {
   readonly thought: string;
   readonly words: string;
@@ -108,7 +108,7 @@ const image = {
   source: { type: "base64" as const, media_type: "image/png" as const, data: png },
 };
 
-/** The next message of the user: results of the tools with an image, or a question, in the varying forms used by programs. */
+/** The user's next message: results of the tools with an image, or a question, in the different forms that programs use. */
 function nextContent(turn: number, calls: Script["calls"]): Anthropic.ContentBlockParam[] {
   if (calls.length === 0) return [{ type: "text", text: `Question ${turn}?` }, ...(turn % 3 === 0 ? [image] : [])];
   return [
@@ -122,7 +122,7 @@ function nextContent(turn: number, calls: Script["calls"]): Anthropic.ContentBlo
   ];
 }
 
-/** The cache mark moves to the end of the last message, as programs do it. */
+/** The cache mark moves to the end of the last message, as in requests of programs. */
 function marked(messages: readonly Anthropic.MessageParam[]): Anthropic.MessageParam[] {
   return messages.map((message, index) => {
     if (index < messages.length - 1 || typeof message.content === "string") return message;

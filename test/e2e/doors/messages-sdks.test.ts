@@ -1,4 +1,4 @@
-/** The messages door through LangChain and the AI SDK: cases missing in the tests of every client's versions. */
+/** The messages door with LangChain and the AI SDK: cases that the tests of all client versions do not have. */
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { describe, expect, test } from "@jest/globals";
 import { ChatAnthropic } from "@langchain/anthropic";

@@ -1,4 +1,7 @@
-/** Tools of Anthropic's format at the messages door: tools nothing runs here, client tools with dated types, and cache marks on them. */
+/**
+ * Tools of Anthropic's format at the messages door: tools that neither Sluice nor the provider can run, client tools with dated types, and cache
+ * marks on them.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { parseSse } from "../../support/answers/sse.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";

@@ -1,6 +1,6 @@
 /**
- * No field of a request is lost silently: every field of each door's published body, nested ones too, changes the provider's body, or is named
- * in the receipt or in the header of warnings, or is refused by name. A field used by the gateway itself is in the list below with its reason.
+ * No field of a request is lost silently: every field of each door's published body, also a nested one, changes the provider's body, is named in
+ * the receipt or in the warning header, or is refused by name. Fields that only the gateway uses are in the list below with their reasons.
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { openApi } from "@sluice/gateway/contract/operations/openapi.js";
@@ -151,10 +151,10 @@ async function fateOf(door: string, kind: string, { path, bodies }: FieldProbe):
 
 const goodFates: ReadonlySet<string> = new Set(["carried", "named", "refused"]);
 
-/** Unknown fields are listed by the doors; formats with verbatim tools and settings also get such fields. */
+/** Doors list unknown fields; formats with verbatim tools and settings also send such fields. */
 const kindsOfUnknown: ReadonlySet<string> = new Set(["chat", "openai", "anthropic"]);
 
-/** Each field is sent to a third of the kinds of providers, its neighbours to the others; to all of them with SILENCE=all. */
+/** Each field is sent to a third of the kinds of providers, and neighbouring fields to the others; with SILENCE=all each is sent to all. */
 const allKinds = process.env["SILENCE"] === "all";
 
 describe.each(probedDoors)("a request at %s", (door, name, body) => {

@@ -1,4 +1,4 @@
-/** The statuses of the contract, each from its own cause, over HTTP. */
+/** The statuses of the contract, each produced by its own cause, over HTTP. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { KeyKind, mintKey } from "@sluice/proto/lib/ids/key.js";
 import { maskVolatile, sampleJson } from "../../support/contract.ts";

@@ -23,7 +23,7 @@ import { type Upstream, startUpstream } from "../../support/providers/upstream.t
 
 /** Longest time from the repair until the process is ready. */
 const repairedMs = 5_000;
-/** Far more than an answer takes on a busy machine; without it, a lost request would hide the failed expectation. */
+/** Time limit of a request, far above an answer's time on a busy machine: without it, a lost request would hide the failed expectation. */
 const answerMs = 20_000;
 
 /** The Retry-After of a refusal. */
@@ -97,7 +97,7 @@ class Clients {
 
   readonly turn = () => this.post("/responses", { model: "acme/large-2", input: "Hi" });
 
-  /** Asks again as told: a busy machine overloads both processes, and they refuse embeddings instead of letting them wait. */
+  /** Retries after the time that a refusal names: a busy machine overloads both processes, which refuse embeddings instead of queueing them. */
   readonly embedding = async (): Promise<number> => {
     for (let tries = 1; ; tries++) {
       const status = await this.post("/embeddings", { model: "acme/embed", input: "Hi" });
@@ -284,7 +284,7 @@ describe("one of two inference processes, failing locally,", () => {
     const environment = { NODE_OPTIONS: `--import ${preload}` };
     const member = await startInference(installation, toAdmin.port, { config, folder: disk, environment });
     bad = { ...member, config, toAdmin, wrongAddress, descriptorsTaken };
-    // The failing process has the first address: of two equal processes, the first gets a turn.
+    // The failing process has the first address, since a gateway sends a turn to the first of two equal processes.
     gateway = await startGateway(installation, installation.ports.admin, [bad.port, installation.ports.inference]);
     clients = new Clients(`http://127.0.0.1:${gateway.port}`, installation.apiKey);
     await eventually(async () => (await figure("sluice_inference_processes")) === 2);
@@ -299,9 +299,9 @@ describe("one of two inference processes, failing locally,", () => {
     rmSync(disk, { recursive: true, force: true });
   });
 
-  /** Undoes the current cause, once. */
+  /** Undoes the cause of the present case, once. */
   let repair = async (): Promise<void> => {};
-  // A case that ran out of time has not come to its repair.
+  // A case that reached its time limit has not run its repair.
   afterEach(() => repair());
 
   async function breakBy(cause: Cause): Promise<void> {
@@ -334,7 +334,7 @@ describe("one of two inference processes, failing locally,", () => {
       expect(await clients.failures(8, 4)).toEqual([]);
       await breakBy(cause);
       try {
-        // No client waits for the detection.
+        // Only a few requests may fail until the failure is detected.
         expect((await clients.failures(40, 1)).length).toBeLessThanOrEqual(2);
         expect((await clients.failures(80, 8)).length).toBeLessThanOrEqual(4);
         await eventually(async () => (await figure("sluice_inference_hindered_processes")) === 1);
@@ -394,7 +394,7 @@ test("a gateway in one process with a failing inference-svc is withdrawn, and is
     await eventually(() => !balancer.isReady(backends[0] as (typeof backends)[0]));
     for (const port of [bad.ports.gateway_health, bad.ports.gateway])
       expect(await isReady(port)).toEqual([503, expect.stringContaining("not ready: spool: ")]);
-    // Kept connections of clients end with their next answer.
+    // Kept-alive connections of clients end with their next answer.
     expect((await clients.failures(80, 4)).length).toBeLessThanOrEqual(4);
     mkdirSync(spool);
     await eventually(() => backends.every((backend) => balancer.isReady(backend)), repairedMs);

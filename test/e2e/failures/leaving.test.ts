@@ -77,7 +77,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
     await eventually(async () => (await openTurns(installation.ports.inference_health)) === 0);
   }
 
-  // Both kinds of answer, with and without a failed attempt before the abandoned answer.
+  // Both kinds of answer, with and without a failed attempt before the answer that the client leaves.
   test.each([
     [true, "acme/large-2"],
     [false, "acme/large-2"],

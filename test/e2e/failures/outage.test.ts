@@ -37,7 +37,7 @@ describe("an unresponsive admin-svc", () => {
     const answers = [];
     for (let n = 0; n < 10; n++) answers.push(await sendRequest(installation.apiKey));
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
-    // Gateway and inference-svc each wait once, for two seconds; afterwards they know. A slow machine may delay some more, but not most.
+    // Gateway and inference-svc each wait once, for two seconds, and then know of the outage. A slow machine may delay a few more requests.
     expect(answers.filter(({ tookMs }) => tookMs > 1_500).length).toBeLessThan(5);
   });
 
@@ -105,7 +105,7 @@ describe("an inference process paused during a policy change", () => {
       expect(await lastChange()).toMatchObject([
         { action: "policy.late", after: { processes: [expect.stringMatching(/^inference-svc\//)] } },
       ]);
-      // Both find it asleep: in whichever order it reads turn and change, the turn carries the policy generation seen by its gateway.
+      // The process reads the turn and the policy change when it wakes. In either order, the turn carries the policy generation of its gateway.
       const asked = sendRequest();
       process.kill(stopped, "SIGCONT");
       expect((await asked).status).toBe(403);

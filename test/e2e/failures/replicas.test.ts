@@ -107,7 +107,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 100}
     await Promise.all(early);
     const ends = failed.map(lastType);
     const lost = ends.filter((end) => end === "response.failed").length;
-    // A briefly delayed process, or a process with just ended turns, gets less than half of the streams.
+    // A process that was delayed, or has just ended turns, gets less than half of the streams.
     expect(lost).toBeGreaterThan(0);
     expect(lost).toBeLessThan(streamCount);
     expect(upstream.requests).toHaveLength(streamCount);

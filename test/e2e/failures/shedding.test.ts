@@ -9,7 +9,7 @@ import { type Installation, startInstallation } from "../../support/installation
 import { samplesOf } from "../../support/metrics.ts";
 import { eventually } from "../../support/processes.ts";
 
-/** More turns than may wait for an inference process that begins none. */
+/** More turns than may wait for an inference process that begins none of them. */
 const waiting = 100;
 
 describe("a frozen inference process", () => {
@@ -30,7 +30,7 @@ limits: {streams_per_key: 1000}
     stopped = installation.pids()["inference-svc"] ?? Number.NaN;
     process.kill(stopped, "SIGSTOP");
     accepted = Promise.all(Array.from({ length: waiting }, () => sendRequest()));
-    // The first refused turn. Earlier turns wait with the others.
+    // The first turn that is refused; earlier turns are queued.
     await eventually(async () => {
       const leaving = new AbortController();
       setTimeout(() => leaving.abort(), 1_000);

@@ -1,6 +1,6 @@
 /**
- * A guardrail and the provider read the same text in a file: files with every label and encoding go through doors and dialects, and no decoding of the
- * provider's input has the forbidden word.
+ * A guardrail and the provider read the same text in a file: files with every label and encoding are sent through doors and dialects, and no
+ * decoding of the provider's input contains the forbidden word.
  */
 import { once } from "node:events";
 import { type Server, createServer } from "node:http";
@@ -204,7 +204,7 @@ const product = labels.flatMap((label) =>
 type Case = (typeof product)[number];
 
 const isWhole = process.env["EVERY_CASE"] === "1";
-/** Coprime to every dimension, so every pair of values of two dimensions stays. A test checks it. */
+/** A step coprime to the size of every dimension keeps every pair of values of two dimensions. A test checks this. */
 const step = 7;
 const cases = isWhole ? product : product.filter((_, index) => index % step === 0);
 

@@ -1,4 +1,4 @@
-/** Guardrails that a key has besides the assigned one: they add up, change at once, and stay within the workspace. */
+/** Guardrails of a key in addition to the assigned one: they all apply, change at once, and belong to the workspace. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { runTurn, turnRequest } from "../../support/answers/run-turn.ts";
@@ -168,7 +168,7 @@ test("deleting guardrails while keys get them leaves no id of a deleted one, and
     ...keys.map(({ data }) => send("POST", `/keys/${data.hash}/rotate`, { overlap_seconds: 60 })),
     ...ids.map((id) => send("DELETE", `/guardrails/${id}`)),
   ]);
-  // A list with a guardrail that was deleted before is 400.
+  // A list with a deleted guardrail is 400.
   expect(answers.map(({ status }) => status).filter((status) => ![200, 201, 204, 400].includes(status))).toEqual([]);
   for (const { data } of keys) {
     expect((await send("GET", `/keys/${data.hash}`)).body.data.further_guardrails).toBeNull();

@@ -1,4 +1,4 @@
-/** A guardrail holds at every door alike: its redacted answer and its refusal. And a turn ends under its initial policy. */
+/** A guardrail holds at every door alike, with its redacted answer and its refusal, and a running turn keeps the policy with which it began. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Client, status } from "@grpc/grpc-js";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
@@ -151,7 +151,7 @@ describe.each(["redact", "block"])("a guardrail with %s", (action) => {
   test.each(channels)("applies to $dialect $channel at every door", async ({ dialect, streamed, whole }) => {
     const model = `${dialect}/model`;
     for (const stream of [true, false]) {
-      // A server may stream unasked.
+      // A server may send a stream that was not requested.
       upstream.script([stream ? streamed : whole]);
       const response = await send("POST", "/responses", { model, input: "Say it" }, key);
       const { output, error } = (await response.json()) as {

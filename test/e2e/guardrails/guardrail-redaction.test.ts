@@ -1,7 +1,4 @@
-/**
- * Redacted text of a request leaves the installation nowhere: a marker in forty places is searched for in all sent
- * and stored data.
- */
+/** Redacted text of a request does not leave the installation: a marker in forty places is searched for in all sent and stored data. */
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { once } from "node:events";
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
@@ -201,7 +198,7 @@ function kept(folder = installation.dataDir): string {
 
 function expectNothing(text: string): void {
   expect(text).not.toMatch(marker);
-  // The encoded form is absent, too.
+  // The base64 form of the text is absent, too.
   expect(text).not.toContain(base64("the word is").slice(0, 12));
 }
 

@@ -1,6 +1,6 @@
 /**
- * Guardrails with a webhook over running services: a webhook of one's own, one that misbehaves, and the example programs that call the services of vendors,
- * whose answers have the forms that these publish.
+ * Guardrails with a webhook over running services: a working webhook, failing ones, and the example programs for services of vendors, whose
+ * answers have the published forms.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -77,7 +77,7 @@ describeWithRedis("two installations with one Redis", () => {
     ]);
     const others = await storm("sluice/other", 80);
     expect(others.filter((status) => status === 200)).toHaveLength(10);
-    // The requests that the second entry refused have not counted at the first.
+    // Requests refused by the second limit did not count in the first one.
     const statuses = await storm("sluice/echo", 160);
     expect(statuses.filter((status) => status === 200)).toHaveLength(35);
     expect(new Set([...others, ...statuses])).toEqual(new Set([200, 429]));
@@ -90,7 +90,7 @@ describeWithRedis("two installations with one Redis", () => {
     await limitWorkspaces([{ models: ["sluice/*"], concurrent_requests: 4 }]);
     const statuses = await storm("sluice/echo", 120);
     expect(new Set([...statuses, 200, 429])).toEqual(new Set([200, 429]));
-    // No place is lost: as many as the limit run at once afterwards, again and again.
+    // No concurrent request stays counted: as many as the limit run at once afterwards, again and again.
     for (let n = 0; n < 5; n++)
       await eventually(async () => (await storm("sluice/echo", 4)).every((status) => status === 200));
   });

@@ -1,4 +1,4 @@
-/** `permissions.default: deny`: a key may use nothing but what lists name, and what the command line and gRPC say of permissions. */
+/** `permissions.default: deny`: a key may use only what its permission lists name, as also the command line and gRPC report. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
@@ -66,7 +66,7 @@ test("a workspace's permission lists are enough for a key without any, and the c
   await isRefused("permissions.models");
   await run("keys", "update", "first", "--workspace", "open", "--no-permissions");
   await isRefused(undefined);
-  // A list of null is an absent one, as over HTTP.
+  // A list of null is treated as absent, as over HTTP.
   const absent = ["--permissions", '{"models": null}'];
   expect(await run("keys", "update", "first", "--workspace", "open", ...absent)).toMatchObject({ permissions: null });
   await isRefused(undefined);

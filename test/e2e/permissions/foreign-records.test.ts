@@ -1,4 +1,4 @@
-/** Every operation that names a record, by every role of another workspace: the answer is that for a record that does not exist. */
+/** Every operation that names a record, called by every role of another workspace, answers as for a record that does not exist. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
@@ -14,11 +14,11 @@ let installation: Installation;
 /** Names of records by the parameter, or the kind of path, that takes them. */
 type Names = Readonly<Record<string, string>>;
 
-/** Names that are part of no other word in an answer. */
+/** Names that occur in no other word of an answer. */
 const foreignName = "of-the-default-workspace";
 const absentName = "of-nobody-at-all";
 
-/** Records of the default workspace, names of the same form that no record has, and records of the workspace of the callers. */
+/** Names of records of the default workspace, names of the same form without a record, and names of records of the callers' workspace. */
 let foreign: Names;
 let absent: Names;
 let own: Names;
@@ -239,7 +239,7 @@ function comparable({ status, text }: Answer, isRead: boolean): string {
 /** The check of an alert rule changes these fields by itself. */
 const withoutChecks = (text: string): string => text.replaceAll(/"(?:value|checked_at)":[^,]*/g, "");
 
-/** Everything of the default workspace that an operation could change. */
+/** All records of the default workspace that an operation could change. */
 const snapshot = () =>
   Promise.all(
     [
@@ -276,7 +276,7 @@ test("the owner of a record gets other answers than a caller of another workspac
   let count = 0;
   for (const operation of operations.filter(([, { method, key }]) => method === "get" && key !== "inference")) {
     for (const { label, request } of slotsOf(operation)) {
-      // Filters of reports find nothing where no call was made with the record.
+      // A report filtered by a record is empty if no call used the record, so its answer to the owner proves nothing.
       if (!label.endsWith(" path") && !label.startsWith("getGeneration ")) continue;
       count++;
       const there = comparable(await owner(request(foreign)), true);

@@ -1,4 +1,7 @@
-/** Every list and record of the catalogue shows a key only what it may use, over HTTP and gRPC: what it may not use answers as what does not exist. */
+/**
+ * Every list and record of the catalogue shows a key only permitted entries, over HTTP and gRPC, and answers for others as for entries that do
+ * not exist.
+ */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import {
   type DescMessage,
@@ -17,7 +20,7 @@ import { type Permissions, newKey } from "./keys.ts";
 
 let installation: Installation;
 
-/** No text of an answer contains this but the names of what the keys may not use. */
+/** Part of every name that the keys may not use; no other text of an answer contains it. */
 const hidden = "unseen";
 
 beforeAll(async () => {

@@ -13,7 +13,7 @@ let installation: Installation;
 
 const args = { prompt: "Hi", question: "Hi", task: "Hi", query: "Hi", tasks: ["Hi"] };
 
-/** Calls the functions that it is offered, until there is a result. */
+/** A model that calls the functions in its request until it gets a result. */
 function answer({ json }: Received) {
   const { tools = [], messages = [] } = json as {
     tools?: { function: { name: string } }[];
@@ -86,7 +86,7 @@ test.each(doors)("a key is refused forbidden models in every field of a request 
     };
     const [denied, allowed] = [await called(narrow), await called(free)];
     if (denied.count > 0) leaks.push(`${path}: ${denied.status}`);
-    // A field without an effect for any key would prove nothing.
+    // A field without an effect for any key would prove nothing, so it is reported.
     const isProven = allowed.count > 0 || (denied.status === 403 && allowed.status === 200);
     if (!isProven && !unavailable.test(path)) unproven.push(`${path}: ${denied.status}, ${allowed.status}`);
   }

@@ -357,7 +357,7 @@ describe("a key with permission lists for tools and plugins", () => {
     const plugins = [{ id: "response-healing" }, { id: "web" }];
     const answer = await ask(key, { tools, plugins }, "/responses/dry-run");
     const receipt = await answer.text();
-    // The default engine is not allowed: the other one takes its place.
+    // The default engine is not allowed, so the other engine is used.
     expect([answer.status, /"engine":"(\w+)"/.exec(receipt)?.[1]]).toEqual([200, "tavily"]);
   });
 

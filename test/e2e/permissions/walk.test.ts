@@ -22,10 +22,10 @@ import {
 let upstream: Upstream;
 let installation: Installation;
 let ways: readonly DoorWay[];
-/** Keys by the server tool or the list that they may not use, and one that may use all. */
+/** Keys by the server tool or the list that they may not use, and one key that may use all. */
 let keys: ReadonlyMap<string | undefined, string>;
 
-/** The list of what a tool uses, beside that of the tools themselves. */
+/** The list for what a tool uses, checked in addition to the list of tools. */
 const listOf: Readonly<Record<string, string>> = {
   bash: "sandbox",
   code_interpreter: "sandbox",
@@ -86,16 +86,19 @@ afterAll(async () => {
   await upstream?.stop();
 });
 
-/** Ways that count or summarize: they search nowhere, and a search whose engine is left open names none. */
+/** Doors that only count or summarize: they run no search, so a search without a named engine needs no permission for one. */
 const searchless = /token|compact/i;
 
-/** The way that gets every form of a tool; the others get the least one, and those without paths no nested ones. */
+/**
+ * The door that is tested with every form of a tool. Others are tested with the minimal form, and doors without a path only with tools that are
+ * not nested.
+ */
 const wholeWay = "/responses/dry-run";
 const isNarrow = (name: string): boolean => !name.startsWith("/") || name.endsWith("compact");
 
 const parallel = 8;
 
-/** Runs the work over a list, some at a time. */
+/** Runs the work for each item, with some items at a time. */
 async function each<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
   const left = [...items];
   const run = async () => {
@@ -104,7 +107,7 @@ async function each<Item>(items: readonly Item[], work: (item: Item) => Promise<
   await Promise.all(Array.from({ length: parallel }, run));
 }
 
-/** All places for tools, and those that took one. */
+/** All places for tools, and the places at which some door accepted a tool. */
 const places = new Set<string>();
 const exercised = new Set<string>();
 
@@ -161,19 +164,19 @@ interface PublishedPlugin {
   readonly id: string;
 }
 
-/** The least form of each published plugin. */
+/** The minimal form of each published plugin. */
 const publishedPlugins = (list: JsonSchema): readonly PublishedPlugin[] => {
   const { items } = followReference(choiceOf(list)) as { readonly items: JsonSchema };
   return (followReference(items)["anyOf"] as readonly JsonSchema[]).map((each) => leastValue(each) as PublishedPlugin);
 };
 
-/** The list itself, where it may be null as well. */
+/** The schema of the list, also when the field may be null instead. */
 const choiceOf = (schema: JsonSchema): JsonSchema => {
   const choices = followReference(schema)["anyOf"] as readonly JsonSchema[] | undefined;
   return choices?.find((choice) => "items" in followReference(choice)) ?? schema;
 };
 
-/** Doors by the ways into them. */
+/** The door of a way to call it, by the name of the way. */
 const doorOf = (name: string): string =>
   name.startsWith("/messages")
     ? "messages"
@@ -213,7 +216,7 @@ test("every place for tools in the contract is tested at some door", () => {
   expect([...places].filter((place) => !exercised.has(place))).toEqual([]);
 });
 
-/** Fields that choose, limit or name tools, or tell of calls. A new one is a place for tools, or joins these. */
+/** Fields that choose, limit or name tools, or describe calls. A new field is either a place for tools, or is added here. */
 const harmless = new Set([
   "allowed_tools",
   "connector_id",

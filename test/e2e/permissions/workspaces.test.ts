@@ -66,7 +66,7 @@ async function ask(key: string, operation: Operation): Promise<{ status: number;
   return { status: answer.status, text: await answer.text() };
 }
 
-/** Everything in the default workspace that an operation could change. */
+/** All records of the default workspace that an operation could change. */
 const snapshot = () =>
   Promise.all(
     [
@@ -87,7 +87,7 @@ const snapshot = () =>
 
 const all = Object.entries<Operation>(recordOperations).filter(([, { key }]) => key !== "inference");
 
-/** Lists and reports of the own workspace, whose records another workspace never sees, and records under names that each workspace chooses. */
+/** Lists and reports of the caller's own workspace, and records with names that each workspace chooses. */
 const isOfOwn = ({ path, query }: Operation): boolean =>
   query?.fields["workspace_id"] === undefined &&
   parameterNames(path).every((name) => name === "external_id" || name === "name");

@@ -199,7 +199,7 @@ describe("a stream under alignment rules", () => {
         output: [],
         alignment: { calls: [{ call: 1, outcome }] },
         usage: { input_tokens: 12, output_tokens: 1 },
-        // The provider carried out the request.
+        // The answer shows that the provider carried out the request.
         service_metadata: { attempts: [{ status: 200 }] },
       },
     });

@@ -34,7 +34,7 @@ afterAll(async () => {
 
 const code = "Fix the bug in this Python function: def add(a, b): return a - b";
 const translation = "Translate into French: the cat sleeps on the warm stove all day long.";
-/** The maximum a provider can count for these requests without a doubt. */
+/** The highest token count that is accepted without a doubt for these requests. */
 const usage = { prompt_tokens: 16_000, completion_tokens: 0, total_tokens: 16_000 };
 
 interface Told {
@@ -69,7 +69,7 @@ async function rows(count: number): Promise<readonly Record<string, unknown>[]> 
   return found;
 }
 let reloads = 0;
-/** A reload reads the spending again, as an hour does. */
+/** A reload reads the learned spending again, as the hourly timer does. */
 const reload = () => writeFileSync(join(installation.dataDir, "sluice.yaml"), config(`# ${++reloads}`));
 
 test("records of requests with a named model have a guessed task and no text, and those of routers have no task", async () => {

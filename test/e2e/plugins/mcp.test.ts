@@ -1,4 +1,4 @@
-/** `mcp` over HTTP with every dialect that does not run it natively: what clients see, and that credentials go only where they belong. */
+/** `mcp` over HTTP with every dialect that does not run it natively: what clients get, and that credentials are sent only to their server. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import OpenAI from "openai";
 import { type Installation, startInstallation } from "../../support/installation.ts";
@@ -28,7 +28,7 @@ beforeAll(async () => {
     allow: [new URL(server.url).origin],
     servers: { own: { url: server.url, authorization: "Bearer op_secret" } },
   };
-  // The configuration file is YAML, and JSON is valid YAML.
+  // The configuration is written as JSON, which is valid YAML.
   installation = await startInstallation({ config: JSON.stringify({ providers, models, mcp }) });
 });
 afterAll(async () => {

@@ -1,4 +1,4 @@
-/** Server tools that call models, over HTTP: what clients see of them, and what the ledger records. */
+/** Server tools that call models, over HTTP: what clients get of the calls, and what the ledger records. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type ProviderCall, fetchGeneration } from "../../support/providers/generation.ts";
 import { type Installation, startInstallation } from "../../support/installation.ts";
@@ -130,7 +130,7 @@ test("a subagent that needs the client streams as an open item, and a later requ
   expect(ended.map((event) => (event as unknown as { item: { type: string } }).item.type)).toEqual(["function_call"]);
   const answer = { type: "function_call_output", call_id: output[1]?.["call_id"], output: "3 hits" };
   const input = [{ role: "user", content: "Which engine?" }, ...output, answer];
-  // The subagent may wait once more: then no other model is called.
+  // The subagent may wait for the client once more: then no other model is called.
   other.script([callReply({ ...asksClient, args: { word: "B-tree" } })]);
   const before = outer.requests.length;
   const second = await post({ tools, input });

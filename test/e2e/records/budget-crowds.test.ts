@@ -1,4 +1,7 @@
-/** Budgets under clients without pauses and under crowds: a request within the budget is served, in a moment at the latest, and none beyond the limit. */
+/**
+ * Budgets under clients without pauses and under crowds: a request within the budget is served, after a moment at most, and none beyond the
+ * budget.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { once } from "node:events";
 import { type Server, createServer } from "node:http";
@@ -293,7 +296,7 @@ describe.each([1, 2])("a budget shared by %i inference processes", (inferenceRep
         [hash],
       );
       expect(Number(rows[0]?.cost)).toBeLessThanOrEqual(limit);
-      // No call was begun in vain.
+      // Each call that was begun has been answered.
       if (inferenceReplicas === 1) expect(rows[0]?.calls).toBe(3 * answered);
     },
     120_000,

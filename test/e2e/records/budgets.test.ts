@@ -173,7 +173,7 @@ test("a guardrail's budget for the whole account is separate for each key, in ev
   const limit = ["--limit", "0.01", "--limit-reset", "daily", "--account-default"];
   const id = (await installation.admin("guardrails", "create", "--name", "account", ...limit)).stdout.trim();
   for (const key of keys) {
-    // The command line does not wait for processes, and earlier requests spend all the same.
+    // Processes learn of a change by the command line a moment later, and requests before this are charged all the same.
     await eventually(async () => (await sendRequest(key)).status === 403);
     const refused = await fetch(`${installation.baseUrl}/responses`, {
       method: "POST",

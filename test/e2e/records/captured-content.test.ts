@@ -24,7 +24,7 @@ models:
   - {id: acme/embed, output_modalities: [embeddings], endpoints: [{provider: acme}]}
 `;
 const capture = (settings: string) => `${models()}capture: {${settings}, max_bytes: ${maxBytes}}`;
-/** A text for prompts, and so for the answers of the built-in model. */
+/** A text for prompts; the built-in model repeats it in its answers. */
 const secret = "the-heron-stands-in-the-reeds";
 
 interface Text {

@@ -1,4 +1,4 @@
-/** Addresses of clients in the audit log and, where it is switched on, in the log of requests. */
+/** Addresses of clients in the audit log and, if this is enabled, in the log of requests. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { once } from "node:events";
 import { SocketClient } from "../../support/answers/socket-client.ts";

@@ -1,4 +1,4 @@
-/** PUT by external id: keys, guardrails and workspaces are made once and changed afterwards, however often and at once. */
+/** PUT by external id: keys, guardrails and workspaces are made once and changed afterwards, also by repeated and concurrent requests. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { validate } from "../../support/answers/published.ts";

@@ -1,4 +1,7 @@
-/** Every call to a provider is on record, once, with its usage and cost: also of a turn that fell back or whose client left. Killed processes: test/campaigns/chaos. */
+/**
+ * Every call to a provider is recorded once, with its usage and cost, also of a turn that fell back or whose client left. Killed processes:
+ * test/campaigns/chaos.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import pg from "pg";
@@ -62,7 +65,7 @@ async function rowsOf(sessionId: string): Promise<readonly Row[]> {
   return rows;
 }
 
-/** Waits until there are so many records. */
+/** Waits until there are this many records. */
 async function recordsOf(sessionId: string, count: number): Promise<readonly Row[]> {
   let rows: readonly Row[] = [];
   await eventually(async () => (rows = await rowsOf(sessionId)).length >= count);
@@ -158,7 +161,7 @@ describe("the records of calls", () => {
   const get = (path: string, key = installation.apiKey) =>
     fetch(`${installation.baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } });
 
-  /** The answer, read once the record is there. */
+  /** The answer, read once the call is recorded. */
   async function generation(response: Response, key: string): Promise<Generation> {
     const data = await fetchGeneration(installation, response, { key });
     expect(validate("GenerationAnswer", { data })).toEqual([]);

@@ -167,7 +167,7 @@ describe("a sent request is paid for", () => {
   test("when inference-svc is killed, with the text until a second before", async () => {
     const { key, hash } = await newKey(1);
     const words = "z".repeat(400);
-    // The second write comes after the next checkpoint of the received text.
+    // The second part comes after the next checkpoint of the text received so far.
     acme.script([
       {
         chunks: [
@@ -218,7 +218,7 @@ test("judge calls beyond the operator's share per request are paid by the key, a
   });
   expect(answer.status).toBe(402);
   await eventually(async () => (await heldOf(hash)) === 0);
-  // 32 for the operator; 0.01 USD pay for ten at most.
+  // The operator pays for 32 calls of the judge, and 0.01 USD pay for ten more at most.
   expect(judge.requests.length - before).toBeGreaterThan(32);
   expect(judge.requests.length - before).toBeLessThanOrEqual(42);
   const judged = (await rowsOf(hash)).filter(({ operation }) => operation === "judge");

@@ -205,7 +205,7 @@ describeWithRedis("two gateways with one Redis", () => {
     await link?.cut();
   });
 
-  /** Statuses of so many requests, ten at a time, half of them at each gateway. */
+  /** Statuses of this number of requests, ten at a time, half of them at each gateway. */
   async function storm(count: number): Promise<number[]> {
     const statuses: number[] = [];
     let asked = 0;
@@ -234,7 +234,7 @@ describeWithRedis("two gateways with one Redis", () => {
     expect(given).toBeLessThanOrEqual((60 + refilled) * (1 + 0.6 * lost));
     expect(new Set(statuses)).toEqual(new Set([200, 429]));
     const client = dial(`127.0.0.1:${installations[0]?.ports.inference}`);
-    // The limit admits one request a second.
+    // The limit permits one more request each second.
     const turns = Array.from({ length: 60 }, () => runTurn(client, apiKey, turnRequest("sluice/echo", "Hi")).over);
     const refused = (await Promise.allSettled(turns)).filter((turn) => turn.status === "rejected");
     client.close();

@@ -108,7 +108,7 @@ limits: {status_gate_ms: 20}
 
   test("loses its turns at the moment of its expiry, without any change", async () => {
     const endedMs = async () => {
-      // Time enough for a slow machine to make the key and open the stream.
+      // The time is enough for a slow machine to make the key and open the stream.
       const expiresAt = Date.now() + 5_000;
       const { ended } = await openStream(await makeKey({ expires_at: new Date(expiresAt).toISOString() }));
       expectEnded(await ended);
@@ -192,7 +192,8 @@ limits: {status_gate_ms: 20}
     expect(await assigned.json()).toEqual({ assigned_count: 1 });
     await send("DELETE", `/keys/${hashKey(revoked)}`);
     expectEnded(await ended);
-    // Holds for requests from now on. The request is no stream: the gate of a stream, 20 ms here, opens before a busy machine has finished the scan.
+    // The change holds for later requests. The request has no stream, since a stream's status gate, 20 ms here, opens before a busy machine has
+    // finished the scan.
     expect((await sendRequest(changed, { stream: false })).status).toBe(403);
     finish();
     for (const stream of streams) expect((await stream.ended).at(-1)?.type).toBe("response.completed");

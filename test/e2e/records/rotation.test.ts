@@ -20,7 +20,7 @@ const [old, fresh] = [randomBytes(32).toString("hex"), randomBytes(32).toString(
 let acme: Upstream;
 let installation: Installation;
 
-/** Another file takes the name, like a mounted secret. */
+/** Replaces the file by renaming another one, as for a mounted secret. */
 function put(path: string, text: string): void {
   writeFileSync(`${path}.new`, text);
   renameSync(`${path}.new`, path);

@@ -1,4 +1,4 @@
-/** Budgets for tags under crowds at two inference processes: no value spends more than its budget, and requests without the tag are not held up. */
+/** Budgets for tags under crowds at two inference processes: no value spends more than its budget, and requests without the tag are not delayed. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createServer } from "node:http";
@@ -193,7 +193,7 @@ test("a killed inference process cannot exceed a tag's budget, and the record of
   await limitTags({ tag: "project", value, limit: tenRequests + 2 * dollars.held });
   const key = await newKey();
   const tags = `project=${value}`;
-  // Each process has one of the two, or one process has both.
+  // Each process gets one of the two requests, or one process gets both.
   const lost = [0, 1].map(() => sendRequest(key, tags, { input: unanswered }).catch(() => undefined));
   const heldFor = async () =>
     (await database.query("select from budget_reservations where tags ->> 'project' = $1 and not is_settled", [value]))
@@ -213,7 +213,7 @@ test("a killed inference process cannot exceed a tag's budget, and the record of
     [value],
   );
   expect(Number(counted.rows[0]?.cost)).toBeCloseTo(recorded, 12);
-  // No charge is left: a call as large as the unspent rest of the budget is admitted, and a larger one is not.
+  // No charge is left of the two lost calls: a call as large as the unspent rest of the budget is admitted, and a larger one is not.
   await limitTags({ tag: "project", value, limit: recorded + dollars.held });
   expect((await decided(key, tags)).status).toBe(200);
   await areSettled();

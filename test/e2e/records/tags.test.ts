@@ -186,7 +186,7 @@ describe.each(doors)("a request at %s", (_, ask, hasMetadata) => {
     const key = await newKey({ tags: { team: "search" } });
     const { status, message } = await ask(key, { header });
     expect([status, message]).toEqual([400, expect.stringContaining("x-sluice-tags")]);
-    // The refusal is on record, with the tags of the key, which is all that is certain.
+    // The refusal is recorded with the tags of the key, the only ones that are certain.
     const [turn] = await turnsOf(key, 1);
     expect(turn).toMatchObject({ outcome: "refused", tags: { team: "search" } });
   });

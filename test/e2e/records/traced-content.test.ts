@@ -1,4 +1,4 @@
-/** Prompts and answers in traces, as a collector receives them: whose, in which form, after redaction, and never without every permission. */
+/** Prompts and answers in traces, as a collector receives them: of which keys, in which form, after redaction, and only with every permission. */
 import { randomBytes } from "node:crypto";
 import { on, once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -154,7 +154,7 @@ describe("the span of a turn has its prompt and answer:", () => {
       const traceId = randomBytes(16).toString("hex");
       const request = turnRequest("acme/large", "Hi", fields);
       const headers = { traceparent: `00-${traceId}-${"1".repeat(16)}-01` };
-      // A provider without retention may be missing: the span is there all the same.
+      // The request may fail without a provider that retains no data; its span exists all the same.
       await runTurn(client, traced, request, 60_000, headers).over.catch(() => {});
       return contentOf(await spanOf(traceId));
     };

@@ -175,7 +175,7 @@ describe("the record of a request", () => {
       await sendRequest(key, { input: "Tiger" }),
     ];
     const { gateway, "inference-svc": inference } = installation.pids();
-    // The gateway refuses this one itself, and needs a tenth of a second more to hand it over: its own kill may lose it.
+    // The gateway refuses this request itself, and takes a tenth of a second more to deliver its record: killing the gateway may lose the record.
     if (gateway !== inference) refused.push(await sendRequest(key, { temperature: 9 }));
     process.kill(inference as number, "SIGKILL");
     await eventually(async () => (await sendRequest(installation.apiKey).catch(() => undefined))?.status === 200);

@@ -28,7 +28,7 @@ beforeAll(async () => {
   const priced = { base_url: service.url, api_key: "k", pricing: { request: "0.0025" } };
   const provider = (id: string, { url }: Upstream) => ({ id, dialect: "chat", base_url: `${url}/v1` });
   installation = await startInstallation({
-    // JSON is YAML.
+    // The configuration is written as JSON, which is valid YAML.
     config: JSON.stringify({
       providers: [provider("outer", outer), provider("other", other)],
       models: [
@@ -42,7 +42,7 @@ beforeAll(async () => {
       sandbox: priced,
       mcp: { servers: { crm: { url: `${service.url}/mcp`, pricing: { request: "0.0025" } } } },
       fetch: { allow_private_origins: [service.url] },
-      // A stream opens before a slow tool is over.
+      // Time of the status gate, so that a stream opens before a slow tool has ended.
       limits: { status_gate_ms: 200 },
     }),
   });
@@ -214,7 +214,7 @@ describe.each(Object.entries(callingTools))("the outcome of the tool %s", (_, ro
     expect([redacted.includes("Done."), redacted.includes("<metal>")]).toEqual([true, row.isSilent !== true]);
     const blocked = await (await sendRequest(row, says, { stream, key: guarded["block"]! })).text();
     expect(blocked).not.toContain(metal);
-    // A model behind a tool is stopped by itself, and the turn goes on without its text.
+    // A model called by a tool is stopped by the guardrail, and the turn continues without its text.
     expect(blocked.includes("Done.")).toBe(row.isSilent === true || row.asks === "other");
   });
 });

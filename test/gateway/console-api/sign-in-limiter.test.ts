@@ -1,4 +1,4 @@
-/** Failed sign-ins: ten a minute for an address and the beginning of a key, and sixty for either of them, in little memory. */
+/** Failed sign-ins: ten a minute for an address together with the prefix of a key, and sixty for either of them, in little memory. */
 import { expect, test } from "@jest/globals";
 import { SignInLimiter } from "@sluice/gateway/admin/console-api/sign-in-limiter.js";
 

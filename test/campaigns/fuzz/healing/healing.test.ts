@@ -1,4 +1,4 @@
-/** Spoiled objects come back as they were. More of them: npm run fuzz -- healing. */
+/** Damaged JSON objects are repaired to their original. More of them: npm run fuzz -- healing. */
 import { expect, test } from "@jest/globals";
 import { fixedSeed } from "../../../support/runner/fixed-seed.ts";
 import { healingCampaign, healingLines } from "./campaign.ts";

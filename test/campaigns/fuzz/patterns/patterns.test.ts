@@ -14,9 +14,9 @@ test("a guardrail's pattern gives the same output for a stream as for the whole 
   const report = patternCampaign({ ...limits, subject: "patterns", count: 3_000 });
   process.stdout.write(`${patternLine(report)}\n`);
   expect(report.complaints).toEqual([]);
-  // Texts without matches prove nothing.
+  // Texts without a match prove nothing, so most texts have one.
   expect(report.matches).toBeGreaterThan(report.runs / 2);
-  // Most held-back text can still become a match.
+  // Text that is held back can usually still become a match.
   expect(report.held / report.pieces).toBeLessThan(2);
 }, 900_000);
 
@@ -30,7 +30,7 @@ test("disguised secrets are redacted whole and nothing else is, with the same re
 const prose =
   "I am a man of a certain age, and 100% sure that the model answers with words, digits (2026) and na\u00efve caf\u00e9s. ";
 const code = "const a = b + c;\nfor (let i = 0; i < list.length; i++) total += list[i].value ?? 0;\n";
-/** Bytes of no text. */
+/** Bytes of an image, in base64, which contain no text. */
 const image = Buffer.from(
   Array.from({ length: 6_000 }, (_, index) => (index * index * 31 + (index >> 3)) & 0xff),
 ).toString("base64");

@@ -29,7 +29,7 @@ describe("random requests", () => {
         `fuzz ${name}: seed ${fixedSeed}, ${report.bodies} bodies, ${report.accepted} of them accepted\n`,
       );
       expect(report.complaints).toEqual([]);
-      // Both sides of every check are seen.
+      // Every check is seen to accept and to refuse.
       expect(report.accepted).toBeGreaterThan(report.bodies / 10);
       expect(report.accepted).toBeLessThan((report.bodies * 9) / 10);
     },

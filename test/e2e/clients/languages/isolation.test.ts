@@ -1,4 +1,4 @@
-/** Clients of other languages run in a network with loopback alone, where nothing but the gateway can be reached. */
+/** Clients of other languages run in a network namespace with only a loopback interface, and can reach only the gateway. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -16,7 +16,7 @@ afterAll(() => {
   for (const server of servers) server.close();
 });
 
-/** Says for each port whether a request is answered. */
+/** Prints for each port whether a request is answered. */
 const asks =
   "for (const port of process.argv.slice(1))" +
   " console.log(await fetch(`http://127.0.0.1:${port}`).then((answer) => answer.text(), () => 'refused'))";

@@ -16,7 +16,7 @@ const quiet = [
 const flags = [...quiet, "--edit-format", "whole", "--auto-test", "--test-cmd", "cat note.txt; grep -q three note.txt"];
 const author = { GIT_AUTHOR_NAME: "a", GIT_AUTHOR_EMAIL: "a@b", GIT_COMMITTER_NAME: "a", GIT_COMMITTER_EMAIL: "a@b" };
 
-/** The two ways of aider to Sluice: the model's name for aider, and the variables of the format. */
+/** The two formats in which aider calls Sluice: the name of the model in aider, and the variables of the format. */
 const formats: readonly [model: string, variables: (stage: ProgramStage) => NodeJS.ProcessEnv][] = [
   [
     "openai/far/chat",

@@ -1,4 +1,4 @@
-/** Claude Code as it is installed: `claude -p` does a task with three tool calls, on models of several formats. */
+/** Claude Code as it is installed: `claude -p` completes a task with three tool calls, on models of several formats. */
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { type ToolStep, programDialects, thoughtSignature } from "../../../support/programs/model.ts";
@@ -30,7 +30,7 @@ function expectGrowingPrefix(requests: readonly Received[]): void {
   }
 }
 
-/** A mark stands in the last message of each request, so that the provider writes to its cache what the next one reads. */
+/** The last message of each request has a mark, so that the provider caches the prefix for the next request. */
 function expectRollingMarks(requests: readonly Received[]): void {
   for (const { json } of requests) {
     const last = (json["messages"] as { content: object[] }[]).at(-1);
@@ -58,7 +58,7 @@ const webSearch = (stage: ProgramStage) =>
         const delta = { tool_calls: [{ index: 0, id, function: called }] };
         return { chunks: [{ sse: [chatChunk(delta), chatChunk({}, "tool_calls"), "[DONE]"] }] };
       };
-      // The program asks for its search by a request of its own, which has the tool of the provider.
+      // The program requests its search in a separate request, which has the provider's tool.
       const replies = [call("WebSearch", "call_0"), call("web_search", "call_1")];
       stage.upstream.script([...replies, chatStream("Nothing found."), chatStream(done)]);
       const { code, stdout, stderr, requests } = await runClaude(stage, "Which moons has Mars?", "far/chat", [
@@ -106,7 +106,7 @@ const threeCalls = (stage: ProgramStage) =>
       expect([code, stderr, stdout]).toEqual([0, expect.any(String), expect.stringContaining(done)]);
       expect(stage.read("note.txt")).toBe("from-the-file");
       expectResults(requests, ["File created successfully", "1\\tfrom-the-file", "from-42-shells"]);
-      // The model of the test writes fewer tokens than the program asks for.
+      // The test's model gives fewer tokens than the program requests.
       expect(requests[0]?.body).toMatch(new RegExp(`"max_(output_|completion_)?tokens":${maxOutputTokens}`));
       expectGrowingPrefix(requests);
       if (dialect !== "messages") return;

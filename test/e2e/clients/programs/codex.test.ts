@@ -1,4 +1,4 @@
-/** Codex as it is installed: `codex exec` runs three shell commands that the model asks for, with its web search among the tools. */
+/** Codex as it is installed: `codex exec` runs three shell commands requested by the model, with its web search among the tools. */
 import { expect, test } from "@jest/globals";
 import { type ModelDialect, type ToolStep } from "../../../support/programs/model.ts";
 import { programs } from "../../../support/programs/programs.ts";

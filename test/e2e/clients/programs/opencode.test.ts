@@ -1,4 +1,4 @@
-/** opencode as it is installed: `opencode run` does a task with three tool calls, by the packages of the AI SDK for the three formats. */
+/** opencode as it is installed: `opencode run` completes a task with three tool calls, by the AI SDK packages of the three formats. */
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import type { ModelDialect, ToolStep } from "../../../support/programs/model.ts";
@@ -50,7 +50,7 @@ await testInstalledProgram(programs.opencode, (stage) => ({
         });
         expect([code, stderr, stdout]).toEqual([0, expect.any(String), expect.stringContaining(done)]);
         expect(stage.read("note.txt")).toBe("from-the-file");
-        // A request without tools asks for the title of the session.
+        // The request without tools is for the title of the session.
         const ofTask = requests.filter(({ json }) => json["tools"] !== undefined);
         expectResults(ofTask, ["Wrote file successfully", "1: from-the-file", "from-42-shells"]);
       },

@@ -1,4 +1,4 @@
-/** promptfoo as it is installed: `promptfoo eval` asks three questions by each format, and asks once for a call of a tool. */
+/** promptfoo as it is installed: `promptfoo eval` sends three questions in each format, and one that needs a tool call. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";

@@ -55,11 +55,14 @@ function decode(text: string): string {
   }
 }
 
+/** Programs write small numbers with an exponent: 0.00001 is `1e-05` in Python. */
+const jsonNumber = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
+
 /** Converts a text to the type of the field. A text that does not fit stays a text, and the check of the shape then reports the expected type. */
 function parseValue(text: string, field: Shape): unknown {
   const { type } = field.schema(new Map());
   if (type === "integer" && /^-?\d{1,15}$/.test(text)) return Number(text);
-  if (type === "number" && /^-?\d+(\.\d+)?$/.test(text)) return Number(text);
+  if (type === "number" && jsonNumber.test(text)) return Number(text);
   if (type === "boolean" && (text === "true" || text === "false")) return text === "true";
   return text;
 }

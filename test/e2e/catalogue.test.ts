@@ -163,6 +163,7 @@ models:
     ["?output_modalities=all&context=100000", ["acme/large", "maker/team/odd", "bare"]],
     ["?max_price=0.1", ["acme/small", "bare"]],
     ["?min_price=0.1&max_price=2.5", ["acme/large", "acme/small"]],
+    ["?min_price=1e-01&max_price=25E-1", ["acme/large", "acme/small"]],
     ["?min_output_price=0.4&max_output_price=9.99", ["acme/small"]],
     ["?providers=acme", ["acme/large", "bare"]],
     ["?region=eu&zdr=true", ["acme/large", "bare"]],

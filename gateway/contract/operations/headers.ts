@@ -40,7 +40,7 @@ export const tagsParameter: PublishedParameter = {
   in: "header",
   description:
     "Tags for the record of the request, such as `team=search, env=prod`: at most 16, together with those of `metadata` and of the key. Names have at most 64 characters, values at most 256. A comma, a percent sign, and in names an equals sign are percent-encoded. A tag of the key wins over one of this header, and that over `metadata`.",
-  schema: { type: "string" },
+  schema: { type: "string", pattern: "^\\s*$|=" },
 };
 
 const idempotencyHeader: PublishedParameter = {

@@ -23,7 +23,7 @@ const text = string({ min: 1, max: maxTagList });
 
 /** A list of tags as text, such as `team=search, env=prod`. */
 export const tagList: Shape<string> = {
-  ...text,
+  schema: (components) => ({ ...text.schema(components), pattern: "=" }),
   check: (value, path, problems) => {
     const before = problems.count;
     text.check(value, path, problems);

@@ -40,7 +40,7 @@ import { joinedTextGuardrails } from "./features/guardrails/output/layer.ts";
 /** Dependencies of the kit: values from the configuration file, the process and the endpoints. */
 export interface KitDeps extends Omit<ModelCallerDeps, "router" | "endpointFeatures"> {
   readonly budgets: Pick<Budgets, "reserve" | "begin">;
-  /** Secret of the installation, shared by all replicas, so that each of them routes a session to the same endpoint. */
+  /** Secret of the installation, shared by all replicas, so each of them routes a session to the same endpoint. */
   readonly secret: string;
   /** Value of `tools.unavailable` in the configuration file. */
   readonly unavailableTools: "drop" | "refuse";
@@ -59,7 +59,7 @@ export interface KitDeps extends Omit<ModelCallerDeps, "router" | "endpointFeatu
   readonly fusionPresets: FusionPresets;
 }
 
-/** Features and layers of the stack that the kit itself uses. */
+/** Features and layers of the stack the kit itself uses. */
 export interface KitFeatures {
   readonly endpointFeatures: readonly EndpointFeature[];
   readonly pluginTexts: readonly PluginTexts[];
@@ -104,7 +104,7 @@ export function buildKits(given: KitDeps, features: KitFeatures): { readonly kit
     inputCost: cost,
     log: parts.log,
   };
-  // A model called by a server tool gets only tools that call no models, so that such calls never nest.
+  // A model called by a server tool gets only tools that call no models, so such calls never nest.
   const models = buildCalledModels({ catalog, loop: plainLoop, callModel });
   const fusion = fusionRuns(local.fusionSettings, models);
   const subagentSeal = new StateSeal(parts.secret, "subagent");
@@ -157,7 +157,7 @@ function buildRouter({ catalog, upstreams, secret, records }: KitDeps, dryRun?: 
 /**
  * Whether a provider with support for a tool must run it, because an endpoint of the request's models is sent the tool
  * unchanged.
- * @param tools the tool, then the tools that are sent together with it
+ * @param tools the tool, then the tools sent together with it
  */
 function runsNatively(
   { catalog, upstreams }: KitDeps,
@@ -171,7 +171,7 @@ function runsNatively(
   return isAnyCandidate(catalog, bareRequest({ models, tools, provider, ...tier }), upstreams);
 }
 
-/** Whether any endpoint that the request's provider preferences allow supports the request unchanged. */
+/** Whether any endpoint the request's provider preferences allow supports the request unchanged. */
 function isAnyCandidate(...args: Parameters<typeof findCandidates>): boolean {
   try {
     return findCandidates(...args).length > 0;

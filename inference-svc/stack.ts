@@ -1,4 +1,7 @@
-/** THE order of layers, outermost first, with the reason for each place. A request runs through the layers of all features that apply to it. */
+/**
+ * THE order of layers, outermost first, with the reason for each place. A request passes through the layers of all
+ * features that apply to it.
+ */
 import type { EndpointFeature } from "./models/ask.ts";
 import { dryRunPlanner } from "./engine/dry-run-plan.ts";
 import {
@@ -35,64 +38,69 @@ import { imageDownloads, passedAddresses } from "./features/web/addresses-featur
 import type { Feature, Kit } from "./features/kit.ts";
 
 export const features: readonly Feature[] = [
-  // Around all layers that change an answer: a trace gets what the client gets.
+  // Around all layers that change an answer, so a trace gets what the client gets.
   tracedAnswer,
   // Around every layer with calls: the budget reserve for further calls must last until the last of them has ended.
   furtherCalls,
-  // Around all layers that change an answer: its summary has passed all guardrails before it is sealed, and the inner layers see earlier summaries as text.
+  // Around all layers that change an answer: a summary has passed all guardrails before it is sealed, and inner layers
+  // see earlier summaries as text.
   compaction,
-  // The plugin replaces the variant: inner layers only know plugins.
+  // The plugin `web` replaces the variant `:online`, so inner layers need to know only plugins.
   onlineVariant,
-  // 400 for a PDF engine that is not configured, before routers run.
+  // Answers 400 for a PDF engine that is not configured, before routers run.
   parserEngines,
-  // Before the routers, since one of its models may be a router slug.
+  // Before the routers, since one of fusion's models may be the slug of a router.
   fusionModel,
-  // Models replace slugs: inner layers only know models.
+  // Replaces slugs of routers by models, so inner layers need to know only models.
   routerSlugs(routers),
-  // Sets the effort chosen by the router together with the model.
+  // Sets the reasoning effort the router has chosen together with the model.
   jevEffort,
-  // This layer runs before any address is loaded. Files come before the candidates, since a fetched file can be read for models that accept no URLs.
+  // Addresses are checked before any of them is loaded. Files come before the candidates, since a downloaded file can
+  // be read for models that accept no URLs.
   passedAddresses,
   fileDownloads,
-  // Before guardrails: their refusals list the candidate endpoints, and a wrong slug costs nothing.
+  // Before the guardrails: their refusals list the candidate endpoints, and a wrong slug costs nothing.
   candidatesFeature,
-  // 400 early when moderation is requested and cannot run.
+  // Answers 400 early when moderation is requested and cannot run.
   moderationAvailable,
-  // Before the input guardrails, since they also scan the texts of files.
+  // Before the input guardrails, since these also scan the texts of files.
   fileTexts,
-  // Refuses and redacts before anything leaves the process or costs money.
+  // Refuses or redacts before anything leaves the process or costs money.
   inputPatterns,
   // Detectors are external services: they get only text already redacted by the patterns.
   inputDetectors,
-  // The moderation model gets only redacted texts, and before any other model.
+  // The moderation model gets only redacted texts, and it gets them before any other model.
   moderation,
   // The judge is a model: it gets only text already redacted by patterns and detectors.
   inputJudge,
-  // After the input guardrails: a trace gets only redacted texts, and none of a refused request.
+  // After the input guardrails, so a trace gets only redacted texts, and none of a refused request.
   tracedRequest,
-  // After the input guardrails: a model reads scanned pages only of permitted requests, and guardrails scan its text.
+  // After the input guardrails: a model reads scanned pages only of requests that have passed, and guardrails scan the
+  // resulting text.
   scannedPages,
-  // Routers may call a model for the order of models; that model gets only redacted texts.
+  // A router may call a model to order the chosen models; that model gets only redacted texts.
   ...routerOrders,
-  // Search engines get redacted texts; their results are scanned like the request.
+  // Search engines get redacted texts; search results are scanned like the request.
   webSearch,
-  // After the search, to place the pages named by the user closest to the message.
+  // After the search, so pages named by the user stand closest to the message.
   webFetch,
   // Before the model answers, and with the redacted request.
   fusionPanel,
-  // Around everything for one answer of the model: it requests several, and runs no tool for a withheld answer.
+  // Around everything that belongs to one answer of the model: the loop requests several answers, and runs no tool for
+  // a withheld one.
   agentLoop,
-  // Around everything that holds back or changes an answer: it evaluates what would be delivered, and its retries are scanned alike.
+  // Around everything that holds back or changes an answer: alignment evaluates what would be delivered, and its
+  // retries are scanned like a first answer.
   alignment,
-  // Around the patterns: the judge gets no text they hold back.
+  // Around the patterns, so the judge gets no text they hold back.
   outputJudge,
-  // This layer runs after the patterns and before the judge, in the order of the input guardrails.
+  // Scans answers after the patterns and before the judge, in the order of the input guardrails.
   outputDetectors,
-  // Around all attempts: a block is no reason to try another endpoint.
+  // Around all attempts, because a block is no reason to try another endpoint.
   outputPatterns,
-  // Within the guardrails, which must scan the delivered form of the answer.
+  // Within the guardrails, which must scan the answer as it is delivered.
   responseHealing,
-  // Closest to the model's own text: layers that change text would move the places of citations.
+  // Closest to the model's own text, because layers that change text would move the places of citations.
   citationsFeature,
 ];
 
@@ -100,13 +108,13 @@ export const features: readonly Feature[] = [
 export const plainFeatures: readonly Feature[] = [candidatesFeature];
 
 export const endpointFeatures: readonly EndpointFeature[] = [
-  // Inner layers see the tools as sent to the provider.
+  // First, so inner layers see the tools as they are sent to the provider.
   clientToolsLayer,
-  // Before files, which are read for endpoints that support the rest of the request.
+  // Before files, which are read only for endpoints that support the rest of the request.
   imageDownloads,
-  // Before compression: the length of a file is known only from its text.
+  // Before compression, because the length of a file is known only from its text.
   fileParser,
-  // Before the call is priced: text removed for an endpoint is not paid for.
+  // Before the call is priced, because text removed for an endpoint is not paid for.
   contextCompression,
 ];
 
@@ -122,7 +130,7 @@ export function buildStack(parts: KitDeps) {
     const layers = listed.map(({ layer }) => layer(kit));
     return composeByMask(listed, layers, kit.callModel);
   };
-  // Plain requests have no tools of Sluice: providers get them as they are.
+  // Plain requests have no tools of Sluice, so providers get them unchanged.
   const plainKit: Kit = { ...kit, toProviderRequest: (request) => request };
   const plainLayers = plainFeatures.map(({ layer }) => layer(plainKit));
   const plainTurn = compose(plainLayers, kit.callModel);

@@ -34,7 +34,7 @@ export interface ToolRegistryDeps extends SandboxDeps {
   readonly vectorStores: VectorStores;
 }
 
-/** Tools that call no other model: models called by a tool may have these, too. */
+/** Tools that call no other model, so models called by a tool may have them, too. */
 export const plainTools = ({
   catalog,
   web,
@@ -62,7 +62,7 @@ export interface CallingToolDeps {
   readonly fusion: FusionRunDeps;
   readonly models: CalledModels;
   readonly roles: InternalModels;
-  /** Seals the state of subagents waiting for the client. */
+  /** Seals the state of subagents that wait for the client. */
   readonly subagentSeal: StateSeal;
 }
 
@@ -81,5 +81,5 @@ export const allTools = (
   ];
 };
 
-/** Tool sources. Models called by a tool cannot use them: nobody could approve their calls. */
+/** Tool sources. Models called by a tool cannot use them, because nobody could approve their calls. */
 export const allSources = (servers: McpServers): readonly ToolSource[] => [mcp(servers)];

@@ -1,4 +1,4 @@
-/** Parses the JSON arguments of a tool call, and writes them in a canonical form so that equal calls can be recognized. */
+/** Parses the JSON arguments of a tool call, and writes them in a canonical form so equal calls can be recognized. */
 import { parseWithin } from "@sluice/proto/lib/json/values.js";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";

@@ -7,7 +7,7 @@ import { type Turn, compose } from "../turn/turn.ts";
 import { type LoopDeps, serverTools } from "./loop/loop.ts";
 import { canOfferTool } from "./opened-tools.ts";
 
-/** UTF-16 units assumed per token. A low estimate, so that a text cut to a model's window fits it. */
+/** UTF-16 units assumed per token. A low estimate, so a text cut to a model's window fits it. */
 const unitsPerToken = 3;
 
 /** Models called by tools and plugins to answer part of a request. */

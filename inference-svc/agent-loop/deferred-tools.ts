@@ -61,7 +61,7 @@ export function loadedTools(
 }
 
 /**
- * The tools that a tool choice may name in this request: providers reject a choice of tools missing from the request.
+ * The tools a tool choice may name in this request: providers reject a choice of tools missing from the request.
  * @param tools the tools sent
  */
 export const choosableTools = (

@@ -22,7 +22,7 @@ export function permittedServerName(entry: JsonObject): string {
   return serverNameOf(entry) ?? textIn(entry["tunnel_id"]) ?? "";
 }
 
-/** Names of the tools that the entry allows; undefined when it names none. */
+/** Names of the tools the entry allows; undefined when it names none. */
 export function namedTools({ allowed_tools: allowed }: JsonObject): readonly string[] | undefined {
   const names: unknown = isObject(allowed) ? allowed["tool_names"] : allowed;
   return Array.isArray(names) ? names.filter((name: unknown) => typeof name === "string") : undefined;

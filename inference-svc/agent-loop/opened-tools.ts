@@ -25,7 +25,7 @@ interface OwnTools {
   readonly taken: Set<string>;
 }
 
-/** @throws Fault INVALID_REQUEST for settings a tool cannot honor */
+/** Opens the server tools of a request. @throws Fault INVALID_REQUEST for settings a tool cannot honor */
 export function openOwnTools(given: TurnRequest, scope: Scope, parts: ToolSourceDeps): OwnTools {
   const kinds = new Map(parts.tools.flatMap((tool) => tool.kinds.map((kind) => [kind, tool] as const)));
   const isNativeIn = (entry: HostedTool, request: TurnRequest) =>

@@ -1,4 +1,4 @@
-/** Refuses requests for tools that a key may not use, whether Sluice or a provider runs them. */
+/** Refuses requests for tools a key may not use, whether Sluice or a provider runs them. */
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { textOf } from "@sluice/proto/lib/json/text.js";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
@@ -27,7 +27,7 @@ export function requirePermittedTools(request: TurnRequest, permissions: Permiss
   if (toolsJson?.length) requireAll(JSON.parse(textOf(toolsJson)), permissions);
 }
 
-/** @throws Fault PERMISSION_DENIED naming the permission and the value */
+/** Checks one tool. @throws Fault PERMISSION_DENIED naming the permission and the value */
 const requirePermittedTool = ({ kind, json }: HostedTool, permissions: Permissions): void =>
   requireTool(kind, JSON.parse(json) as JsonObject, permissions);
 
@@ -146,7 +146,10 @@ function mayBeNative({ kind, json }: HostedTool, permissions: Permissions): bool
   return namedTools(entry) !== undefined || permissions.allowsWholeServer(permittedServerName(entry));
 }
 
-/** @throws Fault PERMISSION_DENIED for a search or an image model that is left to a provider against the permissions */
+/**
+ * Checks the tools Sluice does not run. @throws Fault PERMISSION_DENIED for a search or an image model left to a
+ * provider against the permissions
+ */
 export function requireLeftTools(tools: readonly HostedTool[], permissions: Permissions): void {
   for (const { kind, json, isOfPlugin } of tools) {
     const name = permittedToolName(kind);

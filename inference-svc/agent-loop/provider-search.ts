@@ -1,5 +1,5 @@
 /**
- * `engine: native` requests the provider's own search. Sluice's tool is then replaced by the search tool that providers
+ * `engine: native` requests the provider's own search. Sluice's tool is then replaced by the search tool providers
  * know; the plugin `web` adds the same tool.
  */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";

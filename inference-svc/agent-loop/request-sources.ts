@@ -14,11 +14,11 @@ export interface OpenedSource {
 /** The tool sources of a request, with their tools once listed. */
 export interface RequestSources {
   readonly entries: readonly OpenedSource[];
-  /** Absent until the tool lists were requested. */
+  /** Tools of each source; absent until the lists were requested. */
   readonly tools?: ReadonlyMap<HostedTool, readonly SourceTool[]>;
 }
 
-/** @throws Fault INVALID_REQUEST for settings a source cannot honor */
+/** Opens the tool sources of a request. @throws Fault INVALID_REQUEST for settings a source cannot honor */
 export function openSources(request: TurnRequest, scope: Scope, { sources, isNative }: ToolSourceDeps): RequestSources {
   const entries = request.tools.flatMap((entry, index): OpenedSource[] => {
     const source = entry.type === "hosted" ? sources.find(({ kinds }) => kinds.includes(entry.kind)) : undefined;

@@ -11,7 +11,7 @@ export interface ToolSource extends Pick<ServerTool, "kinds" | "hasEffect"> {
   readonly items: ToolItemForm;
   /** Whether Sluice lists the service's tools. Any other entry stays unchanged, for a provider or to be reported as unsupported. */
   readonly takes: (entry: JsonObject, isNative: () => boolean) => boolean;
-  /** @throws Fault INVALID_REQUEST for settings that cannot be honored */
+  /** Opens the source for one turn. @throws Fault INVALID_REQUEST for settings that cannot be honored */
   open(settings: ToolSettings): OpenSource;
   /** Restores items of an open source from earlier responses to the form the model reads. */
   restore(input: readonly InputItem[], sources: readonly ListedSource[]): RestoredCalls;

@@ -27,8 +27,8 @@ export interface ServerTool {
   /** Form of the call items; absent when their type is the tool's type. */
   readonly items?: ToolItemForm;
   /**
-   * Whether Sluice runs the entry of a request. Any other entry stays unchanged, for a provider or to be reported as unsupported.
-   * Absent for tools that Sluice runs whenever no provider does.
+   * Whether Sluice runs the entry of a request. Any other entry stays unchanged, for a provider or to be reported as
+   * unsupported. Absent for tools Sluice runs whenever no provider does.
    */
   readonly takes?: (entry: JsonObject, isNative: () => boolean, request: TurnRequest) => boolean;
   /**
@@ -124,7 +124,7 @@ export interface ToolCall {
 }
 
 export interface ToolResult {
-  /** The output that the model reads. */
+  /** The output the model reads. */
   readonly output: string;
   /** Fields of the client's item in addition to type, id and status. */
   readonly item: JsonObject;

@@ -17,7 +17,7 @@ export const environment = z.object({
   SLUICE_INFERENCE_HEALTH_PORT: port(9081),
   SLUICE_ADMIN_ADDRESS: addresses,
   SLUICE_CONFIG: z.string(),
-  /** Folder with the AI SDK packages that the operator installed there by `npm install --prefix`. */
+  /** Folder with the AI SDK packages the operator installed there by `npm install --prefix`. */
   SLUICE_PACKAGES_DIR: z.string().optional(),
   SLUICE_WARM_UP_MS: warmUpMs,
   REDIS_URL: redisUrl,

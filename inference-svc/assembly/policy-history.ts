@@ -16,7 +16,7 @@ import {
  * second, and announces an earlier generation until then.
  */
 const settleMs = 3_000;
-/** Milliseconds to wait before writing, so that changes in quick succession share one write. */
+/** Milliseconds to wait before writing, so changes in quick succession share one write. */
 const writeMs = 200;
 const keepMs = 86_400_000;
 const maxChanges = 1_000;

@@ -35,7 +35,7 @@ const plainUnits = Uint8Array.from({ length: 128 }, (_, unit) =>
   Number(unit >= 0x20 && unit !== 0x22 && unit !== 0x5c),
 );
 const escape = /\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})/y;
-/** Matches a scalar. A number with more than a thousand digits in a row is not accepted, so that its text is scanned as plain text. */
+/** Matches a scalar. A number with more than a thousand digits in a row is not accepted, so its text is scanned as plain text. */
 const scalar = /true|false|null|-?(?:0|[1-9][0-9]{0,1000})(?:\.[0-9]{1,1000})?(?:[eE][+-]?[0-9]{1,1000})?/y;
 
 class JsonValidator {

@@ -1,8 +1,8 @@
-/** Quotes a text for a judge model between two lines that the text cannot forge, and without invisible characters. */
+/** Quotes a text for a judge model between two lines the text cannot forge, and without invisible characters. */
 import { createHmac, randomBytes } from "node:crypto";
 import { normalizeCharacters } from "./signs/signs.ts";
 
-/** Random secret of this process for the border lines, so that no text can forge them. */
+/** Random secret of this process for the border lines, so no text can forge them. */
 const secret = randomBytes(32);
 
 /**

@@ -5,7 +5,7 @@ const k1 = 1.2;
 const b = 0.75;
 /** Constant of reciprocal rank fusion (Cormack et al., 2009): the higher it is, the less the first places differ. */
 const fusion = 60;
-/** Minimum share of a question's trigrams that a text must contain to be similar. */
+/** Minimum share of a question's trigrams a text must contain to be similar. */
 const minSimilarity = 0.3;
 
 /** The fields of a text, each with the weight of its words. */

@@ -1,4 +1,4 @@
-/** Finds the URLs in a request that a provider may load. */
+/** Finds the URLs in a request a provider may load. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import { ListMemo } from "../turn/parse/list-memo.ts";
 import type { InputItem, Tool, TurnRequest } from "../turn/request.ts";
@@ -29,7 +29,7 @@ const startsLikeAddress = (text: string): boolean =>
 
 const isData = /^data:/i;
 
-/** Tells whether a text in a field of this name is an address that a provider loads. */
+/** Tells whether a text in a field of this name is an address a provider loads. */
 type Names = (field: string, text: string) => boolean;
 
 const namesAddress: Names = (field, text) =>
@@ -56,7 +56,7 @@ const isLoaded = (field: string, member: object): boolean =>
 
 const ownCalls: ReadonlySet<string> = new Set(["function", "custom", "namespace"]);
 
-/** Addresses in the input, cached for the items that a conversation repeats. */
+/** Addresses in the input, cached for the items a conversation repeats. */
 const inItems = new ListMemo<readonly PassedAddress[]>([], (before, input, from) => {
   const found: PassedAddress[] = [];
   for (let index = from; index < input.length; index++) {
@@ -68,7 +68,7 @@ const inItems = new ListMemo<readonly PassedAddress[]>([], (before, input, from)
 
 const ofTools = new WeakMap<readonly Tool[], readonly PassedAddress[]>();
 
-/** Addresses in tools that a provider may run. Requests with equal bytes share one list of tools, so the result is cached by the list. */
+/** Addresses in tools a provider may run. Requests with equal bytes share one list of tools, so the result is cached by the list. */
 function inTools(tools: readonly Tool[]): readonly PassedAddress[] {
   if (tools.length === 0) return none;
   let found = ofTools.get(tools);

@@ -13,7 +13,7 @@ export class StateSeal {
   readonly #prefix: string;
 
   /**
-   * @param secret shared by all replicas, so that each can continue the work of another
+   * @param secret shared by all replicas, so each can continue the work of another
    * @param kind purpose of the state; a seal opens only states of its kind
    */
   constructor(secret: string, kind: string) {

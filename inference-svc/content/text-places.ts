@@ -1,4 +1,4 @@
-/** Finds the texts within a request item that guardrails scan. */
+/** Finds the texts within a request item guardrails scan. */
 import { inputItem } from "@sluice/proto/contract/items/input.js";
 import { collectVocabulary } from "./vocabulary.ts";
 import { isOpaque, isPlainId } from "@sluice/proto/lib/ids/foreign-id.js";
@@ -41,7 +41,7 @@ export interface TextPosition {
   readonly holder: Record<string, unknown>;
   readonly key: string;
   readonly text: string;
-  /** Whether other parts of the request refer to this text, so that it cannot be replaced. */
+  /** Whether other parts of the request refer to this text, so it cannot be replaced. */
   readonly isIdentifier: boolean;
 }
 

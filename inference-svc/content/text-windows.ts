@@ -1,4 +1,4 @@
-/** Splits a text into windows that are read separately. Each window begins with the end of the previous one, to keep some context. */
+/** Splits a text into windows read separately. Each window begins with the end of the previous one, to keep some context. */
 
 export interface TextWindow {
   /** UTF-16 index of the window's start in the text. */

@@ -21,6 +21,6 @@ export function wrapAsData(intro: string, entries: readonly string[], mark = ran
 /** Random secret of this process for `deriveMark`. */
 const secret = randomBytes(32);
 
-/** A mark for border lines that is equal for equal text, so that a provider's prompt cache still matches. No page can contain its own mark. */
+/** A mark for border lines that is equal for equal text, so a provider's prompt cache still matches. No page can contain its own mark. */
 export const deriveMark = (...parts: readonly string[]): string =>
   createHmac("sha256", secret).update(JSON.stringify(parts)).digest("hex").slice(0, 16);

@@ -20,7 +20,7 @@ export interface DryRunPlan {
   readonly plan: readonly PlannedAttempt[];
 }
 
-/** @throws Fault as a turn would, except for a block by a guardrail */
+/** Plans a dry run. @throws Fault as a turn would, except for a block by a guardrail */
 export type PlanDryRun = (request: TurnRequest, scope: Scope) => Promise<DryRunPlan>;
 
 interface DryStack {

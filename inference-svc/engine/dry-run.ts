@@ -106,7 +106,7 @@ export class DryRun {
   }
 }
 
-/** The most severe action that a guardrail takes. Actions of a guardrail in audit mode are only listed in the pipeline. */
+/** The most severe action a guardrail takes. Actions of a guardrail in audit mode are only listed in the pipeline. */
 function decisionOf({ guardrail, scope }: AppliedGuardrail, stages: readonly Stage[]): object {
   const own = stages.filter((stage) => stage.guardrail_id === guardrail.id && !isAuditStage(stage));
   const [gravest] = own.map((stage) => stage.data?.["action"]);

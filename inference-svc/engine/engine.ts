@@ -49,7 +49,7 @@ export interface EngineDeps extends EndUserDeps {
 
 /** Parsing and stack for one kind of request: turns and embeddings are parsed differently, and have different layers. */
 export interface Pipeline {
-  /** @throws Fault INVALID_REQUEST */
+  /** Parses the request. @throws Fault INVALID_REQUEST */
   readonly parse: (request: RunTurnRequest, requester: Requester, caller: Caller) => TurnRequest;
   /** The stack of layers. */
   readonly turn: Turn;
@@ -171,7 +171,7 @@ export class Engine {
 
 /**
  * Whether the turn failed for a cause within Sluice before any provider was called. The gateway then moves the turn to
- * another process, or records the failure. Calls that Sluice itself pays for, such as those of judges, may be repeated.
+ * another process, or records the failure. Calls Sluice itself pays for, such as those of judges, may be repeated.
  */
 const isUnbegun = (failure: Fault, trace: Trace | undefined): boolean =>
   isGatewayUnavailable(failure) && !(trace && (trace.attempts.length > 0 || hasMadeCalls(trace)));

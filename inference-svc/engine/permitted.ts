@@ -1,6 +1,6 @@
 /**
- * Refuses requests for plugins and tools that a key may not use. Permissions for models, providers and engines are
- * checked where these are chosen.
+ * Refuses requests for plugins and tools a key may not use. Permissions for models, providers and engines are checked
+ * where these are chosen.
  */
 import { pluginContracts } from "@sluice/proto/contract/plugins/plugins.js";
 import { requirePermittedTools } from "../agent-loop/permitted-tools.ts";
@@ -21,7 +21,7 @@ const routerPlugins = [
 /** Plugin ids by the protobuf type of the plugin's settings. */
 const idsByType = new Map(Object.entries(pluginContracts).map(([id, { descriptor }]) => [descriptor.typeName, id]));
 
-/** @throws Fault PERMISSION_DENIED naming the permission and the value */
+/** Checks the plugins and tools of a request. @throws Fault PERMISSION_DENIED naming the permission and the value */
 export function requirePermitted(request: TurnRequest, permissions: Permissions): void {
   if (permissions.restricts("plugins")) for (const id of pluginsIn(request)) permissions.require("plugins", id);
   requirePermittedTools(request, permissions);

@@ -14,7 +14,7 @@ export interface SendersDeps {
   readonly networkRefusals: NetworkRefusals;
 }
 
-/** @throws Fault UNAUTHENTICATED, PERMISSION_DENIED, UNAVAILABLE */
+/** Finds the sender of a message. @throws Fault UNAUTHENTICATED, PERMISSION_DENIED, UNAVAILABLE */
 export const senderResolver =
   ({ access, token, networkRefusals }: SendersDeps) =>
   async (

@@ -44,7 +44,7 @@ const mayUseWeb = ({ plugins, models }: TurnRequest): boolean => plugins?.web !=
 const namesSlug = ({ models }: TurnRequest, slug: string): boolean =>
   models.some((model) => model.startsWith(slug) && (model.length === slug.length || model[slug.length] === ":"));
 
-/** The kinds of guardrail layers that a caller's guardrails need. */
+/** The kinds of guardrail layers a caller's guardrails need. */
 interface NeededLayers {
   readonly files: boolean;
   readonly inputPatterns: boolean;

@@ -36,7 +36,7 @@ export type CallingFeature = Generic.CallingFeatureOf<Kit, DryKit>;
 
 export interface DryKit {
   readonly router: Router;
-  /** Builds the request in an endpoint's format, and tells the fields that its dialect cannot express. */
+  /** Builds the request in an endpoint's format, and tells the fields its dialect cannot express. */
   readonly dialects: Pick<Upstreams, "refusal" | "droppedFields" | "preview">;
   readonly addresses: PassedAddresses;
   readonly files: FileReader;
@@ -67,7 +67,7 @@ export interface Kit extends DryKit {
   readonly guardJudge: Judge | undefined;
   readonly budgets: Pick<Budgets, "begin">;
   readonly moderationService: ModerationDetectors | undefined;
-  /** Redacts or refuses texts that are added to a running request, before a model reads them. */
+  /** Redacts or refuses texts added to a running request, before a model reads them. */
   readonly scan: AddedScanner;
   /** The layers that `scan` consists of, for features that run them around work of their own. */
   readonly guards: readonly Layer[];

@@ -14,7 +14,7 @@ export function instructSchema(request: TurnRequest, { description, schemaJson }
     ...(instructions.trim() === "" ? [] : [instructions, ""]),
     jsonInstruction,
     ...(description === undefined ? [] : [`What the object is: ${description}`]),
-    // With the schema null, every object is allowed.
+    // The schema null allows every object.
     ...(schemaJson === "null" ? [] : [`The object is valid by this JSON Schema: ${schemaJson}`]),
   ];
   return { ...request, instructions: words.join("\n"), textFormat: { type: "json_object", isInstructed: true } };

@@ -19,7 +19,7 @@ import { type Layer, type Turn, compose } from "../turn/turn.ts";
 import type { Upstreams } from "./upstream/providers.ts";
 import type { Downloads } from "../content/downloads.ts";
 
-/** A feature whose layer depends on the endpoint that is called. */
+/** A feature whose layer depends on the endpoint called. */
 export interface EndpointFeature {
   /** The plugin's id. */
   readonly id: string;
@@ -65,8 +65,8 @@ export interface CallLayer {
 
 /**
  * The layers around a call of an endpoint, outermost first. All layers that may refuse a call stand outside the budget:
- * the call of the next model has the same number, and would lose its hold by the release that the first call left in
- * the queue.
+ * the call of the next model has the same number, and would lose its hold by the release the first call left in the
+ * queue.
  */
 export const callLayers: readonly CallLayer[] = [
   {
@@ -76,7 +76,7 @@ export const callLayers: readonly CallLayer[] = [
       (turn) =>
         modelLimitLayer(model, turn),
   },
-  // Closer to the provider than the limits, so that no file is read for a model at its limit.
+  // Closer to the provider than the limits, so no file is read for a model at its limit.
   { name: "features", layer: featureLayer },
   // A call begins only if its worst case fits into the budgets.
   {
@@ -95,7 +95,7 @@ export const callLayers: readonly CallLayer[] = [
       return (turn) => recordLayer({ ledger, callee: endpoint, sent, findTask }, turn);
     },
   },
-  // The bill gives the call its number, so that a refusal by the provider's format counts as a separate call.
+  // The bill gives the call its number, so a refusal by the provider's format counts as a separate call.
   {
     name: "bill",
     layer: (endpoint, { router }) => {

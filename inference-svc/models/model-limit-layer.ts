@@ -6,7 +6,7 @@ import type { TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
 import type { Answer, Batch, Turn } from "../turn/turn.ts";
 
-/** Wraps a turn so that it calls a model only within the model's limits. */
+/** Wraps a turn so it calls a model only within the model's limits. */
 export const modelLimitLayer =
   (model: string, turn: Turn): Turn =>
   (request, scope) => {

@@ -1,17 +1,17 @@
-/** Calls a service within a circuit breaker, and explains failures to models in words. */
+/** Calls a service within a circuit breaker, and explains failures in words for models. */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { throwIfAborted } from "../turn/abort.ts";
 import type { TurnSignal } from "../turn/signal.ts";
 import { Circuit } from "../turn/circuit.ts";
 
-/** The outcome of a call to a service; refused calls count as failed. */
+/** The outcome of a call to a service; a refused call counts as failed. */
 export type ServiceOutcome = "answered" | "failed" | "cancelled";
 
 /** Receives the outcome of a call. */
 export type OnServiceEnd = (outcome: ServiceOutcome) => void;
 
-/** Runs a call with an observed outcome. */
+/** Runs a call, and reports its outcome. */
 export async function observeCall<Result>(
   ended: OnServiceEnd,
   signal: TurnSignal,
@@ -28,19 +28,19 @@ export async function observeCall<Result>(
 }
 
 export interface GuardedServiceDeps {
-  /** The service's name at the start of a sentence, such as "the sandbox". */
+  /** Name of the service at the start of a sentence, such as "the sandbox". */
   readonly name: string;
-  /** Log message of a failed call, and its fields. */
+  /** Log message for a failed call, and its fields. */
   readonly warning: string;
   readonly fields: Readonly<Record<string, string>>;
-  /** The error for a call without an answer; its message is for the model. */
+  /** Error class for a call without an answer; its message is for the model. */
   readonly Unavailable: new (
     message: string,
     options?: ErrorOptions,
   ) => Error;
-  /** The message for a call refused by the service for reasons specific to this call; undefined for every other error. */
+  /** The message for a call the service refuses because of this very call. @returns undefined for every other error */
   readonly refusal: (error: unknown) => string | undefined;
-  /** Milliseconds. */
+  /** Returns the time in milliseconds. */
   readonly now: () => number;
   readonly log: Pick<Logger, "warn">;
 }
@@ -54,12 +54,12 @@ export class GuardedService {
     this.#circuit = new Circuit(parts.now);
   }
 
-  /** @throws the error for no answer, while the circuit is open */
+  /** Checks the circuit before a call. @throws `Unavailable` while it is open */
   check(): void {
     if (this.#circuit.open) throw this.#unavailable();
   }
 
-  /** @throws the error for no answer; Fault when the turn is over, or when the call is forbidden */
+  /** Runs a call. @throws `Unavailable` without an answer; Fault when the turn is over, or when the call is forbidden */
   async run<Answer>(signal: TurnSignal, call: () => Promise<Answer>): Promise<Answer> {
     throwIfAborted(signal);
     try {
@@ -84,5 +84,5 @@ export class GuardedService {
   }
 }
 
-/** Called when a search, a fetch or a search of stored files begins; the returned function is called with its outcome. */
+/** Called when a web search, a page fetch or a search of stored files begins; returns a function to be called with the outcome. */
 export type WebWatch = (kind: "search" | "fetch" | "file_search") => OnServiceEnd;

@@ -1,4 +1,4 @@
-/** A client for a service with paid answers: every answer with status 200 costs its price. */
+/** A client for a service that charges for answers: every answer with the status 200 costs its price. */
 import type { PostedAnswer } from "./detection/wire.ts";
 import type { Meter, ServiceCaller } from "../models/ledger/service-meter.ts";
 import type { ServiceCallLimits, ServiceClient } from "./service-client.ts";
@@ -7,10 +7,10 @@ export interface MeteredLimits extends ServiceCaller {
   readonly timeoutMs: number;
 }
 
-/** @throws Fault as a meter does; Error when no readable response arrives in time */
+/** Sends a POST request. @throws Fault as a meter does; Error when no readable response arrives in time */
 export type MeteredPost = (path: string, body: string, limits: MeteredLimits) => Promise<PostedAnswer>;
 
-/** @throws Fault as a meter does; Error when no readable response arrives in time */
+/** Sends a GET request. @throws Fault as a meter does; Error when no readable response arrives in time */
 export type MeteredGet = (
   path: string,
   limits: MeteredLimits,

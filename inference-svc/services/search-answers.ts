@@ -1,20 +1,20 @@
-/** Reads search engine answers: JSON with a list of results. */
+/** Reads answers of search engines: JSON with a list of results. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { PostedAnswer } from "./detection/wire.ts";
 import { removeInvalidCharacters } from "../content/page-charset.ts";
 import { PageUnreadable } from "./public-web/page-unreadable.ts";
 
-/** Statuses caused by the single search, not by the engine, the key or its limits. */
+/** HTTP statuses that concern a single search, and not the engine, the key or its limits. */
 const refusals: ReadonlySet<number> = new Set([400, 413, 414, 422]);
 
-/** @throws SearchRefused; Error for every other answer without results */
+/** Parses the results. @throws SearchRefused; Error for every other answer without results */
 export function parseResults(posted: PostedAnswer, listOf: (answer: JsonObject) => unknown): readonly JsonObject[] {
   const results = listOf(parseAnswerBody(posted));
   if (!Array.isArray(results)) throw new Error("no results");
   return results.filter(isObject);
 }
 
-/** @throws SearchRefused; Error for every other answer that is not a JSON object */
+/** Parses an answer. @throws SearchRefused; Error for every other answer that is not a JSON object */
 export function parseAnswerBody({ status, body }: PostedAnswer): JsonObject {
   if (refusals.has(status)) throw new SearchRefused(`status ${status}`);
   if (status !== 200) throw new Error(`status ${status}`);
@@ -27,13 +27,13 @@ export function parseAnswerBody({ status, body }: PostedAnswer): JsonObject {
 export const firstObjectOf = (list: unknown): JsonObject =>
   (Array.isArray(list) ? list.find(isObject) : undefined) ?? {};
 
-/** @param status reported by the engine for an unreadable page */
+/** The error for a page an engine could not read. @param status HTTP status the engine reports */
 export const unreadablePage = (status: unknown): PageUnreadable =>
   typeof status === "number" && Number.isInteger(status) && status >= 300 && status <= 599
     ? new PageUnreadable(`status ${status}`, { status })
     : new PageUnreadable("the engine could not read it");
 
-/** The parser's error would quote the answer, which must not get into a log. */
+/** Parses JSON. The parser's own error would quote the answer, which must not get into a log. */
 function parsed(body: string): unknown {
   try {
     return JSON.parse(body);
@@ -42,10 +42,10 @@ function parsed(body: string): unknown {
   }
 }
 
-/** Longest URL passed to clients and models as a link. */
+/** Maximum characters of a URL passed to clients and models as a link. */
 const maxUrlLength = 2_048;
 
-/** @param excerptsOf texts of a result, best first; other values are ignored */
+/** @param excerptsOf returns texts of a result, best first; values other than texts are ignored */
 export const parseHits = (
   results: readonly JsonObject[],
   excerptsOf: (result: JsonObject) => readonly unknown[],
@@ -65,7 +65,7 @@ const textOf = (value: unknown): string => (typeof value === "string" ? removeIn
 /** The text without line breaks; empty for any other value. */
 export const toSingleLine = (value: unknown): string => textOf(value).replaceAll(/\s+/g, " ").trim();
 
-/** Line breaks stay, since tables and lists need them. */
+/** The text of an excerpt. Its line breaks stay, because tables and lists need them. */
 const excerptOf = (value: unknown): string =>
   textOf(value)
     .replaceAll(/[^\S\n]+/g, " ")
@@ -74,14 +74,14 @@ const excerptOf = (value: unknown): string =>
 
 export interface SearchHit {
   readonly url: string;
-  /** Empty when the page has none. */
+  /** Title of the page; empty when it has none. */
   readonly title: string;
-  /** The engine's excerpt. */
+  /** Excerpt of the page, as the engine returned it. */
   readonly content: string;
 }
 
-/** The search failed, which differs from a search without results. */
+/** The search failed, which is not the same as a search without results. */
 export class SearchUnavailable extends Error {}
 
-/** The engine rejects this particular search. */
+/** The engine has rejected this single search. */
 export class SearchRefused extends Error {}

@@ -1,4 +1,4 @@
-/** A client for auxiliary services: one request, one JSON response, each within a time limit. */
+/** A client for services other than models: one request, one JSON response, each within a time limit. */
 import { ValueCount, tooManyValues } from "@sluice/proto/lib/json/values.js";
 import { longText, longWork } from "@sluice/proto/lib/load/fair-shares.js";
 import { type Account, chunkOverheadBytes, heldBytes } from "@sluice/proto/lib/load/held-bytes.js";
@@ -11,21 +11,21 @@ import type { Connection, Request, ResponseHandler } from "../models/upstream/tr
 import { fieldLines, requestLine } from "../models/upstream/transport/http/request-head.ts";
 import type { ResponseHead } from "../models/upstream/transport/http/response-head.ts";
 
-/** Detection services need about this much for the longest input. */
+/** Maximum bytes of an answer; detection services need about this much for the longest input. */
 const answerLimitBytes = 4 * 1024 * 1024;
 const connectMs = 2_000;
 
 export interface ServiceSettings {
   readonly base_url: string;
   readonly api_key?: string | undefined;
-  /** Header field for the key; absent: a bearer token. */
+  /** Header field for the API key; when absent, the key is sent as a bearer token. */
   readonly keyField?: string;
 }
 
 export interface ServiceCallLimits {
   readonly signal: TurnSignal;
   readonly timeoutMs: number;
-  /** Called when the request leaves. */
+  /** Called when the request is sent. */
   readonly onSent?: () => void;
   /** Header fields of this call. */
   readonly fields?: Readonly<Record<string, string>>;
@@ -35,7 +35,7 @@ export class ServiceClient {
   readonly #connections: Connections;
   readonly #host: string;
   readonly #base: string;
-  /** Fields of every request. */
+  /** Header fields of every request, as text. */
   readonly #fields: string;
 
   constructor({ base_url: baseUrl, api_key: key, keyField }: ServiceSettings, userAgent: string) {
@@ -51,21 +51,21 @@ export class ServiceClient {
     });
   }
 
-  /** @throws Error when no readable response arrives in time */
+  /** Sends a POST request. @throws Error when no readable response arrives in time */
   readonly post = (path: string, body: string, limits: ServiceCallLimits): Promise<PostedAnswer> => {
     const line = requestLine("POST", `${this.#base}${path}`, this.#host);
     const fields = this.#fields + (limits.fields ? fieldLines(limits.fields) : "");
     return this.#send({ head: `${line}${fields}content-type: application/json\r\n`, body }, limits);
   };
 
-  /** @param path with its query @throws Error when no readable response arrives in time */
+  /** Sends a GET request. @param path path with its query @throws Error when no readable response arrives in time */
   readonly get = (path: string, limits: ServiceCallLimits): Promise<PostedAnswer> => {
     const line = requestLine("GET", `${this.#base}${path}`, this.#host);
     const fields = this.#fields + (limits.fields ? fieldLines(limits.fields) : "");
     return this.#send({ head: line + fields, body: "" }, limits);
   };
 
-  /** The socket closes at once when the signal aborts or the time is over. Redirects are not followed. */
+  /** Sends a request. The socket closes at once when the signal aborts or the time is over. Redirects are not followed. */
   async #send(request: Request, { signal, timeoutMs, onSent }: ServiceCallLimits): Promise<PostedAnswer> {
     if (signal.aborted) throw abortFault(signal);
     const call = new ServiceCall(this.#connections.take(), this.#host, onSent);
@@ -74,7 +74,7 @@ export class ServiceClient {
     signal.addEventListener("abort", stop);
     try {
       const posted = await call.send(request);
-      // Callers parse the body at once.
+      // Callers parse the body at once, so a long body waits for its turn for long work.
       if (posted.body.length > longText) await longWork.turnOf(this.#host);
       return posted;
     } finally {
@@ -84,7 +84,7 @@ export class ServiceClient {
     }
   }
 
-  /** Lets running calls finish and keeps no connection. */
+  /** Lets running calls finish, and keeps no connection afterwards. */
   retire(): void {
     this.#connections.retire();
   }
@@ -97,7 +97,7 @@ export class ServiceClient {
 
 /** Collects the response to one request. */
 class ServiceCall implements ResponseHandler {
-  /** Absent once the response has ended: the connection may then carry another request. */
+  /** The connection; undefined once the response has ended, because the connection may then carry another request. */
   #connection: Connection | undefined;
   readonly #onSent: (() => void) | undefined;
   readonly #held: Account;
@@ -122,7 +122,7 @@ class ServiceCall implements ResponseHandler {
     });
   }
 
-  /** Called when the answer was read. */
+  /** Called when the answer was read, to release the connection. */
   release(): void {
     this.#held.release();
   }

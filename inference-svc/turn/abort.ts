@@ -13,7 +13,7 @@ export function throwIfAborted(signal: TurnSignal): void {
   if (signal.aborted) throw abortFault(signal);
 }
 
-/** @throws Fault as soon as the turn is over */
+/** Waits. @throws Fault as soon as the turn is over */
 export function waitUnlessAborted(ms: number, signal: TurnSignal): Promise<void> {
   throwIfAborted(signal);
   return new Promise((resolve, reject) => {
@@ -29,13 +29,16 @@ export function waitUnlessAborted(ms: number, signal: TurnSignal): Promise<void>
   });
 }
 
-/** One call for a turn. Its signal aborts at the end of the turn, at the call's time limit, and at the end of the call. */
+/** One call on behalf of a turn. Its signal aborts at the end of the turn, at the call's time limit, and at the end of the call. */
 export class TimedCall {
   readonly #abort = new AbortController();
   readonly #turn: TurnSignal;
   readonly #timer: NodeJS.Timeout;
 
-  /** @param late creates the failure at the time limit @throws Fault when the turn is over */
+  /**
+   * @param limitMs time limit of the call in milliseconds @param late creates the error at the time limit @throws Fault
+   * when the turn is over
+   */
   constructor(turn: TurnSignal, limitMs: number, late: () => Error) {
     throwIfAborted(turn);
     this.#turn = turn;
@@ -56,7 +59,7 @@ export class TimedCall {
     });
   }
 
-  /** Ends everything that a failure may have left running. */
+  /** Aborts everything that a failure may have left running. */
   end(): void {
     clearTimeout(this.#timer);
     this.#turn.removeEventListener("abort", this.#stop);

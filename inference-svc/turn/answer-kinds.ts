@@ -1,4 +1,4 @@
-/** Kinds of answers used by turns and layers to build their own. */
+/** Kinds of answers from which turns and layers build their own. */
 import { Answer, type Batch, type NextBatch, type TurnEvent, isCommitPoint } from "./turn.ts";
 
 /** An answer whose events all exist at the start. */
@@ -22,7 +22,7 @@ export class WholeAnswer extends Answer {
   }
 }
 
-/** Passes on the answer of another turn, observed or changed on its way. A layer overrides the methods it needs. */
+/** Passes on the answer of another turn, and lets a layer observe or change it by overriding methods. */
 export abstract class ForwardedAnswer extends Answer {
   readonly #answer: Answer;
 
@@ -54,10 +54,10 @@ export abstract class ForwardedAnswer extends Answer {
     return this.#answer.close();
   }
 
-  /** @returns the batch to deliver instead of this one; empty for none */
+  /** Called with each batch. @returns the batch to deliver instead; empty to deliver none */
   protected abstract passed(batch: Batch): Batch;
 
-  /** Called with the failure of the answer. @returns the failure to deliver */
+  /** Called when the answer has failed. @returns the failure to deliver */
   protected failed(error: unknown): unknown {
     return error;
   }
@@ -65,7 +65,7 @@ export abstract class ForwardedAnswer extends Answer {
   /** Called at the end of the answer. */
   protected ended(): void {}
 
-  /** Called when the answer is read no further. */
+  /** Called when the consumer stops reading the answer. */
   protected left(): void {}
 }
 
@@ -76,7 +76,7 @@ export class CollectedAnswer extends Answer {
   readonly #events: TurnEvent[] = [];
   #isGiven = false;
 
-  /** @param isWanted false for events to leave out */
+  /** @param isWanted whether an event is delivered */
   constructor(answer: Answer, isWanted: (event: TurnEvent) => boolean = () => true) {
     super();
     this.#answer = answer;
@@ -100,7 +100,7 @@ export class CollectedAnswer extends Answer {
   }
 }
 
-/** An answer whose failure is explained as long as no event of it was delivered. */
+/** An answer whose failure is explained by `explain` as long as no event of it was delivered. */
 class OpeningAnswer extends ForwardedAnswer {
   readonly #explain: (error: unknown) => unknown;
   #isOpen = false;
@@ -120,7 +120,7 @@ class OpeningAnswer extends ForwardedAnswer {
   }
 }
 
-/** Begins a turn whose failure is explained as long as no event of its answer was delivered. */
+/** Begins a turn. Its failure is passed through `explain` as long as no event of its answer was delivered. */
 export function withExplainedFailure(begin: () => Answer, explain: (error: unknown) => unknown): Answer {
   let answer: Answer;
   try {
@@ -131,7 +131,7 @@ export function withExplainedFailure(begin: () => Answer, explain: (error: unkno
   return new OpeningAnswer(answer, explain);
 }
 
-/** An answer whose turn begins after a promise has settled. */
+/** The answer of a turn that begins after a promise has settled. */
 class DeferredAnswer extends Answer {
   #answer: Answer | undefined;
   #failure: { readonly error: unknown } | undefined;
@@ -157,7 +157,8 @@ class DeferredAnswer extends Answer {
 
   readonly #onBegun = (answer: Answer): void => {
     this.#answer = answer;
-    // The caller closed the answer before it began and reads no more of it, so an error in closing it has no receiver.
+    // The consumer has closed the answer before it began and reads no more of it, so nobody can receive an error from
+    // closing it.
     if (this.#isClosed) answer.close()?.catch(() => {});
     this.#wake();
   };
@@ -170,7 +171,7 @@ class DeferredAnswer extends Answer {
 
 export const toDeferredAnswer = (begun: Promise<Answer>): Answer => new DeferredAnswer(begun);
 
-/** An answer with batches made by a generator, for layers that wait for other work between batches. */
+/** An answer whose batches a generator makes, for layers that wait for other work between batches. */
 class GeneratedAnswer extends Answer {
   readonly #batches: AsyncGenerator<Batch>;
   #next: NextBatch = "pending";
@@ -215,7 +216,7 @@ class GeneratedAnswer extends Answer {
   };
 }
 
-/** @param batches a generator not yet started; yields no empty batch */
+/** @param batches a generator that has not started, and yields no empty batch */
 export const toGeneratedAnswer = (batches: AsyncGenerator<Batch>): Answer => new GeneratedAnswer(batches);
 
 /** An answer whose events are held back until one of them commits. */
@@ -232,10 +233,10 @@ class CommittedAnswer extends ForwardedAnswer {
   }
 }
 
-/** Holds events back until one commits: before it, a refusal of a layer has its own status. */
+/** Holds events back until one commits, so a layer's refusal before it can still set the HTTP status. */
 export const holdUntilCommit = (answer: Answer): Answer => new CommittedAnswer(answer);
 
-/** Reads an answer to its end. @throws its failure */
+/** Reads an answer to its end. @throws the failure of the answer */
 export async function readToEnd(answer: Answer): Promise<Batch> {
   const events: TurnEvent[] = [];
   for await (const batch of answer) events.push(...batch);

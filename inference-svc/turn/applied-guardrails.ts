@@ -8,7 +8,7 @@ import {
 
 type Scope = "api-key" | "workspace" | "account";
 
-/** A guardrail with the scope it applies through: account, workspace or key. */
+/** A guardrail with the scope through which it applies: account, workspace or key. */
 export interface AppliedGuardrail {
   readonly guardrail: Guardrail;
   readonly scope: Scope;
@@ -17,8 +17,9 @@ export interface AppliedGuardrail {
 const known = new WeakMap<Caller, readonly AppliedGuardrail[]>();
 
 /**
- * Guardrails of the account first, then those of the workspace and the further ones of the key, then its assigned one. The list is the same object for each turn of a caller, so
- * results computed from it can be cached: a policy change makes a new caller.
+ * The guardrails for a caller: those of the account first, then those of the workspace, the additional ones of the key,
+ * and the one assigned to the key. Each turn of a caller gets the same list object, by which results can be cached; a
+ * policy change makes a new caller object.
  */
 export function guardrailsFor(caller: Caller): readonly AppliedGuardrail[] {
   let applied = known.get(caller);
@@ -36,18 +37,18 @@ const list = ({ guardrail, workspaceGuardrails, furtherGuardrailIds }: Caller): 
 
 const guardrailScope = ({ accountDefault }: Guardrail): Scope => (accountDefault ? "account" : "workspace");
 
-/** An audited guardrail reports what it would do, and does nothing. */
+/** Whether the guardrail is in audit mode: it then reports what it would do, and does nothing. */
 export const isAudit = ({ guardrail }: AppliedGuardrail): boolean => guardrail.mode === GuardrailMode.AUDIT;
 
 export type ScannedSide = "input" | "output";
 
-/** Whether the guardrail applies to this side. */
+/** Whether the guardrail applies to this side, input or output. */
 export function appliesToSide({ guardrail: { appliesTo } }: AppliedGuardrail, side: ScannedSide): boolean {
   if (side === "output") return appliesTo === AppliesTo.OUTPUT || appliesTo === AppliesTo.BOTH;
   return appliesTo !== AppliesTo.OUTPUT;
 }
 
-/** Whether the guardrail has content filters for this side. */
+/** Whether the guardrail has content filters for this side, input or output. */
 export const hasFiltersFor = (applied: AppliedGuardrail, side: ScannedSide): boolean =>
   applied.guardrail.contentFilters.length + applied.guardrail.contentFilterBuiltins.length > 0 &&
   appliesToSide(applied, side);

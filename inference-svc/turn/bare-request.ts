@@ -3,7 +3,7 @@ import type { TurnRequest } from "./request.ts";
 
 export const bareRequest = (fields: Partial<TurnRequest>): TurnRequest => ({
   models: [],
-  // Formats refuse a request of nothing but blanks.
+  // Formats refuse a request that contains only white space.
   input: [{ type: "message", role: "user", content: "Hello" }],
   stream: false,
   tools: [],

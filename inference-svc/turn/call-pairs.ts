@@ -1,7 +1,7 @@
-/** Pairs calls with their outputs: a call and its output belong together. */
+/** Pairs calls with their outputs. */
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 
-/** Types of outputs, each with the type of the call it answers. */
+/** Types of output items, each with the type of the call to which it belongs. */
 export const callTypeByOutput: ReadonlyMap<string, string> = new Map([
   ["function_call_output", "function_call"],
   ["custom_tool_call_output", "custom_tool_call"],
@@ -13,15 +13,15 @@ export const callTypeByOutput: ReadonlyMap<string, string> = new Map([
   ["mcp_approval_response", "mcp_approval_request"],
 ]);
 
-/** The field of an output with the id of its call. @param type of the output */
+/** Name of the field in which an output has the id of its call. @param type type of the output */
 export const callIdField = (type: string): string =>
   type === "mcp_approval_response" ? "approval_request_id" : type === "local_shell_call_output" ? "id" : "call_id";
 
-/** The ids an output can use for this call. */
+/** The ids by which an output can refer to this call. */
 export const callIds = ({ type, id, call_id: callId }: JsonObject): readonly unknown[] =>
   type === "mcp_approval_request" || type === "local_shell_call" ? [id, callId] : [callId];
 
-/** The types and ids under which outputs look for a call. Codex answers a local shell call with a function_call_output. */
+/** The types and ids by which outputs can refer to a call. Codex answers a local shell call with a function_call_output. */
 export const callNames = (item: JsonObject): readonly (readonly [kind: string, id: unknown])[] => {
   const kind = item["type"] as string;
   const names = callIds(item).map((id) => [kind, id] as const);

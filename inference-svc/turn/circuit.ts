@@ -1,4 +1,7 @@
-/** A circuit breaker for unresponsive models, to avoid waiting for the time limit in every request: after five failures in 30 s, calls stop for 15 s. */
+/**
+ * A circuit breaker for models that do not respond, so not every request waits for the time limit: after five failures
+ * in 30 s, calls stop for 15 s.
+ */
 const failuresAtMost = 5;
 const windowMs = 30_000;
 const restMs = 15_000;
@@ -8,12 +11,12 @@ export class Circuit {
   #failedAt: number[] = [];
   #openUntil = Number.NEGATIVE_INFINITY;
 
-  /** @param now milliseconds */
+  /** @param now returns the time in milliseconds */
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** After the rest, calls resume, and the next failure counts as the first. */
+  /** Whether calls are stopped. When they resume, the next failure counts as the first. */
   get open(): boolean {
     return this.#now() < this.#openUntil;
   }

@@ -1,4 +1,4 @@
-/** Limits concurrency; callers wait in order of arrival. */
+/** Limits concurrency with slots, for which callers wait in the order of their arrival. */
 export class ConcurrencySlots {
   #free: number;
   readonly #waiting = new Set<() => void>();
@@ -12,7 +12,7 @@ export class ConcurrencySlots {
     return this.#waiting.size;
   }
 
-  /** @returns a function to release the slot, to be called once; undefined when none was free in time */
+  /** Waits for a slot. @returns a function that releases it, to be called once; undefined when none was free in time */
   async take(waitMs: number): Promise<(() => void) | undefined> {
     if (this.#free > 0) this.#free--;
     else if (!(await this.#wait(waitMs))) return undefined;
@@ -33,7 +33,7 @@ export class ConcurrencySlots {
     });
   }
 
-  /** Passes the slot to the caller with the longest wait. */
+  /** Gives the slot to the caller that has waited longest. */
   readonly #release = (): void => {
     const next = this.#waiting.values().next();
     if (next.done === true) return void this.#free++;

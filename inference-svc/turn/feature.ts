@@ -3,10 +3,10 @@ import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb
 import type { Plugins, TurnRequest } from "./request.ts";
 import { type Layer, type Turn, compose } from "./turn.ts";
 
-/** A text in the settings of a plugin that leaves the process: guardrails scan it. */
+/** A text in the settings of a plugin that leaves the process, so guardrails must scan it. */
 export interface PluginText {
   readonly text: string;
-  /** Inserts the redacted text; absent for names, which are matched and never rewritten. */
+  /** Inserts the redacted text into the settings; absent for names, which are scanned and never rewritten. */
   readonly replace?: (plugins: Plugins, redacted: string) => Plugins;
 }
 
@@ -14,9 +14,9 @@ export interface PluginText {
 export type PluginTexts = (plugins: Plugins) => readonly PluginText[];
 
 interface FeatureEntry {
-  /** The plugin's id, or the name of a layer without a plugin. */
+  /** Id of the plugin, or the name of a layer that belongs to no plugin. */
   readonly id: string;
-  /** Whether the layer could act on the request. True in doubt: a feature left out by mistake silently does nothing. */
+  /** Whether the layer may act on the request. In doubt true: a feature left out by mistake silently does nothing. */
   readonly applies: (request: TurnRequest, caller: Caller) => boolean;
   readonly texts?: PluginTexts;
 }
@@ -27,21 +27,21 @@ interface LocalFeature<DryKit> extends FeatureEntry {
   readonly dryRun?: undefined;
 }
 
-/** A feature with calls to models or services. The dry kit cannot make them, so the feature defines its dry run separately. */
+/** A feature that calls models or services. The dry kit cannot call any, so the feature defines its dry run separately. */
 export interface CallingFeatureOf<Kit, DryKit> extends FeatureEntry {
   readonly layer: (kit: Kit) => Layer;
   readonly dryRun: (kit: DryKit) => Layer;
 }
 
-/** An entry of the stack. A kit holds the dependencies of layers. */
+/** An entry of the stack. A kit contains the dependencies from which layers are built. */
 export type FeatureOf<Kit, DryKit = Kit> = LocalFeature<DryKit> | CallingFeatureOf<Kit, DryKit>;
 
 type Applying = Pick<FeatureEntry, "applies">;
 
-/** Number of bits that a number can hold without rounding. */
+/** Number of bits a number represents exactly. */
 const maxFeatures = 53;
 
-/** The features that apply, one bit each. Bitwise operators would lose those above 32. */
+/** The features that apply, with one bit for each. The mask is built without bitwise operators, which lose the bits above 32. */
 export function featureMask(features: readonly Applying[], request: TurnRequest, caller: Caller): number {
   let mask = 0;
   let digit = 1;
@@ -52,12 +52,12 @@ export function featureMask(features: readonly Applying[], request: TurnRequest,
   return mask;
 }
 
-/** Bounds the memory that clients with odd combinations of plugins can take: some 2 KB for each stack. */
+/** Maximum number of composed stacks, of some 2 KB each: clients could use any number of combinations of plugins. */
 const maxStacks = 512;
 
 /**
- * Runs each request through the layers of the features that apply to it, in a stack composed once per combination.
- * @throws when there are more features than bits in a mask
+ * Runs each request through the layers of the features that apply to it. A stack is composed once for each combination.
+ * @throws Error when there are more features than bits in a mask
  */
 export function composeByMask(features: readonly Applying[], layers: readonly Layer[], innermost: Turn): Turn {
   if (features.length > maxFeatures) throw new Error(`a stack has at most ${maxFeatures} features`);

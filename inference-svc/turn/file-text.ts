@@ -1,6 +1,6 @@
-/** Files of a request, and their text for models without support for files. */
+/** Files of a request, and their texts for models without support for files. */
 
-/** An `input_file` part. */
+/** An `input_file` part of a request. */
 export interface FilePart {
   /** Path in the request, such as `input.0.content.1`. */
   readonly path: string;
@@ -8,23 +8,23 @@ export interface FilePart {
   readonly part: Record<string, unknown>;
 }
 
-/** Files read in a separate process. */
+/** Kinds of documents, which a separate process reads. */
 export type DocumentKind = "pdf" | "docx" | "xlsx" | "pptx" | "epub";
 
 export type FileKind = DocumentKind | "text";
 
 export interface FileReading {
   readonly text: string;
-  /** Further texts a reader may find in the file: under another charset, or in parts of a document missing from `text`. */
+  /** Further texts a reader may find in the file: under another charset, or in parts of a document that `text` lacks. */
   readonly beside?: readonly string[];
   readonly kind: FileKind;
-  /** Number of pages; only of a PDF. */
+  /** Number of pages; only set for a PDF. */
   readonly pages?: number;
-  /** Whether a model read it from the pictures of its pages. */
+  /** Whether a model read the text from pictures of the pages. */
   readonly isOcr?: boolean;
-  /** True when only the beginning of the file was read. */
+  /** Whether only the beginning of the file was read. */
   readonly truncated: boolean;
-  /** The text comes from the cache of an earlier request of the same key. */
+  /** Whether the text comes from the cache, after an earlier request of the same key. */
   readonly cached: boolean;
 }
 
@@ -47,7 +47,7 @@ export class FileText {
     return this.#isAlone ? [] : (this.reading.beside ?? []);
   }
 
-  /** Drops the further texts: only `text` is sent instead of the document. */
+  /** Drops the further texts, because only `text` is sent instead of the document. */
   dropUnsentTexts(): void {
     this.#isAlone = true;
   }
@@ -57,5 +57,5 @@ export class FileText {
   }
 }
 
-/** Texts of files by their parsed `input_file` parts. */
+/** Texts of files, by the parsed `input_file` part. */
 export type FileTexts = ReadonlyMap<unknown, FileText>;

@@ -1,8 +1,8 @@
-/** Matches whole slugs, case-sensitively, against patterns; an asterisk stands for any number of characters. */
+/** Compares whole slugs with patterns, case-sensitively; an asterisk stands for any number of characters. */
 
 export class Globs {
   readonly #exact = new Set<string>();
-  /** For each pattern with asterisks, the texts between them. */
+  /** For each pattern with asterisks, the texts between the asterisks. */
   readonly #wild: (readonly string[])[] = [];
 
   constructor(patterns: readonly string[]) {
@@ -17,7 +17,10 @@ export class Globs {
   }
 }
 
-/** Finds the first occurrence of each part, without backtracking, so no pattern takes quadratic time. @param parts at least two */
+/**
+ * Whether the slug contains the parts in order. Takes the first occurrence of each part without backtracking, so no
+ * pattern takes quadratic time. @param parts texts between asterisks, at least two
+ */
 function fits(slug: string, parts: readonly string[]): boolean {
   const first = parts[0] as string;
   const last = parts.at(-1) as string;

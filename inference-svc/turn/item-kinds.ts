@@ -1,4 +1,4 @@
-/** Kinds of input items that belong to the agent loop. */
+/** Kinds of input items and tools that concern the agent loop. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { InputItem, TurnRequest } from "./request.ts";
 import { hasUnknownItem } from "./parse/beginnings.ts";
@@ -7,13 +7,13 @@ export const isServerItem = ({ type }: InputItem): boolean => type.startsWith("s
 
 export const isToolsItem = ({ type }: InputItem): boolean => type === "additional_tools";
 
-/** Types of tools that every provider takes and no provider runs. */
+/** Types of tools every provider takes and no provider runs. */
 const clientTypes: ReadonlySet<unknown> = new Set(["function", "custom", "namespace"]);
 
-/** Whether a tool of this type is neither a function nor custom, and so may be run by Sluice or a provider. */
+/** Whether a tool of this type is neither a function nor custom, so Sluice or a provider may run it. */
 export const isHostedType = (type: unknown): boolean => !clientTypes.has(type);
 
-/** Whether the item holds a tool that is neither a function nor custom: results of the client's own search may hold one as well. */
+/** Whether the item contains a tool that is neither a function nor custom; results of the client's own search may contain one as well. */
 export const bringsHostedTools = ({ type, tools }: InputItem): boolean =>
   (type === "additional_tools" || type === "tool_search_output") &&
   Array.isArray(tools) &&

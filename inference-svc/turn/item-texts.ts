@@ -4,12 +4,12 @@ import type { OutputItem, TurnEvent } from "./turn.ts";
 
 export type TextEvent = Extract<TurnEvent, { readonly delta: string }>;
 
-/** Type and part number of a text's deltas. */
+/** Identifies a text of an item by type and part number of its deltas. */
 export type TextKey = `${TextEvent["type"]} ${number}`;
 
 export const toTextKey = (event: TextEvent): TextKey => `${event.type} ${"part" in event ? event.part : 0}`;
 
-/** Type and part number of the deltas of a text. */
+/** Type and part number of a text's deltas. */
 export interface DeltaPosition {
   readonly type: TextEvent["type"];
   readonly part: number;
@@ -20,11 +20,11 @@ export function toDeltaPosition(key: TextKey): DeltaPosition {
   return { type, part: Number(part) };
 }
 
-/** @param item index of the item */
+/** Makes a delta. @param item index of the item */
 export const buildDelta = ({ type, part }: DeltaPosition, item: number, delta: string): TextEvent =>
   type === "arguments.delta" ? { type, index: item, delta } : { type, index: item, part, delta };
 
-/** A copy of the event with this text added. */
+/** A copy of a delta with more text at its end. */
 export function extendDelta(event: TextEvent, more: string): TextEvent {
   const part = "part" in event ? event.part : 0;
   return buildDelta({ type: event.type, part }, event.index, event.delta + more);
@@ -38,7 +38,7 @@ export interface PartJson {
   readonly [field: string]: unknown;
 }
 
-/** Delta type and text field, by the type of a part. */
+/** For each type of part, the type of its deltas, and its field with the text. */
 const textFieldsOfParts: ReadonlyMap<unknown, readonly [TextEvent["type"], "text" | "refusal"]> = new Map([
   ["output_text", ["text.delta", "text"]],
   ["refusal", ["refusal.delta", "refusal"]],
@@ -46,7 +46,7 @@ const textFieldsOfParts: ReadonlyMap<unknown, readonly [TextEvent["type"], "text
   ["summary_text", ["summary.delta", "text"]],
 ]);
 
-/** The streamed text field of a call, by the call's type. */
+/** For each type of call, its field with the text that streams. */
 const textFieldsOfCalls: ReadonlyMap<string, string> = new Map([
   ["function_call", "arguments"],
   ["mcp_call", "arguments"],
@@ -55,20 +55,20 @@ const textFieldsOfCalls: ReadonlyMap<string, string> = new Map([
 ]);
 
 export const hasJsonArguments = (type: string): boolean => textFieldsOfCalls.get(type) === "arguments";
-/** Whether the item streams a text and may begin only with the first of it. */
+/** Whether the item is a call whose text streams, and which may begin only with the first of this text. */
 export const hasStreamedText = (type: string): boolean => textFieldsOfCalls.has(type) || type === "apply_patch_call";
 
-/** Whether the item's texts are parts: clients join parts of several items. */
+/** Whether the item's texts are parts, which clients join over several items. */
 export const hasTextParts = (type: string): boolean => type === "message" || type === "reasoning";
 
-/** Edits one text; `part` is empty for a text that is not a part. */
+/** Edits one text. `part` is the part with the text; empty for a text that is not a part. */
 export type EditText = (
   key: TextKey,
   text: string,
   part: PartJson,
 ) => { readonly text: string; readonly part?: object };
 
-/** The item with every streamed text edited. */
+/** The item, with every text that can stream edited. */
 export function editTexts(item: OutputItem, edit: EditText): OutputItem {
   if (item.type === "message") return { ...item, ...editParts("content", item, edit) };
   if (item.type === "reasoning")
@@ -83,14 +83,14 @@ export function editTexts(item: OutputItem, edit: EditText): OutputItem {
   return { ...item, [field]: edit("arguments.delta 0", text, {}).text };
 }
 
-/** A streamed text of an item and its part; `part` is empty for a text that is not a part. */
+/** A text of an item that can stream. `part` is the part with the text; empty for a text that is not a part. */
 export interface ItemText {
   readonly key: TextKey;
   readonly text: string;
   readonly part: PartJson;
 }
 
-/** Every streamed text of the item, in order. */
+/** All texts of the item that can stream, in order. */
 export function listTexts(item: OutputItem): readonly ItemText[] {
   const texts: ItemText[] = [];
   editTexts(item, (key, text, part) => {
@@ -103,7 +103,7 @@ export function listTexts(item: OutputItem): readonly ItemText[] {
 function editParts(field: "summary" | "content", item: OutputItem, edit: EditText): object {
   const list: unknown = item[field];
   if (!Array.isArray(list)) return {};
-  // The list comes from the provider and may hold anything.
+  // The list comes from the provider, and its entries may be of any type.
   return { [field]: list.map((part: unknown, index) => (isObject(part) ? editPart(part, index, edit) : part)) };
 }
 
@@ -118,7 +118,7 @@ function editPart(part: PartJson, index: number, edit: EditText): PartJson {
 
 const outputText = ["output_text", ["text.delta", "text"]] as const;
 
-/** An empty part of the kind these deltas belong to. */
+/** An empty part of the type to which these deltas belong. */
 export function buildEmptyPart(key: TextKey): PartJson {
   const [type, [, field]] = [...textFieldsOfParts].find(([, [event]]) => key.startsWith(`${event} `)) ?? outputText;
   return {

@@ -5,7 +5,7 @@ import type { Scope } from "./scope.ts";
 import { TurnAbort } from "./signal.ts";
 import type { Answer, Batch, Layer, Turn } from "./turn.ts";
 
-/** A layer that rewrites or refuses the request, at no cost per event. */
+/** A layer that rewrites or refuses the request, and costs nothing per event. */
 export const requestLayer =
   (rewrite: (request: TurnRequest, scope: Scope) => TurnRequest | Promise<TurnRequest>): Layer =>
   (next) =>
@@ -17,7 +17,7 @@ export const requestLayer =
 const begin = async (turn: Turn, request: Promise<TurnRequest>, scope: Scope): Promise<Answer> =>
   turn(await request, scope);
 
-/** A layer for mapping batches; `open` runs once for each turn and returns the step with its state in a closure. */
+/** A layer that maps batches. `open` is called once for each turn, and returns the function that maps a batch, with its state in a closure. */
 export const batchLayer =
   (open: (request: TurnRequest, scope: Scope) => (batch: Batch) => Batch): Layer =>
   (next) =>
@@ -37,16 +37,16 @@ class MappedAnswer extends ForwardedAnswer {
   }
 }
 
-/** The answer to a call that a layer may stop early while the turn goes on. */
+/** The answer to a call a layer may stop early, while the turn goes on. */
 export class StoppableAnswer {
   readonly #batches: AsyncIterator<Batch>;
-  /** The call has a separate signal, because the turn goes on after it. */
+  /** A signal for this call alone, because the turn goes on after it. */
   readonly #signal = new TurnAbort();
   #reading: Promise<unknown> | undefined;
 
   /**
-   * @param call is made at once
-   * @throws what the call throws
+   * @param call makes the call, at once
+   * @throws errors of `call`
    */
   constructor(call: (scope: Scope) => Answer, scope: Scope) {
     const { signal } = scope;
@@ -56,7 +56,7 @@ export class StoppableAnswer {
     this.#batches = call(scope.with({ signal: this.#signal }))[Symbol.asyncIterator]();
   }
 
-  /** Reads the next batch; called again only once it has come. */
+  /** Reads the next batch; must not be called again before it has come. */
   next(): Promise<IteratorResult<Batch>> {
     const reading = this.#batches.next();
     this.#reading = reading;
@@ -64,9 +64,9 @@ export class StoppableAnswer {
   }
 
   /**
-   * Waits for the provider to stop, since its usage is known only then. A generator waiting for its next batch
-   * ignores `return`, so its call is aborted as well.
-   * @param reason for aborting the call
+   * Stops the call, and waits until the provider has stopped, because only then its usage is known. A generator that
+   * waits for its next batch ignores `return`, so the call is aborted as well.
+   * @param reason abort reason of the call
    */
   async stop(reason: Error): Promise<void> {
     this.#signal.abort(reason);

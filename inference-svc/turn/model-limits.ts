@@ -1,6 +1,7 @@
 /**
- * Limits of models: a turn counts towards an entry once, from its first call of one of the entry's models to its end, whatever leads to the call. The tokens
- * of all its calls of these models are charged at the end. A turn whose call was not made after all, as after the refusal of a budget, gives its place back.
+ * Limits of models. A turn counts towards an entry once, from its first call of one of the entry's models until its
+ * end, whatever has caused the call. The tokens of all its calls of these models are charged at the end. If the call
+ * was not made after all, for example because a budget refused it, the turn no longer counts.
  */
 import { createHash } from "node:crypto";
 import type { Caller, ModelLimit, ModelLimits } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
@@ -11,10 +12,10 @@ import type { Limiter } from "@sluice/proto/lib/limits/limiter.js";
 import { Globs } from "./globs.ts";
 import type { Bill } from "./trace.ts";
 
-/** An entry of a key or a workspace. */
+/** A limit for models in the settings of a key or a workspace. */
 interface ModelRow extends ModelLimitRow {
   readonly owner: "key" | "workspace";
-  /** Place among the entries of its owner. */
+  /** Index among the limits of its owner. */
   readonly entry: number;
   readonly models: readonly string[];
   readonly globs: Globs;
@@ -22,7 +23,7 @@ interface ModelRow extends ModelLimitRow {
 
 type ModelLimiter = Pick<Limiter, "enterModels">;
 
-/** The limit's names in the API, and its words in errors. */
+/** Names of the limits in the API, and their words in errors. */
 const words = {
   requests: { field: "requests_per_minute", of: "requests a minute" },
   tokens: { field: "tokens_per_minute", of: "tokens a minute" },
@@ -31,7 +32,7 @@ const words = {
   concurrency: { field: "concurrent_requests", of: "requests at a time" },
 } as const;
 
-/** Globs shown in an error. */
+/** Maximum number of patterns an error shows. */
 const maxShown = 5;
 
 function limitRefusal(
@@ -61,28 +62,28 @@ function limitRefusal(
   );
 }
 
-/** Whether a model is at a limit of the key or its workspace; no provider was called. */
+/** Whether the fault is a limit of models of the key or its workspace, so no provider was called. */
 export const isModelLimit = ({ reason, origin }: Fault): boolean =>
   reason === FaultReason.RATE_LIMITED && origin !== FaultOrigin.UPSTREAM;
 
-/** A turn's use of one entry of the limits of models. */
+/** A turn's use of one limit. */
 interface Place {
   readonly row: ModelRow;
-  /** Index of the row in its admission. */
+  /** Index of the limit's row in its admission. */
   readonly index: number;
-  /** Calls that may yet be made, or were. */
+  /** Number of calls made, or may still be made. */
   using: number;
   isCalled: boolean;
 }
 
-/** Entries that the turn has entered in one step. */
+/** Limits towards which the turn began to count in one step. */
 interface Step {
   readonly admission: JointAdmission;
-  /** Places in use by the turn. */
+  /** Limits of this step towards which the turn still counts. */
   places: readonly Place[];
 }
 
-/** One turn under the limits of its caller. */
+/** One turn, with the model limits that apply to its caller. */
 export class TurnModelLimits {
   readonly #rows: readonly ModelRow[];
   readonly #limiter: ModelLimiter;
@@ -97,11 +98,12 @@ export class TurnModelLimits {
   }
 
   /**
-   * Counts the turn towards the entries with this model that it has not entered yet. Every entering is followed by `note` or `giveBack`, or the turn ends.
-   * @returns RATE_LIMITED at the limit of one of them
+   * Counts the turn towards the limits for this model towards which it does not count yet. Every call must be followed
+   * by `note` or `giveBack`, unless the turn ends.
+   * @returns RATE_LIMITED when one of the limits is reached
    */
   enter(model: string): Promise<Fault | undefined> | Fault | undefined {
-    // Parallel parts of a turn count once.
+    // Parts of a turn that run in parallel count once.
     if (this.#entering) return this.#entering.then(() => this.enter(model));
     const rows = this.#rows.filter((row) => row.globs.matches(model) && !this.#hasEntered(row));
     if (rows.length === 0) return this.#use(model);
@@ -113,14 +115,14 @@ export class TurnModelLimits {
     }));
   }
 
-  /** Notes a call that was made, whose tokens are charged at the end of the turn. */
+  /** Notes a call made; its tokens are charged at the end of the turn. */
   note(model: string, bill: Bill): void {
     this.#calls.push({ model, bill });
     for (const { places } of this.#entered)
       for (const place of places) if (place.row.globs.matches(model)) place.isCalled = true;
   }
 
-  /** Gives the places of a call back that was not made, unless another call of the turn needs them. */
+  /** Takes back a call that was not made: the turn no longer counts towards its limits, unless another call needs them. */
   giveBack(model: string): void {
     for (const step of this.#entered) {
       for (const place of step.places) if (place.row.globs.matches(model)) place.using--;
@@ -151,7 +153,7 @@ export class TurnModelLimits {
     const { reached } = admission;
     if (reached) return limitRefusal(rows[reached.index] as ModelRow, reached);
     const places = rows.map((row, index) => ({ row, index, using: 0, isCalled: false }));
-    // The client has left meanwhile.
+    // The turn has ended meanwhile, for example because the client left.
     if (this.#isOver) this.#end(admission, places);
     else this.#entered.push({ admission, places });
     return this.#use(model);
@@ -181,7 +183,7 @@ const isNeeded = ({ using, isCalled }: Place): boolean => using > 0 || isCalled;
 
 const known = new WeakMap<Caller, readonly ModelRow[]>();
 
-/** The limits of a caller's models for one turn; undefined when it has none. */
+/** The model limits for one turn of a caller. @returns undefined when there are none */
 export function openModelLimits(caller: Caller, limiter: ModelLimiter): TurnModelLimits | undefined {
   if (caller.modelLimits === undefined && caller.workspaceModelLimits === undefined) return undefined;
   let rows = known.get(caller);
@@ -194,7 +196,7 @@ const rowsOf = ({ keyHash, workspaceId, modelLimits, workspaceModelLimits }: Cal
   ...rowsIn(workspaceModelLimits, "workspace", `{${workspaceId}}`),
 ];
 
-/** @param prefix of the counts; the braces keep all counts of a workspace in one slot of a Redis Cluster */
+/** @param prefix prefix of the names of counts; its braces keep all counts of a workspace in one slot of a Redis Cluster */
 const rowsIn = (limits: ModelLimits | undefined, owner: ModelRow["owner"], prefix: string): readonly ModelRow[] =>
   limits?.entries.map((entry, index) => ({
     id: `${prefix}:${digestOf(entry)}`,

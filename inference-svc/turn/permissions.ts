@@ -1,7 +1,8 @@
 /**
- * Evaluates what a key may use: the lists of its permissions and those of its workspace, each of which only narrows.
+ * Decides what a key may use: by the lists of its permissions and those of its workspace, each of which can only narrow
+ * the other.
  *
- * A caller is one object until its policy changes, so its patterns are compiled once for all of its requests.
+ * A caller is one object until its policy changes, so patterns are compiled once for all requests of the caller.
  */
 import { create } from "@bufbuild/protobuf";
 import {
@@ -13,13 +14,13 @@ import {
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { Globs } from "./globs.ts";
 
-/** A list of permissions, by its field in the message. */
+/** A list of permissions, by its field in the protobuf message. */
 export type PermissionKind = Exclude<keyof PermissionLists, "$typeName" | "$unknown">;
 
 interface Words {
   /** Name of the list in the API. */
   readonly name: string;
-  /** The word for one entry in errors. */
+  /** Word for one entry of the list in errors. */
   readonly entry: string;
 }
 
@@ -37,18 +38,18 @@ const words = {
 
 export const permissionKinds = Object.keys(words) as readonly PermissionKind[];
 
-/** The path of a list, as errors and receipts name it: `permissions.models`. */
+/** Path of a list as errors and receipts name it, such as `permissions.models`. */
 export const permissionPath = <Kind extends PermissionKind>(
   kind: Kind,
 ): `permissions.${(typeof words)[Kind]["name"]}` => `permissions.${words[kind].name}`;
 
-/** Decision where neither the key nor its workspace has a list: `permissions.default` of the configuration file. */
+/** Decision when neither the key nor its workspace has a list: `permissions.default` of the configuration file. */
 export type PermissionDefault = "allow" | "deny";
 
-/** Code points of a value in an error. */
+/** Maximum code points of a value an error shows. */
 const maxShown = 256;
 
-/** The refusal of something outside of the permissions of a key. @param others members of the error's metadata */
+/** The fault for a value the permissions do not allow. @param others further members of the error's metadata */
 export const notPermitted = (kind: PermissionKind, value: string, others: object = {}): Fault => {
   const shown = Array.from(value).slice(0, maxShown).join("");
   return new Fault(
@@ -61,7 +62,7 @@ export const notPermitted = (kind: PermissionKind, value: string, others: object
   );
 };
 
-/** A list of MCP servers: whole servers, and tools of servers. */
+/** A list of MCP servers, whose entries are whole servers or tools of servers. */
 class ServerList {
   readonly #entries: readonly { readonly server: Globs; readonly tool: Globs; readonly isWhole: boolean }[];
 
@@ -86,7 +87,7 @@ class ServerList {
   }
 }
 
-/** The slash between a server and its tool; the origin of a server has slashes of its own. */
+/** Index of the slash between a server and its tool; the origin of a server contains slashes as well. */
 function toolSlash(name: string): number {
   const scheme = name.indexOf("://");
   return name.indexOf("/", scheme === -1 ? 0 : scheme + 3);
@@ -94,7 +95,7 @@ function toolSlash(name: string): number {
 
 /** Permissions of a caller, ready for checks. */
 export class Permissions {
-  /** Every list of a kind must match; a kind without a list is decided by the default. */
+  /** Lists by kind of permission. A value must match every list; the default decides about a kind without a list. */
   readonly #lists = new Map<PermissionKind, readonly Globs[]>();
   readonly #servers: readonly ServerList[];
   readonly #all: readonly PermissionLists[];
@@ -115,7 +116,7 @@ export class Permissions {
     this.#servers = all.flatMap(({ mcpServers }) => (mcpServers ? [new ServerList(mcpServers.names)] : []));
   }
 
-  /** The same lists of providers, and everything else allowed: for models that the operator chose. */
+  /** The permissions with only the lists of providers; everything else is allowed. For models the operator has chosen. */
   ofProviders(): Permissions {
     this.#ofProviders ??= new Permissions(
       this.#all.flatMap(({ providers }) => (providers ? [create(PermissionsSchema, { providers })] : [])),
@@ -124,7 +125,7 @@ export class Permissions {
     return this.#ofProviders;
   }
 
-  /** Whether anything of the kind may be refused. */
+  /** Whether some value of this kind may be refused. */
   restricts(kind: PermissionKind): boolean {
     return this.#default === "deny" || this.#lists.has(kind);
   }
@@ -133,7 +134,7 @@ export class Permissions {
     return this.allowsAny(kind, [value]);
   }
 
-  /** Whether each list has one of these names of the same thing. */
+  /** Whether each list has one of these names, which all mean the same thing. */
   allowsAny(kind: Exclude<PermissionKind, "mcpServers">, names: readonly string[]): boolean {
     const lists = this.#lists.get(kind);
     return lists ? lists.every((list) => names.some((name) => list.matches(name))) : this.#default === "allow";
@@ -156,12 +157,12 @@ export class Permissions {
     return this.#servers.every((list) => list.allowsTool(server, tool));
   }
 
-  /** @throws Fault PERMISSION_DENIED naming the permission and the value */
+  /** Checks a value. @throws Fault PERMISSION_DENIED naming the permission and the value */
   require(kind: Exclude<PermissionKind, "mcpServers">, value: string): void {
     if (!this.allows(kind, value)) throw notPermitted(kind, value);
   }
 
-  /** @throws Fault PERMISSION_DENIED naming the permission and the server */
+  /** Checks an MCP server. @throws Fault PERMISSION_DENIED naming the permission and the server */
   requireServer(server: string): void {
     if (!this.allowsServer(server)) throw notPermitted("mcpServers", server);
   }
@@ -169,7 +170,7 @@ export class Permissions {
 
 const known = { allow: new WeakMap<Caller, Permissions>(), deny: new WeakMap<Caller, Permissions>() } as const;
 
-/** The permissions of a caller; undefined when it may use everything, as for management keys, which create no responses. */
+/** The permissions of a caller. @returns undefined when it may use everything, as management keys may, which create no responses */
 export function permissionsOf(caller: Caller, byDefault: PermissionDefault): Permissions | undefined {
   if (caller.permissions.length === 0 && byDefault === "allow") return undefined;
   if (caller.kind === KeyKind.MANAGEMENT) return undefined;

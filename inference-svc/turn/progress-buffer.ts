@@ -1,8 +1,8 @@
-/** Buffers progress events of an item while the work for it runs. */
+/** Buffers progress events of an item while its work runs. */
 import type { Batch, TurnEvent } from "./turn.ts";
 
 export interface ItemEvent {
-  /** Event type, such as response.fusion_call.completed. */
+  /** Type of the event, such as response.fusion_call.completed. */
   readonly name: string;
   /** Payload without type, sequence_number, item_id and output_index; the gateway adds these. */
   readonly payload: object;
@@ -26,7 +26,7 @@ export class ProgressBuffer {
 
   /**
    * Yields buffered and new events until the work settles, whatever its outcome.
-   * @param index of the item
+   * @param index index of the item
    */
   async *drainUntil(work: Promise<unknown>, index: number): AsyncGenerator<Batch> {
     let isOver = false;

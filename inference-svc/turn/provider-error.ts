@@ -1,12 +1,12 @@
-/** Classifies provider errors by a closed list of words, without hosts and addresses. */
+/** Classifies errors of providers by a closed list of words, without hosts and addresses. */
 import type { ProviderErrorKind, UnansweredKind } from "@sluice/proto/contract/response/provider-error.js";
 import { type Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 
-/** The cause of a fault, for kinds of errors without an error code. */
+/** The cause of a fault for failures that have no error code. */
 export class ProviderFailure extends Error {
   readonly kind: UnansweredKind;
 
-  /** @param detail for the log */
+  /** @param detail text for the log */
   constructor(kind: UnansweredKind, detail: string, cause?: unknown) {
     super(detail, { cause });
     this.kind = kind;
@@ -36,7 +36,7 @@ function kindOfCode(code: string): UnansweredKind | undefined {
   return isConnectionCode(code) ? "connection_lost" : undefined;
 }
 
-/** The last error code in the chain of causes, because the errors before it only pass it on; empty when there is none. */
+/** The last error code in the chain of causes, because earlier errors only pass it on; empty when there is none. */
 export function lastErrorCode(error: unknown): string {
   let code = "";
   for (let at = error; typeof at === "object" && at !== null; at = nextOf(at)) {
@@ -45,7 +45,7 @@ export function lastErrorCode(error: unknown): string {
   return code;
 }
 
-/** An AggregateError has one error for each tried address, and no cause. */
+/** The next error in the chain. An AggregateError has no cause, but an error for each address tried. */
 const nextOf = (error: object): unknown => {
   if ("errors" in error && Array.isArray(error.errors)) return error.errors[0];
   return "cause" in error ? error.cause : undefined;
@@ -53,7 +53,7 @@ const nextOf = (error: object): unknown => {
 
 const tls = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|EPROTO$|HOSTNAME_MISMATCH$)/;
 const connection = /^E(CONN|HOST|NET|PIPE)|^(ERR_CONNECTION_CLOSED|UND_ERR_SOCKET)$/;
-/** Codes of timeouts: of Sluice's own connections, of packages based on fetch, and of the operating system. */
+/** Matches codes of timeouts: of Sluice's own connections, of packages based on fetch, and of the operating system. */
 const timeout = /^(ERR_CONNECT_TIMEOUT|UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/;
 
 export const isDnsCode = (code: string): boolean => code === "ENOTFOUND" || code === "EAI_AGAIN";
@@ -61,7 +61,7 @@ export const isTlsCode = (code: string): boolean => tls.test(code);
 export const isTimeoutCode = (code: string): boolean => timeout.test(code);
 export const isConnectionCode = (code: string): boolean => connection.test(code);
 
-/** How long a prompt was, and how long it may be, in tokens. */
+/** Length of a prompt and its maximum, in tokens. */
 export interface Overflow {
   readonly requested?: number;
   readonly maximum?: number;

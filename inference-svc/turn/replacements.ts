@@ -1,11 +1,11 @@
-/** Replaces regions of a text, and moves annotations along with their words. */
+/** Replaces regions of a text, and moves annotations with the words to which they refer. */
 import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 
-/** A region to replace, in UTF-16 units. Regions are in order and do not overlap. */
+/** A region to be replaced, in UTF-16 units. Regions are in order and do not overlap. */
 export interface Region {
   readonly start: number;
   readonly end: number;
-  /** Replacement text of the region; empty when there is none, or when an earlier region carries the text for both. */
+  /** Text that replaces the region; empty to remove it, or when the text of an earlier region replaces both. */
   readonly placeholder: string;
 }
 
@@ -24,16 +24,16 @@ interface TextAnnotation {
   readonly end_index: number;
 }
 
-/** A citation at a single offset between words, without a range. */
+/** A citation at a single offset, without a range. */
 interface FileCitation {
   readonly type: "file_citation";
   readonly index: number;
 }
 
 /**
- * The annotation with its offsets in the text after the replacements; undefined when it points at replaced words. Offsets count code
- * points.
- * @param raw the text before; regions count its UTF-16 units
+ * The annotation with its offsets in the text after the replacements, in code points.
+ * @param raw the text before the replacements; regions count its UTF-16 units
+ * @returns undefined when the annotation refers to replaced words
  */
 export function moveAnnotation(annotation: unknown, raw: string, regions: readonly Region[]): unknown {
   if (regions.length === 0) return annotation;
@@ -55,7 +55,7 @@ function moveFileCitation(citation: FileCitation, raw: string, regions: readonly
   return { ...citation, index: citation.index + shift(raw, unit, regions) };
 }
 
-/** The code point offset of an annotation's end; 0 for an annotation without a place in the text. */
+/** The offset of an annotation's end in code points; 0 for an annotation without a place in the text. */
 export function annotationEnd(annotation: unknown): number {
   if (isFileCitation(annotation)) return annotation.index;
   return isTextAnnotation(annotation) ? annotation.end_index : 0;

@@ -11,8 +11,8 @@ export interface Requester {
   /** Trace id for the log; absent when tracing is off. */
   readonly traceId?: string;
   readonly policyGeneration: bigint;
-  /** True when the gateway has scanned the JSON texts of the request. */
+  /** Whether the gateway has scanned the JSON texts of the request. */
   readonly scanned: boolean;
-  /** performance.now() of the turn's timeout; Infinity when it has no deadline. */
+  /** performance.now() at which the turn times out; Infinity when it has no deadline. */
   readonly deadline: number;
 }

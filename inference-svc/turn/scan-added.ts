@@ -5,18 +5,18 @@ import type { InputItem, TurnRequest } from "./request.ts";
 import type { Scope } from "./scope.ts";
 import { type Layer, compose } from "./turn.ts";
 
-/** A request with only these items, under the provider preferences of the whole request. */
+/** A request with only these items, and with the provider preferences of the whole request. */
 export const requestWithItems = ({ models, stream, provider }: TurnRequest, input: readonly InputItem[]): TurnRequest =>
   bareRequest({ models, stream, input, ...(provider && { provider }) });
 
-/** Returns the items, redacted. @throws Fault as the guardrails do */
+/** Scans the items, and returns them redacted. @throws Fault when a guardrail blocks */
 export type AddedScanner = (
   items: readonly InputItem[],
   request: TurnRequest,
   scope: Scope,
 ) => Promise<readonly InputItem[]>;
 
-/** @param guards layers that only rewrite or refuse */
+/** @param guards layers of input guardrails, which only rewrite or refuse a request */
 export const addedItemsScanner =
   (guards: readonly Layer[]): AddedScanner =>
   async (items, request, scope) => {
@@ -31,5 +31,5 @@ export const addedItemsScanner =
     );
   };
 
-/** Web pages and tool outputs are scanned with the role developer: `user_only` rules skip them. */
+/** The item with the role developer instead of user: rules with `user_only` then skip web pages and tool outputs. */
 const asDeveloper = (item: InputItem): InputItem => (item["role"] === "user" ? { ...item, role: "developer" } : item);

@@ -1,4 +1,4 @@
-/** The context of a request. Layers and attempts change a field for their inner calls by deriving a new scope. */
+/** The context of a request. Layers and attempts derive a new scope to change a field for the calls they make. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { OperationWord, PayerWord } from "@sluice/proto/lib/ledger/call-operation.js";
 import type { Account } from "@sluice/proto/lib/load/held-bytes.js";
@@ -10,18 +10,18 @@ import type { TurnSignal } from "./signal.ts";
 import type { TurnState } from "./turn-state.ts";
 import type { Trace } from "./trace.ts";
 
-/** The time for one attempt before the next endpoint is tried. */
+/** Time for one attempt, after which the next endpoint is tried. */
 export interface AttemptDeadline {
-  /** Milliseconds from its beginning until its first event; Infinity when the deadline of the turn is the only limit. */
+  /** Milliseconds from the start of the attempt until its first event; Infinity when only the deadline of the turn limits it. */
   readonly withinMs: number;
-  /** True for the last endpoint to try: its attempt is not cut for a late first event. */
+  /** Whether this is the last endpoint to try, so the attempt is not cut for a late first event. */
   readonly last: boolean;
 }
 
-/** The deadline of a call without possible successors. */
+/** The deadline of a call after which no other endpoint can be tried. */
 export const noAttemptDeadline: AttemptDeadline = { withinMs: Number.POSITIVE_INFINITY, last: true };
 
-/** Fields for creating a scope; a missing field is undefined in the scope, or the value for a call that answers a request of the key. */
+/** Fields for creating a scope. A missing field is undefined in the scope, or has the value for a call that answers a request of the key. */
 type ScopeFields = Pick<
   Scope,
   "signal" | "held" | "caller" | "requestId" | "deadline" | "turnId" | "generationId" | "trace" | "state"
@@ -44,45 +44,45 @@ type ScopeFields = Pick<
   >;
 
 export class Scope {
-  /** Aborted when the turn is cut short by the client, a deadline or a failure; upstream sockets listen to it. */
+  /** Aborted when the client, a deadline or a failure ends the turn early; sockets to providers listen to it. */
   readonly signal: TurnSignal;
-  /** Counts the memory for everything the turn keeps of answers until its end. */
+  /** Memory account for everything that the turn keeps of answers until its end. */
   readonly held: Account;
   /** The API key with its policy. */
   readonly caller: Caller;
-  /** Permissions of the turn; undefined means everything. */
+  /** Permissions that apply to the turn; undefined when everything is allowed. */
   readonly permissions: Permissions | undefined;
-  /** Limits of models; undefined when there are none, and for calls paid by the operator. */
+  /** Limits of models; undefined when there are none, and for calls the operator pays for. */
   readonly modelLimits: TurnModelLimits | undefined;
   readonly requestId: string;
-  /** performance.now() of the turn's timeout; Infinity when it has no deadline. */
+  /** performance.now() at which the turn times out; Infinity when it has no deadline. */
   readonly deadline: number;
-  /** The purpose of the calls, as the ledger records it. */
+  /** Purpose of the calls, as the ledger records it. */
   readonly operation: OperationWord;
-  /** The key pays from its budgets; for calls paid by the operator, nothing is held or counted for the key. */
+  /** Payer of the calls. A key pays from its budgets; for calls the operator pays for, nothing is held or counted for the key. */
   readonly payer: PayerWord;
   /**
-   * Calls the endpoint of `trace.selected` again: `first` tries it before all others, `alone` tries no other, and `once` makes a single
-   * attempt, because an action already taken cannot be undone.
+   * Whether the endpoint of `trace.selected` is called again. `first`: it is tried before all others; `alone`: no other
+   * one is tried; `once`: only one attempt is made, because something was done that cannot be undone.
    */
   readonly again: "first" | "alone" | "once" | undefined;
-  /** The time limit of the running attempt. */
+  /** Time limit of the running attempt. */
   readonly attempt: AttemptDeadline;
-  /** UUID version 7 of the turn. */
+  /** Id of the turn, a UUID of version 7. */
   readonly turnId: string;
-  /** The id for looking up the record of the turn. */
+  /** Id by which clients look up the record of the turn. */
   readonly generationId: string;
-  /** The end user as the client named it: for the usage record, never for a provider. */
+  /** The end user as the client named it, for the usage record only; no provider gets it. */
   readonly user: string | undefined;
   /** Tags of the request and of its key as text, for the usage record; empty when there are none. */
   readonly tags: string;
-  /** Budgets of the workspace for these tags; undefined without any. */
+  /** Budgets of the workspace for these tags; undefined when there are none. */
   readonly tagBudgets: readonly TagBudget[] | undefined;
-  /** API format of the client, for the usage record; undefined means responses. */
+  /** API format of the client's request, for the usage record; undefined means responses. */
   readonly door: string | undefined;
   /** Receipt of the turn. */
   readonly trace: Trace;
-  /** Working state of the layers; belongs to the same turn, or part of a turn, as the receipt. */
+  /** Working state of the layers. It belongs to the same turn, or part of a turn, as the receipt. */
   readonly state: TurnState;
   /** Parent span for calls on behalf of the turn; undefined when tracing is off. */
   readonly span: Span | undefined;
@@ -110,7 +110,7 @@ export class Scope {
     this.span = fields.span;
   }
 
-  /** Whether the key pays from a budget of its own, a shared one or one for a tag of the turn. */
+  /** Whether the key pays from any budget: its own, a shared one or one for a tag of the turn. */
   get hasBudget(): boolean {
     return this.caller.hasBudget || this.tagBudgets !== undefined;
   }

@@ -1,6 +1,6 @@
-/** Signals for stopping a turn: the parts of AbortSignal used here, at a fraction of its cost. */
+/** Signals that stop a turn, with only the needed part of AbortSignal, at a fraction of its cost. */
 
-/** Every AbortSignal fits, so tests and other handlers can bring their own. */
+/** A signal that stops a turn. Every AbortSignal has this type, so tests and other handlers can pass one. */
 export interface TurnSignal {
   readonly aborted: boolean;
   readonly reason: unknown;
@@ -8,14 +8,17 @@ export interface TurnSignal {
   removeEventListener(type: "abort", listener: () => void): void;
 }
 
-/** Cancellable work. */
+/** Work that can be cancelled. */
 export interface Cancellable {
   readonly signal: TurnSignal;
-  /** @param reason a Fault becomes the turn's failure; any other reason means no client is waiting for the turn any more */
+  /** Cancels the work. @param reason a Fault becomes the turn's failure; any other reason means that no client waits for the turn any more */
   cancel(reason: unknown): void;
 }
 
-/** Replaces AbortController, which costs a twentieth of a small turn: an EventTarget with a Map, and more for every listener. */
+/**
+ * Replaces AbortController, which takes a twentieth of the time of a small turn: it makes an EventTarget with a Map,
+ * and more for every listener.
+ */
 export class TurnAbort implements TurnSignal {
   aborted = false;
   reason: unknown;

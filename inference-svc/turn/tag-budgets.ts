@@ -1,31 +1,34 @@
-/** Budgets of the workspace for tags of a turn. */
+/** Finds the workspace's budgets for the tags of a turn. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { parseTags, tagsText } from "@sluice/proto/lib/turns/tags.js";
 
-/** A tag of a turn with a budget. */
+/** A tag of a turn for which the workspace has a budget. */
 export interface TagBudget {
   readonly name: string;
   readonly value: string;
-  /** Names the account of the value among those of this process: workspace and tag. */
+  /** Key of the value's own account in this process: workspace and tag. */
   readonly owner: string;
-  /** Names the account of values without one of their own, which may pay for this one; undefined for a value with entries of its own. */
+  /**
+   * Key of the account shared by values without an account of their own, which may pay for this value; undefined for a
+   * value with a budget of its own.
+   */
   readonly shared: string | undefined;
 }
 
 interface BudgetedValues {
-  /** Values with entries of their own. */
+  /** Values that have budgets of their own. */
   readonly named: Set<string>;
-  /** Whether there is an entry for every value. */
+  /** Whether there is a budget for every value. */
   isOpen: boolean;
 }
 
-/** Values by names of tags. */
+/** Budgets by the name of the tag. */
 type BudgetedTags = ReadonlyMap<string, BudgetedValues>;
 
 const everyValue = "*";
 const known = new WeakMap<Caller, BudgetedTags>();
 
-/** @param tags of the turn as text @returns undefined when there is none, as for nearly every turn */
+/** @param tags tags of the turn as text @returns undefined when no tag has a budget, as for nearly every turn */
 export function tagBudgetsOf(caller: Caller, tags: string): readonly TagBudget[] | undefined {
   if (caller.budgetTags.length === 0 || tags === "") return undefined;
   let budgeted = known.get(caller);
@@ -42,7 +45,7 @@ export function tagBudgetsOf(caller: Caller, tags: string): readonly TagBudget[]
   return budgets.length === 0 ? undefined : budgets;
 }
 
-/** @param tag as text, as answers of the budgets name it. @returns the name of its account among those of this process */
+/** @param tag the tag as text, as answers of the budgets name it @returns the key of its account in this process */
 export const tagAccount = ({ workspaceId }: Pick<Caller, "workspaceId">, tag: string): string =>
   `${workspaceId} ${tag}`;
 

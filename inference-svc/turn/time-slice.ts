@@ -1,35 +1,41 @@
-/** Cuts long work into time slices, and stops it when its turn is over. */
+/** Divides long work into time slices, and stops it when its turn is over. */
 import { throwIfAborted } from "./abort.ts";
 import type { TurnSignal } from "./signal.ts";
 
 /**
- * Milliseconds after which the event loop serves other turns. A turn waits for the loop some five times on its way, and so
- * for as many slices of another's work.
+ * Milliseconds of work after which the event loop serves other turns. A turn waits for the event loop some five times,
+ * each time for a slice of other turns' work.
  */
 const maxSliceMs = 2;
 
-/** Paused work, in the order of pausing. */
+/** Work paused, in the order in which it paused. */
 const paused: (() => void)[] = [];
 
-/** Waits until all ready input and output has been served, and all work paused before has had its slice. */
+/** Waits until all ready input and output is served, and all work that paused earlier has had a slice. */
 const nextSlice = (): Promise<void> =>
   new Promise((resolve) => {
     if (paused.push(resolve) === 1) setImmediate(goOn);
   });
 
-/** One slice at each round of the event loop: however many turns have long work, the others wait for one. */
+/**
+ * Lets one piece of paused work go on. There is one slice in each round of the event loop: however many turns have long
+ * work, other turns wait for only one slice.
+ */
 function goOn(): void {
   paused.shift()?.();
   if (paused.length > 0) setImmediate(goOn);
 }
 
-/** Work with a possible pause at every `yield`. Nearly all of it ends before the first pause, and a promise for each step costs more than a small text. */
+/**
+ * Work that can pause at every `yield`. Nearly all such work ends before its first pause, and a promise for each step
+ * would cost more than a small text.
+ */
 export type Yielding<Result = void> = Generator<undefined, Result>;
 
-/** Work with a possible pause at every `yield`, waiting for the promises it yields. */
+/** Work that can pause at every `yield`, and waits for the promises that it yields. */
 export type Waiting<Result = void> = Generator<Promise<unknown> | undefined, Result, unknown>;
 
-/** Waits within such work, if there is anything to wait for. */
+/** Waits for a value within such work, if it is a promise. */
 export function* awaitSettled<Value>(value: Promise<Value> | Value): Waiting<Value> {
   return value instanceof Promise ? ((yield value) as Value) : value;
 }
@@ -42,7 +48,7 @@ export class TimeSlice {
     this.#signal = signal;
   }
 
-  /** Does all of the work, synchronously when it is short and waits for nothing. @throws Fault when the turn is over */
+  /** Does all of the work, synchronously if it is short and waits for nothing. @throws Fault when the turn is over */
   run<Result>(work: Waiting<Result>): Promise<Result> | Result {
     for (let step = work.next(); ; step = work.next()) {
       if (step.done === true) return step.value;
@@ -78,7 +84,7 @@ export class TimeSlice {
     return work.next(value);
   }
 
-  /** Starts over, for a caller after a wait. */
+  /** Begins a new slice, for a caller that has waited. */
   restart(): void {
     this.#since = performance.now();
   }
@@ -87,7 +93,7 @@ export class TimeSlice {
     return performance.now() - this.#since > maxSliceMs;
   }
 
-  /** Lets the event loop serve other turns. @throws Fault when the turn is over */
+  /** Pauses, so the event loop can serve other turns. @throws Fault when the turn is over */
   async yield(): Promise<void> {
     await nextSlice();
     throwIfAborted(this.#signal);

@@ -1,4 +1,4 @@
-/** The receipt of a turn, as the log line and `service_metadata` read it. */
+/** The receipt of a turn, from which the log line and `service_metadata` are made. */
 import type { UnansweredKind } from "@sluice/proto/contract/response/provider-error.js";
 import type { OperationWord } from "@sluice/proto/lib/ledger/call-operation.js";
 import { type ModeWord, type RuleAction, filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
@@ -6,18 +6,18 @@ import type { Span } from "@sluice/proto/lib/tracing/span.js";
 import type { AlignedCall } from "./alignment.ts";
 import { type Usage, addToolUse, sumUsage } from "./usage.ts";
 
-/** Calls for the operator's own purposes: to judge a text, to moderate a request, to choose a model, or to read scanned pages. */
+/** Purposes of calls the operator needs: to judge a text, to moderate a request, to choose a model, or to read scanned pages. */
 export const purposes = ["judge", "moderation", "classifier", "ocr"] as const satisfies readonly OperationWord[];
 export type Purpose = (typeof purposes)[number];
 
-/** Calls to other models that help to answer a request; the key pays for them as for the answer itself. */
+/** Calls of other models that help to answer a request; the key pays for them as for the answer itself. */
 export type RequestPart = Extract<OperationWord, "panel" | "analyst" | "advisor" | "image" | "subagent">;
 
-/** An upstream call. */
+/** A call of a provider. */
 export interface Attempt {
   readonly provider: string;
   readonly model: string;
-  /** HTTP status as in the API: 200, or the status of the failure. */
+  /** HTTP status as in Sluice's API: 200, or the status of the failure. */
   readonly status: number;
   /** Kind of error; undefined when there was none, or when the HTTP status of the provider's answer already tells it. */
   readonly error: UnansweredKind | undefined;
@@ -27,9 +27,9 @@ export interface Attempt {
 export interface CandidateNote {
   readonly provider: string;
   readonly model: string;
-  /** Present while the endpoint is ejected for failures: it is tried after the others. */
+  /** Set while the endpoint is ejected for failures, so it is tried after the others. */
   readonly ejected: true | undefined;
-  /** Set while no credential can be used: all are rate limited, or all are refused. */
+  /** Set while no API key of the endpoint's provider can be used, because all are rate limited or refused. */
   readonly rests: "limited" | "refused" | undefined;
 }
 
@@ -51,14 +51,14 @@ const actionsByDone: ReadonlyMap<unknown, RuleAction> = new Map(
 
 const audit: ModeWord = "audit";
 
-/** Whether the stage only reports what its guardrail would have done. */
+/** Whether the stage only reports what a guardrail in audit mode would have done. */
 export const isAuditStage = ({ data }: Stage): boolean => data?.["mode"] === audit;
 
-/** The action of a guardrail's stage; undefined when it found nothing, failed, or only reports what it would have done. */
+/** The action in a guardrail's stage. @returns undefined when the guardrail found nothing, failed, or is in audit mode */
 export const actionTaken = (stage: Stage): RuleAction | undefined =>
   stage.type !== "guardrail" || isAuditStage(stage) ? undefined : actionsByDone.get(stage.data?.["action"]);
 
-/** A part of the request not sent to the endpoint, because its format cannot express it. */
+/** A part of the request that is not sent to the endpoint, because its format cannot express it. */
 export interface DroppedField {
   /** Path in the request, such as `input.3` or `text.verbosity`. */
   readonly path: string;
@@ -68,111 +68,111 @@ export interface DroppedField {
 /** A call of one of Sluice's own tools. */
 export interface ToolCallNote {
   readonly kind: string;
-  /** `refused`: the call was not run. */
+  /** Outcome of the call; `refused` means that it was not run. */
   readonly outcome: "completed" | "failed" | "refused";
 }
 
-/** The outcome of one call to a panel member or analyst. */
+/** The outcome of one call to a model of a panel or to an analyst. */
 export interface PartNote {
   readonly part: "panel" | "analyst";
-  /** `malformed`: the answer was not in the requested form. */
+  /** Outcome of the call; `malformed` means that the answer was not in the requested form. */
   readonly outcome: "answered" | "malformed" | "failed";
 }
 
 /** The tokens and the cost of one attempt. */
 export interface Bill {
-  /** Figures sent by the provider before the end of the answer, which may never come. */
+  /** Usage the provider has sent before the end of the answer, which may never come. */
   reported: Usage | undefined;
-  /** Usage as far as it is known; undefined while nothing has to be paid for. */
+  /** Usage as far as it is known; undefined while nothing must be paid for. */
   readonly usage: Usage | undefined;
-  /** True once the attempt came to its end. */
+  /** Whether the attempt has come to its end. */
   readonly settled: boolean;
-  /** True when the call was given up while the provider worked: then the request is to be paid for even without an answer. */
+  /** Whether the call was abandoned while the provider worked, so the request must be paid for even without an answer. */
   abandoned: boolean;
 }
 
-/** Web searches have their own counter, like those run by providers. */
+/** Types of tools that search the web, which are counted separately, like searches run by providers. */
 const searchKinds: ReadonlySet<string> = new Set(["service:web_search", "web_search"]);
 
-/** An empty Map takes 200 bytes, and most turns need none. */
+/** An empty Map that all receipts share: one takes 200 bytes, and most turns need none. */
 const none: ReadonlyMap<string, number> = new Map();
 
-/** Without these a client may get a shorter answer, prose instead of JSON, or no call. Other settings only shape an answer. */
+/** Fields without which a client may get a shorter answer, prose instead of JSON, or no call. Other settings only shape an answer. */
 const decidingFields: ReadonlySet<string> = new Set(["max_output_tokens", "text.format", "tool_choice"]);
 const decides = ({ path }: DroppedField): boolean => decidingFields.has(path);
 
-/** A place where a rule of a guardrail matched. */
+/** A place where a rule of a guardrail has matched. */
 export interface RuleMatch {
   readonly guardrailId: string;
   readonly rule: string;
   readonly action: string;
   readonly engine: string;
-  /** UTF-16 units from the beginning of the scanned text. */
+  /** Start of the match in UTF-16 units of the scanned text. */
   readonly start: number;
   readonly end: number;
 }
 
-/** The receipt of a turn, read by the log line and by `service_metadata`. */
+/** The receipt of a turn, from which the log line and `service_metadata` are made. */
 export class Trace {
   readonly startedAt = performance.now();
   readonly policyGeneration: bigint;
   readonly attempts: Attempt[] = [];
-  /** Bills of all attempts, in the same order. */
+  /** Bills of all attempts, in the order of the attempts. */
   readonly bills: Bill[] = [];
-  /** Receipts of calls to other models and to priced services for this request. */
+  /** Receipts of calls to other models, and to services with a price, that this request needed. */
   readonly parts: Trace[] = [];
-  /** Outcomes of these calls. */
+  /** Outcomes of the calls in `parts` to models of a panel and to analysts. */
   readonly partNotes: PartNote[] = [];
   readonly stages: Stage[];
-  /** Collects the places of matches in a trial of a guardrail; receipts have only counts. */
+  /** Collects the places of matches when a guardrail is tried; undefined for turns, whose receipts have only counts. */
   matches: RuleMatch[] | undefined;
   readonly #whole: Trace | undefined;
   #internalCalls: Map<object, number> | undefined;
-  /** Answers evaluated by the alignment plugin. */
+  /** Evaluations by the alignment plugin, one for each answer. */
   readonly aligned: AlignedCall[] = [];
-  /** Calls of Sluice's own tools; undefined when the model called none. */
+  /** Calls of Sluice's own tools; undefined when the model has called none. */
   toolCalls: ToolCallNote[] | undefined;
-  /** Parts of the request not sent in the last attempt. */
+  /** Parts of the request the last attempt has not sent. */
   droppedFields: DroppedField[] = [];
-  /** Fields outside the contract sent in the last attempt all the same. */
+  /** Unknown fields the last attempt has sent nevertheless. */
   passedFields: readonly string[] = [];
-  /** Unknown fields of the request not reported by its door. */
+  /** Unknown fields of the request its door has not reported. */
   ignoredFields: readonly string[] = [];
-  /** Settings of Sluice's own tools and plugins not sent to any of their services, by path. */
+  /** Settings of Sluice's own tools and plugins that none of their services got, by path. */
   #keptBack: Map<string, DroppedField> | undefined;
-  /** Request bodies of all attempts so far, without credentials; filled only on request of the client. */
+  /** Bodies of the requests of all attempts so far, without credentials; filled only when the client has requested it. */
   readonly bodies: string[] = [];
-  /** Candidates in order of trial. */
+  /** Candidate endpoints in the order in which they are tried. */
   candidates: readonly CandidateNote[] = [];
-  /** Number of excluded endpoints by the reason. */
+  /** Number of excluded endpoints, by the reason. */
   excluded: ReadonlyMap<string, number> = none;
-  /** Requested model without a variant; undefined before the router decided. */
+  /** The requested model without its variant; undefined before the router has decided. */
   primaryModel: string | undefined;
-  /** The router that chose the models; undefined when the client named them. */
+  /** The router that has chosen the models; undefined when the client named them. */
   strategy: "auto" | "fusion" | "pareto" | undefined;
-  /** Index into `candidates` of the committed endpoint. */
+  /** Index in `candidates` of the endpoint that has committed; undefined before the commit. */
   selected: number | undefined;
-  /** Milliseconds until the first event was delivered; undefined before. */
+  /** Milliseconds until the first event was delivered; undefined before it was. */
   firstMs: number | undefined;
 
-  /** @param whole the receipt this one is a part of */
+  /** @param whole receipt of the turn, if this is the receipt of a part of it */
   constructor(policyGeneration: bigint, stages: Stage[] = [], whole?: Trace) {
     this.policyGeneration = policyGeneration;
     this.stages = stages;
     this.#whole = whole;
   }
 
-  /** Number of calls for the operator's own purposes, by role. A part counts together with its whole. */
+  /** Number of calls for the operator's purposes, by role. Calls of a part count as calls of the whole turn. */
   get internalCalls(): Map<object, number> {
     return this.#whole?.internalCalls ?? (this.#internalCalls ??= new Map());
   }
 
-  /** Notes the time of the first delivered event. */
+  /** Notes the time of the first event delivered. */
   markFirstEvent(): void {
     this.firstMs ??= performance.now() - this.startedAt;
   }
 
-  /** Usage of all attempts so far, including parts of the request and Sluice's own tools; undefined when nothing is known. */
+  /** Usage of all attempts so far, with parts of the request and Sluice's own tools; undefined when nothing is known. */
   get usage(): Usage | undefined {
     const isOne = this.bills.length === 1 && this.parts.length === 0;
     const sum = isOne ? this.bills[0]?.usage : sumUsage([...this.bills, ...this.parts].map(({ usage }) => usage));
@@ -193,14 +193,14 @@ export class Trace {
     for (const field of fields) this.#keptBack?.set(field.path, field);
   }
 
-  /** Parts of the request used neither by the last attempt nor by Sluice's own tools. */
+  /** Parts of the request that neither the last attempt nor Sluice's own tools have used. */
   get notSent(): readonly DroppedField[] {
     return this.#keptBack ? [...this.#keptBack.values(), ...this.droppedFields] : this.droppedFields;
   }
 
   /**
-   * Fields that change the answer and were not sent unchanged in the last attempt, and unknown fields, with an empty reason; undefined when there
-   * are none.
+   * Fields that affect the answer and that the last attempt has not sent unchanged, and unknown fields, with an empty
+   * reason. @returns undefined when there are none
    */
   get alteredFields(): readonly DroppedField[] | undefined {
     const { droppedFields: fields, ignoredFields: ignored } = this;
@@ -208,13 +208,13 @@ export class Trace {
     return [...fields.filter(decides), ...ignored.map((path) => ({ path, reason: "" }))];
   }
 
-  /** Tool calls of this turn and of its parts. */
+  /** Calls of tools in this turn and in its parts. */
   allToolCalls(): readonly ToolCallNote[] {
     if (this.parts.length === 0) return this.toolCalls ?? [];
     return [this, ...this.parts].flatMap(({ toolCalls }) => toolCalls ?? []);
   }
 
-  /** Actions of guardrails, and the actions guardrails in audit mode would have taken. */
+  /** Actions guardrails have taken, and those that guardrails in audit mode would have taken. */
   guardrailActions(): { readonly action: string; readonly mode: string }[] {
     return this.stages.flatMap((stage) =>
       stage.type === "guardrail"
@@ -223,19 +223,19 @@ export class Trace {
     );
   }
 
-  /** Notes figures sent by the provider before the end of the current attempt. */
+  /** Notes usage the provider has sent before the end of the current attempt. */
   report(usage: Usage): void {
     const bill = this.bills.at(-1);
     if (bill) bill.reported = usage;
   }
 
-  /** Notes that the current attempt is abandoned while its provider may still be working on it. */
+  /** Notes that the current attempt is abandoned, while its provider may still be working on it. */
   abandon(): void {
     const bill = this.bills.at(-1);
     if (bill) bill.abandoned = true;
   }
 
-  /** Gives the committed attempt the status of the turn's failure, unless the attempt was complete. */
+  /** Gives the attempt that has committed the status of the turn's failure, unless the attempt was complete. */
   failCommitted(status: number): void {
     const last = this.attempts.at(-1);
     if (this.selected === undefined || !last || this.bills.at(-1)?.settled) return;
@@ -243,7 +243,7 @@ export class Trace {
   }
 }
 
-/** Stages of a turn; each is also recorded as an event of the turn's span. */
+/** Stages of a turn, each of which is also recorded as an event of the turn's span. */
 export class StageEvents extends Array<Stage> {
   readonly #span: Span;
 
@@ -252,7 +252,7 @@ export class StageEvents extends Array<Stage> {
     this.#span = span;
   }
 
-  /** Arrays made by map or filter are plain arrays and record no events. */
+  /** Lists made by `map` or `filter` are plain arrays, and record no events. */
   static override get [Symbol.species](): ArrayConstructor {
     return Array;
   }

@@ -1,15 +1,15 @@
-/** Shortens texts without cutting a character in half: servers refuse such texts. */
+/** Shortens texts without cutting a character in half, since servers refuse such texts. */
 
-/** Share of the kept text before the gap; the rest follows it. */
+/** Share of the kept text that stands before the gap; the rest stands after it. */
 const headShare = 0.6;
-/** Share of each side to give up for a cut at a line break. */
+/** Share of each side that is given up to cut at a line break. */
 const lineShare = 0.2;
 
-/** The beginning of a text. @param kept UTF-16 units at most */
+/** The beginning of a text. @param kept maximum UTF-16 units */
 export const truncate = (text: string, kept: number): string =>
   text.slice(0, kept < text.length && isWithinPair(text, kept) ? kept - 1 : kept);
 
-/** A text without its middle. @param kept UTF-16 units, not counting the note about the omitted part */
+/** A text without its middle. @param kept UTF-16 units kept, without the note about the omitted part */
 export function truncateMiddle(text: string, kept: number): string {
   if (kept >= text.length) return text;
   const head = headOf(text, Math.floor(kept * headShare));
@@ -30,5 +30,5 @@ function tailOf(text: string, length: number): string {
   return text.slice(isWithinPair(text, start) ? start + 1 : start);
 }
 
-/** Whether the two units around a place are one character. */
+/** Whether the two UTF-16 units around an index belong to one character. */
 const isWithinPair = (text: string, at: number): boolean => (text.codePointAt(at - 1) ?? 0) > 0xffff;

@@ -1,22 +1,22 @@
 /**
- * Working state of the layers of one turn, apart from its receipt. A feature declares a key for its data between steps, and
- * no other feature can read or change them.
+ * Working state of the layers of one turn, apart from its receipt. A feature declares a key for data it keeps between
+ * steps; no other feature can read or change this data.
  */
 
-/** Number of keys so far: each key owns one place in every turn's state. */
+/** Number of keys declared so far. Each key has an index in the state of every turn. */
 let keys = 0;
 
 export class StateKey<Value> {
   readonly place = keys++;
   readonly create: () => Value;
 
-  /** @param create makes the value at its first use in a turn */
+  /** @param create makes the value when it is first used in a turn */
   constructor(create: () => Value) {
     this.create = create;
   }
 }
 
-/** The state of a turn. A list instead of a map, because the router reads its state in every turn. */
+/** The state of a turn: a list instead of a map, because the router reads it in every turn. */
 export class TurnState {
   readonly #values: unknown[] = [];
 

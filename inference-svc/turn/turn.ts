@@ -9,34 +9,37 @@ import type { Usage } from "./usage.ts";
 export type OutputItem = { readonly type: string; readonly id: string; readonly [field: string]: unknown };
 
 export type TurnEvent =
-  /** The request body to be sent, without credentials. Comes before every other event, and only on request. */
+  /** The request body to be sent, without credentials. Comes before every other event, and only if the client requested it. */
   | { readonly type: "debug"; readonly bodyJson: string }
-  /** The serving slug. Comes first once an endpoint has committed. It has the prompt tokens for the doors that report them at the start. */
+  /**
+   * Slug of the model that answers. Comes first once an endpoint has committed. Contains the prompt tokens for the
+   * doors that report them at the start.
+   */
   | {
       readonly type: "start";
       readonly model: string;
       readonly inputTokens?: number | undefined;
       readonly altered?: readonly DroppedField[] | undefined;
-      /** Fields outside the contract sent to the provider. */
+      /** Unknown fields of the request that were sent to the provider. */
       readonly passed?: readonly string[] | undefined;
     }
-  /** A new item with status in_progress and without content. Indices are 0, 1, 2 ... in the order of `output`. */
+  /** A new item, with the status in_progress and without content. Indices are 0, 1, 2 ... in the order of `output`. */
   | { readonly type: "item.start"; readonly index: number; readonly item: OutputItem }
   | {
       readonly type: "text.delta" | "refusal.delta" | "reasoning.delta" | "summary.delta";
       readonly index: number;
-      /** Index of the part within the item, of the summary part for summary.delta. A part gets no more deltas once another has begun. */
+      /** Index of the part within the item; of the summary part for summary.delta. A part gets no more deltas once another has begun. */
       readonly part: number;
       readonly delta: string;
-      /** Log probabilities as a JSON array; only with text.delta, and only on request. */
+      /** Log probabilities as a JSON array; only with text.delta, and only if the client requested them. */
       readonly logprobsJson?: string;
     }
-  /** A piece of the arguments or input of a call; the item's type tells which. */
+  /** A piece of a call's arguments or input; the type of the item tells which of the two. */
   | { readonly type: "arguments.delta"; readonly index: number; readonly delta: string }
   /** A provider's own event, passed on unchanged. */
   | {
       readonly type: "native";
-      /** Index of its item; absent when it belongs to none. */
+      /** Index of the item to which the event belongs; absent when it belongs to none. */
       readonly index?: number;
       /** Event type, such as response.web_search_call.searching. */
       readonly name: string;
@@ -51,32 +54,32 @@ export type TurnEvent =
 
 export interface Outcome {
   readonly status: "completed" | "incomplete";
-  /** Reason of an incomplete answer. */
+  /** Why the answer is incomplete; undefined for a complete one. */
   readonly reason?: "max_output_tokens" | "content_filter" | undefined;
   /**
-   * A narrower reason, when the provider names it: `model_context_window_exceeded`, `pause_turn` (it paused tools of its own), or the category of
-   * a refusal.
+   * A narrower reason, if the provider gives one: `model_context_window_exceeded`, `pause_turn` (the provider has
+   * paused tools of its own), or the category of a refusal.
    */
   readonly detail?: string | undefined;
   /** Consumption of the turn; absent when nothing is known. */
   readonly usage?: Usage | undefined;
-  /** The tier served. */
+  /** Service tier that served. */
   readonly serviceTier: string;
-  /** The entry of `stop` that ended the answer, when the provider names it. */
+  /** The entry of `stop` at which the answer ended, if the provider names it. */
   readonly stopSequence?: string | undefined;
-  /** Absent without the alignment plugin. */
+  /** Report of the alignment plugin; absent without the plugin. */
   readonly alignment?: AlignmentReport | undefined;
 }
 
-/** All events from one upstream read, in order; never empty. Batches keep layers and frames cheap. */
+/** All events from one read of the provider's socket, in order; never empty. Batches make layers and frames cheap. */
 export type Batch = readonly TurnEvent[];
 
-/** The next batch; "pending" when none is there yet, and "end" after the last. */
+/** Result of taking the next batch: "pending" when none is there yet, and "end" after the last. */
 export type NextBatch = Batch | "pending" | "end";
 
 /**
- * The answer to a turn. Its first batch commits: a failure before it becomes an HTTP status, a later failure a failed event. An answer is read to its end
- * or closed, or its scope is aborted.
+ * The answer to a turn. Its first batch commits: a failure before it becomes an HTTP status, a later one a failed event. An answer must be read to its end
+ * or closed, or its scope aborted.
  *
  * Batches are pulled through the layers and pushed at both ends, where sockets decide the time:
  *
@@ -84,9 +87,9 @@ export type NextBatch = Batch | "pending" | "end";
  *            write              frame                   next()          next()          next()                     bytes
  *
  * A pull never waits. It returns a batch, "end" or "pending". After "pending" the provider's answer keeps `wake`; the next bytes call it, and
- * AnswerDelivery pulls again through all layers. So a batch needs no promise: one in each layer cost more than the work of the layers. A client that
+ * AnswerDelivery pulls again through all layers. So a batch needs no promise: a promise in each layer would cost more than the layers' work. A client that
  * does not read stops the pulling, then the socket. Layers with other asynchronous work, such as the agent loop, are generators that read with
- * `for await`; `generated` makes an answer of them. Every other reader does this:
+ * `for await`; `toGeneratedAnswer` makes an answer of one. Every other reader does this:
  *
  *   const answer = next(request, scope);
  *   for (;;) {
@@ -104,7 +107,10 @@ export abstract class Answer implements AsyncIterable<Batch> {
    */
   abstract next(wake: () => void): NextBatch;
 
-  /** Stops work still running for an answer no longer read. Settles when it has ended; undefined when it ends at once. */
+  /**
+   * Stops work that still runs for an answer that is read no further. @returns a promise that settles when the work has
+   * ended; undefined when it ends at once
+   */
   abstract close(): Promise<void> | undefined;
 
   [Symbol.asyncIterator](): AsyncIterator<Batch, undefined> {
@@ -112,7 +118,7 @@ export abstract class Answer implements AsyncIterable<Batch> {
   }
 }
 
-/** Reads an answer with promises, for layers with other asynchronous work. */
+/** Reads an answer with promises, for layers that wait for other work. */
 class AnswerIterator implements AsyncIterator<Batch, undefined> {
   readonly #answer: Answer;
   #resume = () => {};
@@ -139,7 +145,7 @@ class AnswerIterator implements AsyncIterator<Batch, undefined> {
   }
 }
 
-/** Begins a turn. It may throw at once what its answer would throw later. */
+/** Begins a turn. A failure its answer would throw may be thrown at once. */
 export type Turn = (request: TurnRequest, scope: Scope) => Answer;
 
 /**
@@ -148,7 +154,7 @@ export type Turn = (request: TurnRequest, scope: Scope) => Answer;
  *   request ──▶ outer ──▶ inner ──▶ attempt
  *   answer  ◀── outer ◀── inner ◀──────┘
  *
- * A layer decides whether and how often the next one runs. Most need only the request or the batches: `onRequest` and `onBatch` build those.
+ * A layer decides whether and how often the next one runs. Most need only the request or the batches: `requestLayer` and `batchLayer` build such layers.
  *
  *   const upperCase: Layer = (next) => (request, scope) => {
  *     if (request.stream) throw invalid("stream", "must be false"); // A refusal: no inner layer runs.
@@ -156,7 +162,7 @@ export type Turn = (request: TurnRequest, scope: Scope) => Answer;
  *     return new UpperCase(answer); // The answer on its way out.
  *   };
  *
- *   class UpperCase extends PassedAnswer {
+ *   class UpperCase extends ForwardedAnswer {
  *     protected override passed(batch: Batch): Batch {
  *       return batch.map((event) => (event.type === "text.delta" ? { ...event, delta: event.delta.toUpperCase() } : event));
  *     }
@@ -167,7 +173,7 @@ export type Layer = (next: Turn) => Turn;
 export const compose = (layers: readonly Layer[], innermost: Turn): Turn =>
   layers.reduceRight<Turn>((next, layer) => layer(next), innermost);
 
-/** Whether a client may act on the event. Before the first such event a failure may move to another endpoint, after it never. */
+/** Whether a client may act on the event. Before the first such event, a failure can fall back to another endpoint; after it, never. */
 export function isCommitPoint(event: TurnEvent): boolean {
   switch (event.type) {
     case "debug":

@@ -1,34 +1,34 @@
-/** Consumption of attempts and turns: tokens, calls of tools run by providers, and cost. */
+/** Consumption of attempts and turns: tokens, calls of tools providers run, and cost. */
 
 export interface Usage {
-  /** All input tokens, cached ones included. */
+  /** All input tokens, including cached ones. */
   readonly inputTokens: number;
   readonly cachedTokens: number;
   readonly cacheWriteTokens: number;
-  /** Cache write tokens kept for an hour instead of five minutes; absent when there are none. */
+  /** Tokens written to a cache kept for an hour instead of five minutes; absent when there are none. */
   readonly cacheWriteHourTokens?: number | undefined;
-  /** All output tokens, reasoning included. */
+  /** All output tokens, including reasoning. */
   readonly outputTokens: number;
   readonly reasoningTokens: number;
-  /** Pages read by the provider; present for providers that count these instead of tokens. */
+  /** Pages the provider has read; present for providers that count pages instead of tokens. */
   readonly pages?: number | undefined;
-  /** Tools run by the provider, when it reports them. */
+  /** Calls of tools the provider has run, if it reports them. */
   readonly serverToolUse?: ServerToolUse | undefined;
-  /** Present when the provider left out figures: some of these are estimates. */
+  /** Set when the provider left out figures, so some of these are estimates. */
   readonly estimated?: true | undefined;
-  /** Implausible figures of the provider, replaced by estimates; absent when all were plausible. */
+  /** Names of implausible figures of the provider, for which estimates are used; absent when all were plausible. */
   readonly doubted?: ReadonlySet<string> | undefined;
   /** Cost by the catalogue's prices; absent when no price is known. */
   readonly cost?: Cost | undefined;
 }
 
-/** Cost in 10^-12 USD: whole numbers, for exact sums. */
+/** Cost in 10^-12 USD, as integers, so sums are exact. */
 export interface Cost {
-  /** Cost of input tokens, images and sounds, and the fee of the request. */
+  /** Cost of input tokens, images and sounds, with the fee per request. */
   readonly input: bigint;
-  /** Cost of output tokens, reasoning included, and of output images. */
+  /** Cost of output tokens, including reasoning, and of output images. */
   readonly output: bigint;
-  /** Cost of tools run by the provider. */
+  /** Cost of tools the provider has run. */
   readonly serverTools: bigint;
 }
 
@@ -38,7 +38,7 @@ export interface ServerToolUse {
   readonly toolCallsExecuted?: number | undefined;
 }
 
-/** Adds up usages and ignores undefined ones; undefined when none is left. The cost of the sum is known when the cost of each part is. */
+/** Adds up usages, without undefined ones; undefined when none is left. The cost of the sum is known if the cost of each part is. */
 export function sumUsage(usages: readonly (Usage | undefined)[]): Usage | undefined {
   let sum: Usage | undefined;
   for (const usage of usages) if (usage) sum = sum ? addUsage(sum, usage) : usage;
@@ -70,7 +70,7 @@ const addCost = (a: Cost, b: Cost): Cost => ({
   serverTools: a.serverTools + b.serverTools,
 });
 
-/** Adds up the calls of tools run by providers; a figure is unset when both parts lack it. */
+/** Adds up calls of tools providers have run; a figure is unset when both parts lack it. */
 export const addToolUse = (a: ServerToolUse, b: ServerToolUse): ServerToolUse => ({
   webSearchRequests: addCounts(a.webSearchRequests, b.webSearchRequests),
   toolCallsRequested: addCounts(a.toolCallsRequested, b.toolCallsRequested),

@@ -1,20 +1,23 @@
-/** The maximum share of a context window for an input, and whether a longer input is compressed. */
+/** Computes the maximum input for a context window, and decides whether a longer input is compressed. */
 import type { TurnRequest } from "./request.ts";
 
 /** The context window of an endpoint. */
 export interface ContextWindow {
-  /** Tokens of input and output together. */
+  /** Context window in tokens, input and output together. */
   readonly contextLength: number;
-  /** The model's largest answer; absent when the operator states none. */
+  /** Maximum output tokens of the model; absent when the operator states none. */
   readonly maxOutputTokens?: number;
 }
 
-/** Windows up to this size compress by default: a long conversation with so small a model would otherwise be refused. */
+/**
+ * Maximum tokens of a context window for which inputs are compressed by default: a long conversation with such a small
+ * model would otherwise be refused.
+ */
 const smallWindow = 8_192;
 
-/** Tokens kept for an answer without a length limit: as many as a budget reserves, but at most a quarter of the window. */
+/** Tokens kept free for an answer when the request sets no limit: as many as a budget reserves, but at most a quarter of the window. */
 const unlimitedTokens = 4_096;
-/** Share of the window kept free for the error of the token estimate. */
+/** Share of the window kept free for errors of the token estimate. */
 const marginShare = 0.02;
 const minTarget = 256;
 
@@ -24,10 +27,10 @@ export function requestsCompression({ plugins, truncation }: TurnRequest): boole
   return plugin ? plugin.enabled !== false : truncation === "auto";
 }
 
-/** Whether an input too long for this window is compressed. */
+/** Whether an input that is too long for this window is compressed. */
 export function isCompressed(request: TurnRequest, { contextLength }: ContextWindow): boolean {
   const { plugins, truncation, outputModalities } = request;
-  // An image request keeps all of its input: every word of it describes the image.
+  // A request for an image keeps all of its input, because every word of it describes the image.
   if (outputModalities.length > 0 && outputModalities.every((modality) => modality === "image")) return false;
   if (plugins?.contextCompression || truncation !== undefined) return requestsCompression(request);
   return contextLength <= smallWindow;
@@ -35,13 +38,14 @@ export function isCompressed(request: TurnRequest, { contextLength }: ContextWin
 
 export function reservedAnswerTokens({ maxOutputTokens: requestedTokens }: TurnRequest, window: ContextWindow): number {
   const { contextLength, maxOutputTokens: largest } = window;
-  // A larger limit is lowered for the endpoint.
+  // A limit larger than this is lowered for the endpoint.
   if (requestedTokens !== undefined && requestedTokens <= (largest ?? contextLength)) return requestedTokens;
-  // Some providers refuse an input without room for the largest answer, and some operators declare the whole window as the largest answer.
+  // Some providers refuse an input that leaves no room for the longest answer, and some operators declare the whole
+  // window as the longest answer.
   if (largest !== undefined) return Math.min(largest, Math.floor(contextLength / 2));
   return Math.min(unlimitedTokens, Math.floor(contextLength / 4));
 }
 
-/** Maximum number of input tokens. */
+/** Maximum number of input tokens for the window. */
 export const inputTarget = (request: TurnRequest, window: ContextWindow): number =>
   Math.max(minTarget, Math.floor(window.contextLength * (1 - marginShare)) - reservedAnswerTokens(request, window));

@@ -94,7 +94,7 @@ export class CallRunner {
     }
   }
 
-  /** @throws Fault when the turn ran out of memory */
+  /** Notes the outcome of a call. @throws Fault when the turn ran out of memory */
   #noted(call: CalledTool, outcome: ToolCallNote["outcome"], result: ToolResult): ToolResult {
     this.#scope.held.grow(copiesOfOutput * result.output.length);
     (this.#scope.trace.toolCalls ??= []).push({ kind: kindOf(call), outcome });

@@ -1,4 +1,4 @@
-/** Converts server tool items of earlier responses back to the function calls and outputs that the model read at that time. */
+/** Converts server tool items of earlier responses back to the function calls and outputs the model read at that time. */
 import type { CallableTool, HostedTool, InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import type { Offer, ServerTool, ToolDeps } from "../tool.ts";

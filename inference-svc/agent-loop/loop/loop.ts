@@ -38,7 +38,7 @@ export interface LoopDeps extends ToolSourceDeps {
   readonly log: Pick<Logger, "warn">;
 }
 
-/** @param keeps whether the loop also runs for requests without server tools, so that the conversation can continue after calls of the client */
+/** @param keeps whether the loop also runs for requests without server tools, so the conversation can continue after calls of the client */
 export const serverTools =
   (parts: LoopDeps, keeps = false): Layer =>
   (next) =>
@@ -84,7 +84,7 @@ class Loop {
   #hasEffect = false;
   /** Number of rejected calls of client tools, which the model had to repeat. */
   #rejectedCalls = 0;
-  /** Calls of earlier responses that the client has approved. */
+  /** Calls of earlier responses the client has approved. */
   #allowed: readonly CalledTool[] = [];
 
   /** @param original the client's request */
@@ -98,7 +98,7 @@ class Loop {
     this.#runner = new CallRunner(scope, parts.log);
   }
 
-  /** @throws Fault as a turn does */
+  /** Runs the loop. @throws Fault as every turn does */
   async *run(): AsyncGenerator<Batch> {
     try {
       for await (const batch of this.#all()) {

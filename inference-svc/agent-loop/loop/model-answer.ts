@@ -95,7 +95,7 @@ export class ModelAnswer {
     return shown;
   }
 
-  /** Names of the functions and client tools that the client has to run. */
+  /** Names of the functions and client tools the client has to run. */
   get functions(): readonly string[] {
     return [...this.#clientCalls.values()].map(({ name }) => name);
   }

@@ -5,7 +5,10 @@ import type { Offer } from "../tool.ts";
 import type { CalledTool } from "./model-answer.ts";
 import type { SuspendedCall } from "./suspended-calls.ts";
 
-/** @throws Fault INVALID_REQUEST when no tool of the request made the call, or the tool does not recognize the state sent back by the client */
+/**
+ * Makes a call that continues a suspended one. @throws Fault INVALID_REQUEST when no tool of the request made the call,
+ * or the tool does not recognize the state sent back by the client
+ */
 export function resumeCall({ callId, path, state, outputs }: SuspendedCall, offers: readonly Offer[]): CalledTool {
   const instance = state["instance_name"];
   const offer = offers.find(({ open }) => open.resume !== undefined && open.instance === instance);

@@ -1,6 +1,6 @@
 /**
- * Runs turns before the process is ready, so that its first real requests do not pay for compiling common code. The
- * turns pass through all code from the session to the provider.
+ * Runs turns before the process is ready, so its first real requests do not pay for compiling common code. The turns
+ * pass through all code from the session to the provider.
  */
 import { create } from "@bufbuild/protobuf";
 import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";

@@ -9,7 +9,7 @@ import { FileProblem } from "./problem.ts";
 /** UTF-16 units decoded per time slice, some milliseconds of work. A multiple of four: pieces end between base64 groups. */
 const piece = 1_048_576;
 
-/** @throws FileProblem for invalid base64 */
+/** Decodes the bytes of a file. @throws FileProblem for invalid base64 */
 export function* decodeFile(enclosed: EncodedFile): Yielding<Buffer> {
   const pieces: Buffer[] = [];
   const decoded = enclosed.isBase64 ? fromBase64 : fromEscapes;
@@ -80,7 +80,7 @@ function hex(byte = 0): number {
 }
 
 /**
- * Encodes a file as a data URL that every reader decodes alike: its only parameter is the charset, and its base64 is
+ * Encodes a file as a data URL every reader decodes alike: its only parameter is the charset, and its base64 is
  * canonical. A file from bare base64 stays bare base64.
  */
 export function* encodeFile(contents: string | Buffer, { start, type, charset }: EncodedFile): Yielding<string> {

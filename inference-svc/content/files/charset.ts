@@ -1,6 +1,6 @@
 /**
  * Decodes the bytes of a text. Programs disagree about a charset when its label, its byte order mark and the bytes
- * contradict each other; all texts that a reader might see are returned.
+ * contradict each other; all texts a reader might see are returned.
  */
 import { isUtf8 } from "node:buffer";
 import { TextDecoder } from "node:util";
@@ -30,7 +30,7 @@ const marks: readonly Mark[] = [
   { charset: "utf-8", bytes: [0xef, 0xbb, 0xbf] },
 ];
 
-/** @throws FileProblem for an unknown charset */
+/** Decodes a text. @throws FileProblem for an unknown charset */
 export function* readText(bytes: Buffer, label?: string): Yielding<TextReading> {
   const marked = marks.filter(({ bytes: mark }) => mark.every((byte, index) => bytes[index] === byte));
   const named = label === undefined ? undefined : findCharset(label, marked.length > 0);

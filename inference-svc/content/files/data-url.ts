@@ -5,7 +5,7 @@ export interface EncodedFile {
   readonly data: string;
   /** Offset in `data` of the file's first encoded byte. */
   readonly start: number;
-  /** True for base64, false for percent escapes. */
+  /** Whether the data is base64; if not, it has percent escapes. */
   readonly isBase64: boolean;
   /** Media type in lower case; empty when the URL names none. */
   readonly type: string;

@@ -27,7 +27,7 @@ export class FileReader {
 
   /**
    * Reads a file, and replaces its contents in the request by the decoded contents: a text in UTF-8, or the bytes of a
-   * document under their true type, so that a receiver reads the same.
+   * document under their true type, so a receiver reads the same.
    * @returns undefined for formats without text, such as pictures and archives
    * @throws FileProblem, FileReadUnavailable; Fault when the turn is over
    */

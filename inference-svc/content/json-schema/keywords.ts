@@ -29,7 +29,7 @@ function* fitsTogether(schema: JsonObject, value: unknown, check: SchemaCheck): 
   return yield* check.fits((yield* check.fits(condition, value)) ? then : otherwise, value);
 }
 
-/** Counts the schemas that the value fits, up to `enough`. */
+/** Counts the schemas the value fits, up to `enough`. */
 function* count(schemas: readonly unknown[], value: unknown, check: SchemaCheck, enough: number): Yielding<number> {
   let fitting = 0;
   for (const schema of schemas) {

@@ -4,7 +4,7 @@ import { compilePattern } from "@sluice/proto/lib/pattern/pattern.js";
 import { PatternError } from "@sluice/proto/lib/pattern/refusal.js";
 import type { Yielding } from "../../turn/time-slice.ts";
 
-/** @returns undefined for patterns that the engine cannot run, and for patterns matching every text */
+/** @returns undefined for patterns the engine cannot run, and for patterns matching every text */
 export function compileFinder(pattern: string): Finder | undefined {
   try {
     return compilePattern(pattern);

@@ -29,7 +29,7 @@ export class SchemaChecker {
     this.#root = root;
   }
 
-  /** @throws UncheckableSchema */
+  /** Whether a value fits a schema. @throws UncheckableSchema */
   *fits(schema: unknown, value: unknown): Yielding<boolean> {
     if (typeof schema === "boolean") return schema;
     if (!isObject(schema)) throw new UncheckableSchema();

@@ -3,7 +3,7 @@
  * itself. One table of Unicode properties serves requests, answers, judges and alignment rules.
  *
  * The table is generated instead of using the regular expressions of the running Node: those have neither styles nor
- * digit values, and an older Node would miss letters that a newer Node in the same installation recognizes.
+ * digit values, and an older Node would miss letters a newer Node in the same installation recognizes.
  */
 import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 import { runs } from "./gen/table.ts";

@@ -11,7 +11,7 @@ export interface AdministratorDeps {
   readonly token: ServiceToken;
 }
 
-/** @throws Fault UNAUTHENTICATED, PERMISSION_DENIED for other keys, UNAVAILABLE */
+/** Resolves the management key of a call. @throws Fault UNAUTHENTICATED, PERMISSION_DENIED for other keys, UNAVAILABLE */
 export async function requireManager({ access, token }: AdministratorDeps, headers: Headers): Promise<Caller> {
   const { caller } = await access.resolve(callerKeyHash(headers, token));
   if (!caller) throw invalidKey();

@@ -68,7 +68,7 @@ export const catalogueHandlers = (deps: CatalogueDeps): CatalogueHandlers => ({
 const shownReason = (left: LeftOut): string =>
   left.problem === undefined ? leftOutReason(left) : "its package cannot be loaded; the log says why";
 
-/** Maximum characters of a slug that an error repeats, more than any slug of a catalogue has. */
+/** Maximum characters of a slug an error repeats, more than any slug of a catalogue has. */
 const shownCharacters = 256;
 
 const modelNotFound = (slug: string): Fault =>

@@ -48,7 +48,7 @@ export async function openTurnWithoutGateway(
   }
 }
 
-/** @throws Fault INVALID_REQUEST */
+/** Checks the request of a caller without a gateway. @throws Fault INVALID_REQUEST */
 function checkRequest(request: RunTurnRequest): void {
   const problems = new Problems();
   checkScalars(request, problems);

@@ -9,7 +9,7 @@ import type { CurrentConfig } from "../../engine/current-config.ts";
 import type { Pipeline } from "../../engine/engine.ts";
 import { parseEmbedding } from "../../turn/parse/embedding.ts";
 
-/** @throws Fault INVALID_REQUEST */
+/** Checks an embeddings request of a caller without a gateway. @throws Fault INVALID_REQUEST */
 export function checkEmbedRequest(request: EmbedRequest): void {
   const problems = new Problems();
   const { model, encodingFormat, dimensions, inputType, user, provider } = request;

@@ -48,7 +48,7 @@ export class LocalSession implements Link {
     this.#lane = this.#deps.openLane({ write: (message) => this.#send(message) });
   }
 
-  /** Passes a message on. Always ready for more: each turn's credit bounds the data that the gateway has not yet passed on. */
+  /** Passes a message on. Always ready for more: each turn's credit bounds the data the gateway has not yet passed on. */
   #send(message: SessionResponse): boolean {
     if (this.#isClosed) return true;
     this.#deps.beforeSending();

@@ -1,7 +1,7 @@
 /**
  * The server's end of the lane: many turns in one Session stream.
  *
- * Every turn has a byte credit, so that a slow reader stops only its own provider call. A frame can cancel a turn. When
+ * Every turn has a byte credit, so a slow reader stops only its own provider call. A frame can cancel a turn. When
  * the session is lost, the provider calls of all its turns are stopped.
  */
 import type {
@@ -128,7 +128,7 @@ export class ServerLane implements FrameCarrier {
     this.outbox.push(frame, bytes, turn.keyHash);
   }
 
-  /** Cancels a turn with an event that the contract cannot express; its client has already received the failure. */
+  /** Cancels a turn with an event the contract cannot express; its client has already received the failure. */
   dropUnencodable(id: number): void {
     const turn = this.#turns.get(id);
     this.#turns.delete(id);

@@ -72,7 +72,7 @@ async function* withheld(
   }
 }
 
-/** Calls the same endpoint again, with one added item that the guardrails scan like any input. */
+/** Calls the same endpoint again, with one added item the guardrails scan like any input. */
 function again(next: Turn, guards: readonly Layer[], { request, scope }: AlignedTurn) {
   const guarded = compose(guards, ({ input: [...added] }, inner) =>
     next(

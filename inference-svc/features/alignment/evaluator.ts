@@ -8,7 +8,7 @@ import type { Evaluation, RuleVerdict, Unevaluated } from "../../turn/alignment.
 import { type Message, isCut } from "./message.ts";
 import type { LocalRule } from "./rules/rule.ts";
 
-/** A rule and its local evaluation. The judge evaluates rules without a local evaluation, and messages that it cannot decide. */
+/** A rule and its local evaluation. The judge evaluates rules without a local evaluation, and messages it cannot decide. */
 export interface Rule {
   readonly text: string;
   readonly local: LocalRule | undefined;

@@ -1,4 +1,4 @@
-/** Texts that the plugin `alignment` adds for the model: the rules before its answer, and the reasons for a rejection. */
+/** Texts the plugin `alignment` adds for the model: the rules before its answer, and the reasons for a rejection. */
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Message } from "./message.ts";
 

@@ -80,7 +80,7 @@ function imageOf(item: OutputItem): string {
   return typeof prompt === "string" ? prompt : "";
 }
 
-/** Whether the message is longer than the part that is evaluated. */
+/** Whether the message is longer than the part evaluated. */
 export function isCut({ content, tool_calls: calls = [], refusal = "", images = [], audio }: Message): boolean {
   return (
     (content?.length ?? 0) > maxContent ||

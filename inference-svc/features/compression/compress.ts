@@ -25,7 +25,7 @@ export interface Compressed {
   readonly after: number;
 }
 
-/** Share of the target that is kept when the input has exceeded it. */
+/** Share of the target kept when the input has exceeded it. */
 const leftShare = 0.8;
 
 /** @returns undefined when the input fits into the target, and so needs no compression */

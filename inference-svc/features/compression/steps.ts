@@ -6,7 +6,7 @@ import type { State } from "./state.ts";
 import { type ItemTextPosition, isOutput, textsOf, replaceText, withoutMedia } from "./texts.ts";
 import type { Unit } from "./units.ts";
 
-/** The parts of the input that a step may change. */
+/** The parts of the input a step may change. */
 export interface CompressionReach {
   /** All units left; the last two are the current topic. */
   readonly taken: readonly Unit[];
@@ -20,7 +20,7 @@ export interface CompressionReach {
 
 export type Step = (state: State, reach: CompressionReach) => Yielding;
 
-/** Number of the latest tool outputs that are kept: masking older outputs costs no quality (arXiv 2508.21433). */
+/** Number of the latest tool outputs kept: masking older outputs costs no quality (arXiv 2508.21433). */
 const latestOutputs = 10;
 /** Minimum UTF-16 units of an output to mask: a shorter output would not get shorter by its placeholder. */
 const minOutput = 200;
@@ -125,7 +125,7 @@ const texts: Step = function* (state, { cuttable, goal }) {
     state.set(index, replaceText(item, place, truncateMiddle(text, minText)), "texts");
     const spare = goal - state.total;
     if (spare <= 0) continue;
-    // Length that a text keeps, computed from its actual characters per token.
+    // Length a text keeps, computed from its actual characters per token.
     const kept = minText + Math.floor((spare / Math.max(1, before - state.total)) * (text.length - minText) * 0.98);
     state.set(index, replaceText(item, place, truncateMiddle(text, kept)), "texts");
   }

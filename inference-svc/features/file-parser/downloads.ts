@@ -1,4 +1,4 @@
-/** Downloads files that a request names by URL and that the plugin file-parser must read, when no endpoint would download them itself. */
+/** Downloads files a request names by URL and that the plugin file-parser must read, when no endpoint would download them itself. */
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
 import { parsesFiles, wantsPdfText } from "../../content/files/parsing.ts";
 import { findFiles, replaceParts, fileUrlOf, isNamedByUrl } from "../../content/files/part.ts";
@@ -46,7 +46,7 @@ const downloading = (kit: DryKit, fetch: Fetch) =>
     if (tooMany) throw invalid(tooMany.path, `at most ${maxFiles} files by file_url are read in a request`);
     const parts = new Map<unknown, object>();
     let bytes = 0;
-    // Downloads are sequential, so that each file's size counts before the next one begins.
+    // Downloads are sequential, so each file's size counts before the next one begins.
     for (const file of files) {
       const download = await fetch(file, request, scope);
       bytes += download.bytes;

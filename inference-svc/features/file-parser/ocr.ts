@@ -60,8 +60,8 @@ const reading = (kit: DryKit, transcribe: Transcribe) =>
   });
 
 /**
- * The PDFs to read by OCR: all PDFs if the engine is `ocr`; without an engine, PDFs without text that the first
- * endpoint accepts only as text.
+ * The PDFs to read by OCR: all PDFs if the engine is `ocr`; without an engine, PDFs without text the first endpoint
+ * accepts only as text.
  */
 async function findScanned(request: TurnRequest, scope: Scope, kit: DryKit): Promise<readonly FilePart[]> {
   const engine = findPdfEngine(request);

@@ -1,6 +1,6 @@
 /**
  * The plugin `file-parser`: sends files as text to models without file input. It runs for each endpoint, since accepted
- * inputs differ; texts are cached, so that no file is read twice.
+ * inputs differ; texts are cached, so no file is read twice.
  */
 import { Fault, FaultOrigin } from "@sluice/proto/lib/faults/fault.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
@@ -71,7 +71,7 @@ async function answerWithTexts(
 /** Maximum UTF-16 units of file text added to an error. */
 const maxAnnotated = 32_768;
 
-/** Adds the texts of files to a provider's error, so that the client can send them instead of the files in its next request. */
+/** Adds the texts of files to a provider's error, so the client can send them instead of the files in its next request. */
 function annotated(error: unknown, texts: readonly FileText[]): unknown {
   const characters = texts.reduce((sum, { text }) => sum + text.length, 0);
   const isProviders = error instanceof Fault && error.origin === FaultOrigin.UPSTREAM;

@@ -15,7 +15,7 @@ export const furtherCalls: CallingFeature = {
     ({ budgets }) =>
     (next) =>
     (request, scope) => {
-      // Without a budget there is nothing to reserve. The workspace may have budgets only for tags that this turn
+      // No budget applies, so there is nothing to reserve. The workspace may have budgets only for tags this turn
       // lacks.
       if (!scope.hasBudget) return next(request, scope);
       const end = budgets.begin(scope);

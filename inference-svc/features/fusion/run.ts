@@ -23,7 +23,7 @@ export interface FusionResult {
   readonly item: JsonObject;
   /** The result as quoted data for the answering model. */
   readonly output: string;
-  /** Web pages that the answers cite. */
+  /** Web pages the answers cite. */
   readonly sources: readonly WebSourceLink[];
   readonly failed: boolean;
 }

@@ -47,7 +47,7 @@ const withOtherModels: ReadonlySet<string> = new Set(["service:fusion", "service
  * @param all all sources of options by precedence, at least one
  * @param usual slug of the default analyst model; empty for none
  * @throws Fault INVALID_REQUEST, with a hint about the operator's settings; PERMISSION_DENIED for models and named
- * tools that the key may not use
+ * tools the key may not use
  */
 export function settingsOf(
   all: readonly [FusionOptions, ...FusionOptions[]],

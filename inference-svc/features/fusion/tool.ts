@@ -47,7 +47,7 @@ export const fusion = (parts: FusionRunDeps): ServerTool => ({
   },
 });
 
-/** @throws Fault INVALID_REQUEST for settings that cannot be honored */
+/** Makes the function that runs fusion for an entry. @throws Fault INVALID_REQUEST for settings that cannot be honored */
 function runOf({ parameters, path, request, scope }: ToolSettings, parts: FusionRunDeps) {
   const wishes = [toolOptions(parameters, `${path}.parameters`), pluginOptions(request.plugins?.fusion)] as const;
   const settings = settingsOf(wishes, parts.settings, scope, request.models[0]);

@@ -160,7 +160,7 @@ const compiledPatterns = new Map<string, Finder>();
 function compiledPattern(source: string): Finder {
   const known = compiledPatterns.get(source);
   if (known) {
-    // Inserted again, so that the map stays ordered by last use.
+    // Inserted again, so the map stays ordered by last use.
     compiledPatterns.delete(source);
     compiledPatterns.set(source, known);
     return known;

@@ -71,7 +71,7 @@ function sumCounts(rules: readonly FilterRule[], counts: ReadonlyMap<FilterRule,
   return Object.fromEntries(sums);
 }
 
-/** Builds the stage of a guardrail or rule that could not scan, so that an unscanned text does not look clean. */
+/** Builds the stage of a guardrail or rule that could not scan, so an unscanned text does not look clean. */
 export function buildFailureStage(failed: ScanFailure): Stage {
   const { guardrail, scope, name, engine, outage = "not scanned" } = failed;
   const failMode = failsOpen(failed) ? "open" : "closed";

@@ -57,7 +57,7 @@ function thoughtEnd(text: string): number {
   return opened ? Math.max(0, text.indexOf(`</${opened[1]}>`, opened.index)) : 0;
 }
 
-/** The candidate that was read. @returns undefined for empty brackets within other text, which are punctuation */
+/** The candidate read. @returns undefined for empty brackets within other text, which are punctuation */
 function candidateOf(text: string, start: number, reading: JsonReading): Candidate | undefined {
   const { end, regions, isQuoted, isEmpty } = reading;
   const isFenced = fenceBefore.test(before(text, start));

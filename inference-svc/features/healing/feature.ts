@@ -12,7 +12,7 @@ import { findWantedJson } from "./wanted.ts";
 import type { Feature } from "../kit.ts";
 import { applies } from "../applies.ts";
 
-/** Maximum UTF-16 units of an answer that is repaired: twice the length of today's longest answers. */
+/** Maximum UTF-16 units of an answer repaired: twice the length of today's longest answers. */
 const maxTextLength = 1024 * 1024;
 
 export const healAnswers: Layer = (next) => (request, scope) => {

@@ -34,7 +34,7 @@ export type Verdict =
   | { readonly is: "healed"; readonly text: string; readonly regions: readonly Region[]; readonly how: HealingMethod }
   | { readonly is: "left"; readonly why: "truncated" | "unfit" | "unrepairable" };
 
-/** Maximum levels of JSON within JSON strings that are unwrapped; deeper nesting is never a mistake. */
+/** Maximum levels of JSON within JSON strings unwrapped; deeper nesting is never a mistake. */
 const maxWrappings = 2;
 
 /** Finds the requested JSON in an answer. @throws UncheckableSchema */
@@ -69,7 +69,7 @@ function parsed(text: string): unknown {
 /** Sorts candidates: fenced before others, and valid JSON before repaired JSON. */
 function inOrder(found: readonly Candidate[], { mode, pick }: WantedJson): readonly Candidate[] {
   const rank = ({ isFenced, isWhole }: Candidate) => (isFenced ? 0 : 1) + (isWhole ? 0 : 2);
-  // Without a schema, only the form distinguishes an object from a sentence in brackets.
+  // If there is no schema, only the form distinguishes an object from a sentence in brackets.
   const meant = mode === "json_schema" ? found : found.filter(({ isMeant }) => isMeant);
   return (pick === "last" ? meant.toReversed() : meant).toSorted((a, b) => rank(a) - rank(b));
 }

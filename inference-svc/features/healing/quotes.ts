@@ -36,7 +36,7 @@ const ends = (pattern: RegExp, text: string, at: number): number => {
 
 const isKeyAt = (text: string, at: number): boolean => ends(key, text, at) !== -1;
 
-/** What a string is within the JSON, which decides what may follow it. */
+/** Role of a string within the JSON, which decides what may follow it. */
 export type StringRole = "key" | "member" | "element";
 
 /** Whether a quote ends its string, or is part of it. @param at index after the quote */

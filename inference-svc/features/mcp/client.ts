@@ -1,4 +1,4 @@
-/** The MCP servers that requests may use: those of the configuration file by name, and addresses that the file allows. */
+/** The MCP servers that requests may use: those of the configuration file by name, and addresses the file allows. */
 import type { McpSettings } from "@sluice/proto/config/mcp.js";
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { type OnServiceEnd, observeCall } from "../../services/guarded-service.ts";
@@ -29,7 +29,7 @@ export interface McpAddress {
   readonly url: string;
   /** Header fields of every request, including credentials. */
   readonly fields: FieldMap;
-  /** Whether the server is in the configuration file, so that it may have a private address. */
+  /** Whether the server is in the configuration file, so it may have a private address. */
   readonly isOperators: boolean;
 }
 

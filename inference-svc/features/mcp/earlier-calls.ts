@@ -9,7 +9,7 @@ import type { AllowedCall, ListedSource, RestoredCalls } from "../../agent-loop/
 import { failureForModel, resultForModel } from "./tool-results.ts";
 import { modelName } from "./tool-names.ts";
 
-/** Matches types of items that clients write; all others are written by the model. */
+/** Matches types of items clients write; all others are written by the model. */
 const byClient = /^(?:message|additional_tools|item_reference|configuration_update|.*_output|mcp_approval_response)$/;
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");

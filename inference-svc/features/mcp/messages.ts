@@ -3,10 +3,10 @@ import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.j
 import { truncate } from "../../turn/truncate.ts";
 import { McpFailure } from "./failure.ts";
 
-/** Maximum UTF-16 units of a server's message that a failure quotes. */
+/** Maximum UTF-16 units of a server's message a failure quotes. */
 const maxQuoted = 500;
 
-/** The members of `params` as JSON texts, so that arguments reach the server exactly as the model wrote them. */
+/** The members of `params` as JSON texts, so arguments reach the server exactly as the model wrote them. */
 export type Params = Readonly<Record<string, string>>;
 
 export function writeRequest(id: number, method: string, params: Params): string {

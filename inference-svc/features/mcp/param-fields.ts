@@ -7,7 +7,7 @@ import type { FieldMap } from "./connection.ts";
 
 const maxDepth = 8;
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}$/;
-/** Matches texts that a header field may contain without encoding. */
+/** Matches texts a header field may contain without encoding. */
 const plain = /^(?!=\?base64\?)[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/;
 
 /** @param schema schema of the tool's arguments */

@@ -42,7 +42,7 @@ function unknownServer(entry: JsonObject, path: string) {
   );
 }
 
-/** The header fields that the entry sets. @throws Fault INVALID_REQUEST for header fields not allowed in requests */
+/** The header fields the entry sets. @throws Fault INVALID_REQUEST for header fields not allowed in requests */
 function ownFields(entry: JsonObject, path: string): Readonly<Record<string, string>> {
   const problems = new Problems();
   const fields: Record<string, string> = {};

@@ -18,7 +18,7 @@ import { openObjectShape } from "./argument-shape.ts";
 
 const listMs = 20_000;
 const callMs = 60_000;
-/** Maximum pages that are read of a tool list. */
+/** Maximum pages read of a tool list. */
 const maxPages = 20;
 /** Maximum listed tools, before `allowed_tools` selects among them. */
 const maxListed = 2_000;

@@ -108,7 +108,7 @@ export class McpSession {
 
   #open(signal: AbortSignal): Promise<Opened> {
     const opened = (this.#opened ??= this.#begin(signal));
-    // A failed attempt is forgotten, so that a later request tries again.
+    // A failed attempt is forgotten, so a later request tries again.
     opened.catch(() => {
       if (this.#opened === opened) this.#opened = undefined;
     });
@@ -221,7 +221,7 @@ const methodFields = (method: string, { name }: Params): FieldMap => ({
   ...(name !== undefined && { "mcp-name": toFieldValue(String(JSON.parse(name))) }),
 });
 
-/** The session id that a server gave. @throws McpFailure for an id that is invalid as a header value */
+/** The session id a server gave. @throws McpFailure for an id that is invalid as a header value */
 function sessionIdIn(field: string | string[] | undefined): string | undefined {
   if (field === undefined) return undefined;
   if (typeof field !== "string" || !/^[\x21-\x7e]{1,1024}$/.test(field))

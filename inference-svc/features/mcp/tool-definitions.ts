@@ -24,7 +24,7 @@ export function readTools(list: readonly unknown[], isWanted: (tool: McpTool) =>
   const tools = new Map<string, McpTool>();
   for (const entry of list) {
     const tool = toTool(entry);
-    // Of two tools with one name, only the first can be called.
+    // A second tool with the same name cannot be called.
     if (tool === undefined || tools.has(tool.name) || !isWanted(tool)) continue;
     const problem = problemOf(tool);
     if (problem !== undefined) throw new McpFailure(`a tool is described ${problem}; leave it out of allowed_tools`);

@@ -1,4 +1,4 @@
-/** Reads `allowed_tools` and `require_approval` of an `mcp` entry: the tools that the model may call, and the calls that need approval. */
+/** Reads `allowed_tools` and `require_approval` of an `mcp` entry: the tools the model may call, and the calls that need approval. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { McpTool } from "./tool-definitions.ts";
 

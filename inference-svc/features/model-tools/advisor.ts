@@ -111,7 +111,7 @@ class Advice {
   readonly #model: string;
   readonly #past: Exchange[];
 
-  /** @throws Fault INVALID_REQUEST when the model does not exist, PERMISSION_DENIED when the key may not use it */
+  /** Finds the advisor's model. @throws Fault INVALID_REQUEST when the model does not exist, PERMISSION_DENIED when the key may not use it */
   constructor(settings: ToolSettings, { models, model: standard }: AdvisorDeps) {
     this.#settings = settings;
     this.#wanted = settings.parameters;

@@ -84,7 +84,10 @@ function opened(settings: ToolSettings, path: string, given: JsonObject, parts: 
 
 type Run = (prompt: string, call: ToolCall) => Promise<ToolResult>;
 
-/** @throws Fault INVALID_REQUEST when the model does not exist, PERMISSION_DENIED when the key may not use it */
+/**
+ * Makes the function that runs the tool. @throws Fault INVALID_REQUEST when the model does not exist, PERMISSION_DENIED
+ * when the key may not use it
+ */
 function runOf(
   { request, scope }: ToolSettings,
   within: string,
@@ -132,7 +135,7 @@ const event = (step: string): ItemEvent => ({ name: `response.image_generation_c
 
 const isAddress = (image: string): boolean => image.startsWith("https://") && parseUrl(image) !== undefined;
 
-/** Why the model's output is no image that clients can show. @returns undefined when it is one */
+/** Why the model's output is no image clients can show. @returns undefined when it is one */
 async function refusalOf(image: string, { signal }: ToolCall): Promise<string | undefined> {
   if (isAddress(image)) return undefined;
   if (image.length > maxImageLength) return "the image is longer than 20 MiB";

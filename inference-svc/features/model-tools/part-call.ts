@@ -35,7 +35,7 @@ export interface PartAnswer {
   /** All text of the answer, including text between tool calls. */
   readonly text: string;
   readonly sources: readonly WebSourceLink[];
-  /** Images that the model made, each as base64 or as the provider's URL. */
+  /** Images the model made, each as base64 or as the provider's URL. */
   readonly images: readonly string[];
   /** Calls of the client's functions, at which the model stopped. */
   readonly calls: readonly OutputItem[];
@@ -109,7 +109,7 @@ export class PartCall {
   }
 }
 
-/** Wraps a turn so that guardrails scan its joined text: within the turn, no guardrail has seen text across two messages. */
+/** Wraps a turn so guardrails scan its joined text: within the turn, no guardrail has seen text across two messages. */
 const together = (turn: Turn): Turn => compose([enforcedGuardrails, mergeItems], turn);
 
 /** Collects the texts and images of an answer. */

@@ -51,7 +51,10 @@ export interface WorkerSettings {
   readonly manner: Omit<PartSettings, "models" | "input" | "tools">;
 }
 
-/** @throws Fault INVALID_REQUEST for settings that cannot be honored, PERMISSION_DENIED for a model that the key may not use */
+/**
+ * Reads the settings of an entry. @throws Fault INVALID_REQUEST for settings that cannot be honored, PERMISSION_DENIED
+ * for a model the key may not use
+ */
 export function readWorkerSettings(
   { parameters, path, request, scope }: ToolSettings,
   parts: CalledModels,
@@ -143,7 +146,7 @@ export function workerRequest(
 
 type SpendingLimit = Extract<StopCondition, { readonly type: "max_cost" | "max_tokens_used" }>;
 
-/** What the usage so far leaves of a limit. @returns undefined for conditions without a limit */
+/** The limit minus the usage so far. @returns undefined for conditions without a limit */
 function whatIsLeft(condition: StopCondition, spent: Usage | undefined): SpendingLimit | undefined {
   if (condition.type === "max_tokens_used") {
     const used = spent === undefined ? 0 : spent.inputTokens + spent.outputTokens;

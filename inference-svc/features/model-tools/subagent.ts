@@ -97,7 +97,7 @@ class Subagent {
   /** Identifies the owner of a sealed state: this entry, with these settings, in this workspace. */
   readonly #owner: string;
 
-  /** @throws Fault INVALID_REQUEST for settings that cannot be honored */
+  /** Reads the entry's settings. @throws Fault INVALID_REQUEST for settings that cannot be honored */
   constructor(settings: ToolSettings, { models, seal }: SubagentDeps) {
     this.#settings = settings;
     this.#models = models;

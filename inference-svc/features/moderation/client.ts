@@ -8,7 +8,7 @@ import type { DetectorDependencies } from "../../services/detection/open-detecto
 import { ServiceClient } from "../../services/service-client.ts";
 
 export interface ModerationDependencies extends Omit<DetectorDependencies, "watch"> {
-  /** Called for each moderation call with the service that is called. */
+  /** Called for each moderation call with the service called. */
   readonly watch: (service: { model: string; provider: string; upstreamModel: string }) => CallWatch;
 }
 

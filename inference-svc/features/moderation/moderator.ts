@@ -1,6 +1,6 @@
 /**
- * Moderates texts for the plugin `moderation`: by a service with POST /moderations, or by a model that is asked one
- * question for each category.
+ * Moderates texts for the plugin `moderation`: by a service with POST /moderations, or by a model asked one question
+ * for each category.
  */
 import { type ModerationRole, moderatesImages, serviceSlug } from "@sluice/proto/config/internal-models.js";
 import { model } from "@sluice/proto/config/model.js";
@@ -20,10 +20,10 @@ import { callerFilters } from "../../models/routing/choose/permitted-endpoints.t
 import type { ModerationDetectors } from "./client.ts";
 import type { DryKit, Kit } from "../kit.ts";
 
-/** A text that was flagged, with its category. */
+/** A text flagged, with its category. */
 export interface FlaggedText {
   readonly category: string;
-  /** The part of the text that was flagged. */
+  /** The part of the text flagged. */
   readonly text: string;
 }
 
@@ -38,7 +38,7 @@ export interface ModeratorProfile {
   forbidden(context: CallContext): readonly string[];
 }
 
-/** The texts and images that the user has sent. */
+/** The texts and images the user has sent. */
 export interface UserInput {
   readonly texts: readonly string[];
   /** URLs of images; empty for a text-only moderator. */

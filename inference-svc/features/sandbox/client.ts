@@ -11,7 +11,7 @@ import { MeteredClient } from "../../services/metered-client.ts";
 import { ServiceClient } from "../../services/service-client.ts";
 import { type CommandOutput, SandboxRefused, readRun } from "./sandbox-answer.ts";
 
-/** Milliseconds that the adapter may take in addition to the run: a container starts in one to eight seconds. */
+/** Milliseconds the adapter may take in addition to the run: a container starts in one to eight seconds. */
 const overheadMs = 8_000;
 /** Maximum milliseconds of a run: the call must end within the one-minute limit of every tool. */
 export const maxRunMs = 50_000;

@@ -9,7 +9,7 @@ import type { Container, Sandbox } from "./client.ts";
 export interface SandboxDeps {
   /** Client of the sandbox; undefined when the configuration has none. */
   readonly sandbox: Sandbox | undefined;
-  /** Secret of the installation, shared by all replicas, so that a key and session get the same container from each. */
+  /** Secret of the installation, shared by all replicas, so a key and session get the same container from each. */
   readonly secret: string;
 }
 
@@ -34,7 +34,7 @@ const idPrefix = "cntr_";
 /** Number of hexadecimal digits of an id. With its prefix, an id has 20 characters, the maximum of a request's `container_id`. */
 const idDigits = 15;
 
-/** Id of the container that the tools of a turn share if they name none, so that they see the same files. */
+/** Id of the container the tools of a turn share if they name none, so they see the same files. */
 const ofTurn = new StateKey(() => idPrefix + randomBytes(idDigits).toString("hex").slice(0, idDigits));
 
 const missing = (settings: ToolSettings): string =>

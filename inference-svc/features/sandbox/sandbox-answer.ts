@@ -6,7 +6,7 @@ import { removeInvalidCharacters } from "../../content/page-charset.ts";
 
 export type RunOutcome = { readonly type: "exit"; readonly exit_code: number } | { readonly type: "timeout" };
 
-/** What a command printed, and how it ended. */
+/** The printed text of a command, and how the command ended. */
 export interface CommandOutput {
   readonly stdout: string;
   readonly stderr: string;

@@ -1,4 +1,4 @@
-/** service:search_models: lets the model search the catalogue by words and capabilities, among the models that the key may use. */
+/** service:search_models: lets the model search the catalogue by words and capabilities, among the models the key may use. */
 import { array, described, integer, object, string, word } from "@sluice/proto/lib/validation/shape.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
@@ -77,7 +77,7 @@ function recall({ arguments: json, error }: InputItem, search: (json: string) =>
   return { args: said, output: search(JSON.stringify(said)) ?? resultNotStored };
 }
 
-/** Arguments in an item that a client sent back; empty when they cannot be the model's. */
+/** Arguments in an item a client sent back; empty when they cannot be the model's. */
 function argumentsOf(json: unknown): JsonObject {
   try {
     const parsed: unknown = JSON.parse(String(json));

@@ -154,7 +154,7 @@ function matching({ documents }: Index, query: string): readonly number[] {
 /** Maximum steps of one search, which take a tenth of a second; no other turn is served meanwhile. */
 const maxSteps = 3_000_000;
 
-/** @throws PatternError when the search has taken too many steps */
+/** Whether a pattern occurs in a text. @throws PatternError when the search has taken too many steps */
 function isIn(finder: Finder, text: string): boolean {
   const scan = finder.open();
   const length = pieceLengthOf(finder);

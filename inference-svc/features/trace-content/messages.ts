@@ -37,7 +37,7 @@ export class TracedParts {
     return this.#part(() => ({ type: "text", content: this.#text(content) }));
   }
 
-  /** Parts of an item of an answer. An item type that the conventions do not cover is named by its type only. */
+  /** Parts of an item of an answer. An item type the conventions do not cover is named by its type only. */
   ofAnswer(item: Item): readonly TracedPart[] {
     switch (item.type) {
       case "message":
@@ -53,7 +53,7 @@ export class TracedParts {
     }
   }
 
-  /** The part of a tool call. Its arguments stay the text that the model wrote: it may be no JSON, and parsing would round numbers in it. */
+  /** The part of a tool call. Its arguments stay the text the model wrote: it may be no JSON, and parsing would round numbers in it. */
   #toolCall(item: Item, given: unknown): readonly TracedPart[] {
     return this.#part(() => ({
       type: "tool_call",

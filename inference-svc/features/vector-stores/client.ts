@@ -16,7 +16,7 @@ import { type FileHit, parseFileHit } from "./file-hit.ts";
 export interface FileQuery {
   readonly query: string;
   readonly maxResults: number;
-  /** Settings of the tool that the service gets as the client wrote them: `ranking_options` and `filters`. */
+  /** Settings of the tool the service gets as the client wrote them: `ranking_options` and `filters`. */
   readonly wishes: JsonObject;
 }
 

@@ -1,4 +1,4 @@
-/** file_search: lets the model search the operator's vector stores, with the items and events that clients know from providers. */
+/** file_search: lets the model search the operator's vector stores, with the items and events clients know from providers. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import { described, object, string } from "@sluice/proto/lib/validation/shape.js";

@@ -64,8 +64,8 @@ export class Web {
 
   /**
    * @param name name of the engine; empty for the default engine
-   * @param permissions permissions of the key: if they forbid the default engine, the first engine that they allow is
-   * used instead
+   * @param permissions permissions of the key: if they forbid the default engine, the first engine they allow is used
+   * instead
    * @returns undefined for an engine that is not configured, or that the permissions forbid
    */
   engine(name: string, permissions?: Permissions): SearchEngine | undefined {

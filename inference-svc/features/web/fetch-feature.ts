@@ -16,7 +16,7 @@ import { applies } from "../applies.ts";
 
 const defaultUses = 5;
 const defaultTokens = 20_000;
-/** Maximum number of URLs of unread pages that are listed for the model. */
+/** Maximum number of URLs of unread pages listed for the model. */
 const maxNamed = 20;
 
 export const webFetch: CallingFeature = {
@@ -51,7 +51,7 @@ const fetching = (fetch: Fetch): Layer =>
     return settings === undefined || urls.length === 0 ? request : fetch(urls, settings, request, scope);
   });
 
-/** A page that was read, or the reason why it was not. */
+/** A page read, or the reason why it was not. */
 type Read = { readonly url: string } & ({ readonly page: Page } | { readonly failure: string });
 
 /** Reads one page. @throws Fault only when the turn is over */

@@ -145,7 +145,7 @@ async function withBytes(
     throw invalid(tooMany.path, `at most ${maxImages} images by URL are fetched for a provider that takes none`);
   const parts = new Map<unknown, object>();
   let bytes = 0;
-  // Downloads are sequential, so that each image's size counts before the next one begins.
+  // Downloads are sequential, so each image's size counts before the next one begins.
   for (const image of images) {
     const fetched = await fetchOnce(image, scope, web);
     bytes += fetched.bytes;

@@ -15,7 +15,7 @@ export function urlsIn(texts: readonly string[]): readonly string[] {
   for (const text of texts) {
     for (const [match, host] of text.matchAll(url)) {
       const address = match.replace(trailing, "");
-      // An invalid host in brackets is listed nevertheless, so that the model learns that the page was not read.
+      // An invalid host in brackets is listed nevertheless, so the model learns that the page was not read.
       const href = parseUrl(address)?.href ?? (host && address);
       if (href !== undefined && !found.has(href)) found.set(href, address);
     }

@@ -1,4 +1,4 @@
-/** Caches pages for some minutes, so that the plugin, the tools and the next step of an agent read a page only once. */
+/** Caches pages for some minutes, so the plugin, the tools and the next step of an agent read a page only once. */
 import type { Page } from "./page.ts";
 
 const keptMs = 5 * 60_000;

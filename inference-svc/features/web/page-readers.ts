@@ -7,7 +7,7 @@ import { PageUnreadable } from "../../services/public-web/page-unreadable.ts";
 const maxThreads = 2;
 const heapMebibytes = 256;
 const readMs = 3_000;
-/** Maximum milliseconds that a page waits for a free thread. */
+/** Maximum milliseconds a page waits for a free thread. */
 const waitMs = 10_000;
 /** Maximum milliseconds for loading the modules of a thread on a busy machine. */
 const beginMs = 30_000;

@@ -19,7 +19,7 @@ import { PageUnreadable } from "../../services/public-web/page-unreadable.ts";
 import type { DownloadedFile } from "../../content/downloads.ts";
 
 export interface PageLimits {
-  /** Hash of the caller's key. Cached pages are separate per key, so that nobody can find out by timing which pages others have read. */
+  /** Hash of the caller's key. Cached pages are separate per key, so nobody can find out by timing which pages others have read. */
   readonly keyHash: string;
   readonly domains: Domains;
   /** Maximum tokens of the text, as estimated. */

@@ -8,7 +8,7 @@ import { parseUrl } from "../../turn/url.ts";
 import { isPublic } from "../../services/public-web/public-address.ts";
 import { PageUnreadable } from "../../services/public-web/page-unreadable.ts";
 
-/** What an address is for: `stored` also allows objects in cloud stores, which have no host. */
+/** Purpose of an address: `stored` also allows objects in cloud stores, which have no host. */
 export type AddressPurpose = "stored" | "served";
 
 /** Matches addresses in Google's and Amazon's storage, which the models of both can read. */
@@ -54,7 +54,7 @@ export function checkPassedAddress(
   throw new AddressNotPublic();
 }
 
-/** An address is not public. The message is the same as for an unknown name, so that private names cannot be probed. */
+/** An address is not public. The message is the same as for an unknown name, so private names cannot be probed. */
 export class AddressNotPublic extends PageUnreadable {
   constructor() {
     super("a host that is not on the public internet");

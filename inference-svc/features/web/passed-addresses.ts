@@ -1,4 +1,4 @@
-/** Finds the addresses in a request that a provider may load, and rejects those that lead into a private network. */
+/** Finds the addresses in a request a provider may load, and rejects those that lead into a private network. */
 import { Problems } from "@sluice/proto/lib/validation/problems.js";
 import type { McpSettings } from "@sluice/proto/config/mcp.js";
 import type { WebFetchSettings } from "@sluice/proto/config/web.js";

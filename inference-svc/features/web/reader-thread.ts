@@ -54,10 +54,10 @@ parentPort?.on("message", (unparsed: RawPage) => {
   try {
     parentPort?.postMessage(readableOf(unparsed));
   } catch {
-    // A page that is nested too deeply overflows the stack.
+    // A page nested too deeply overflows the stack.
     parentPort?.postMessage(undefined);
   }
 });
 
-// Signals the pool that the thread's modules are loaded.
+// Signals the pool the thread's modules are loaded.
 parentPort?.postMessage(undefined);

@@ -17,13 +17,13 @@ export interface Search {
   readonly wishes: SearchOptions;
 }
 
-/** What differs from engine to engine. */
+/** The part of a search that differs from engine to engine. */
 export interface SearchAdapter {
   readonly knows: SupportedSearchOptions;
   /** Maximum pages of results per search; each is paid for. */
   readonly maxPages: number;
   /**
-   * Fetches one page of results. The search contains only options that the engine supports.
+   * Fetches one page of results. The search contains only options the engine supports.
    * @param number number of the page, from 1
    * @throws SearchRefused; Error without a readable response
    */
@@ -92,7 +92,7 @@ export class SearchEngine {
   }
 }
 
-/** Normalizes a URL, so that all URLs of a page become equal. @returns undefined for anything but http and https */
+/** Normalizes a URL, so all URLs of a page become equal. @returns undefined for anything but http and https */
 export function toCanonicalUrl(text: string): string | undefined {
   const url = parseUrl(text);
   if (url === undefined) return undefined;

@@ -148,7 +148,10 @@ function findSearcher<Found extends Engine>(
   );
 }
 
-/** @throws Fault PERMISSION_DENIED when nothing can search because of a permission */
+/**
+ * Refuses a search without an engine if permissions are the cause. @throws Fault PERMISSION_DENIED when nothing can
+ * search because of a permission
+ */
 function requireEngine(permissions: Permissions, id: string | undefined): void {
   if (id !== undefined) permissions.require("searchEngines", id);
   permissions.require("searchEngines", "native");

@@ -1,4 +1,4 @@
-/** Search settings that only some engines support. Each engine gets the settings that it supports; the receipt lists the others. */
+/** Search settings that only some engines support. Each engine gets the settings it supports; the receipt lists the others. */
 import type { DroppedField } from "../../turn/trace.ts";
 
 /** Approximate location of the user. */
@@ -14,13 +14,13 @@ export interface SearchOptions {
   readonly place?: SearchLocation;
   /** How thoroughly to search, in a word of the engine. */
   readonly mode?: string;
-  /** Set to get only pages that the engine has cached, so that it fetches none for this search. */
+  /** Set to get only pages the engine has cached, so it fetches none for this search. */
   readonly cachedOnly?: true;
   /** Names of further settings of the request, which no engine supports. */
   readonly others?: readonly string[];
 }
 
-/** The search options that an engine supports. */
+/** The search options an engine supports. */
 export interface SupportedSearchOptions {
   readonly modes?: readonly string[];
   readonly cachedOnly?: true;
@@ -41,7 +41,7 @@ const knowsField = (
   field: keyof SearchLocation,
 ): boolean => known?.[field]?.(place[field] ?? "") === true;
 
-/** Selects the search options that the engine supports. */
+/** Selects the search options the engine supports. */
 export function selectSupportedOptions(
   { place = {}, mode, cachedOnly }: SearchOptions,
   known: SupportedSearchOptions,
@@ -55,7 +55,7 @@ export function selectSupportedOptions(
 }
 
 /**
- * Lists the settings that the engine does not support.
+ * Lists the settings the engine does not support.
  * @param path path of the settings in the request, such as `tools.1`
  */
 export function listUnsupportedOptions(

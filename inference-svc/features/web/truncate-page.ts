@@ -1,7 +1,7 @@
 /** Truncates a text to a number of tokens, preferably at the end of a paragraph. */
 import { estimateTokens } from "../../models/estimate/tokens.ts";
 
-/** Maximum share of the text that is given up so that it ends with a paragraph, line or word. */
+/** Maximum share of the text given up so it ends with a paragraph, line or word. */
 const maxTrimShare = 0.2;
 
 /** @param tokens maximum number of estimated tokens, at least 1 */

@@ -1,4 +1,4 @@
-/** Reads width and height of pictures from their headers, and estimates the maximum tokens that a vendor counts for a picture of this size. */
+/** Reads width and height of pictures from their headers, and estimates the maximum tokens a vendor counts for a picture of this size. */
 
 export interface Pixels {
   readonly width: number;
@@ -78,7 +78,7 @@ const maxScaledTokens = 10_000 * tokensPerPatch;
 
 /**
  * Maximum tokens of a picture for GPT-4o mini, which counts 2,833 tokens and 5,667 for each of at most eight tiles, so
- * that a picture costs as much as with GPT-4o.
+ * a picture costs as much as with GPT-4o.
  */
 const miniTokens = 2_833 + 8 * 5_667;
 

@@ -12,13 +12,13 @@ export interface Media {
   pages: number;
 }
 
-/** Maximum number of pages of a document, the limit that Mistral documents for its OCR. */
+/** Maximum number of pages of a document, the limit Mistral documents for its OCR. */
 export const maxDocumentPages = 1_000;
 
 export interface Medium {
   /** Name of the counter for this kind of medium. */
   readonly count: Exclude<keyof Media, "pages">;
-  /** Bytes that are read as text; 0 for other media. */
+  /** Bytes read as text; 0 for other media. */
   readonly textBytes: number;
   /** Estimated tokens of the medium itself, without its text. */
   readonly typicalTokens: number;
@@ -31,7 +31,7 @@ type Part = Readonly<Record<string, unknown>>;
 const readers: Readonly<Record<string, (part: Part) => Medium>> = {
   input_image: (part) => image(part["image_url"]),
   computer_screenshot: (part) => image(part["image_url"]),
-  // A generated image that is sent again as input contains the picture in base64.
+  // A generated image sent again as input contains the picture in base64.
   image_generation_call: (part) => image(`data:image/png;base64,${textOf(part["result"])}`),
   input_audio: (part) => sound(part["input_audio"]),
   input_video: () => unknown,

@@ -35,8 +35,8 @@ const valueBytes = 96;
 const copiesOfEvent = 4;
 
 /**
- * Bytes that a small event of a stream takes until the answer ends.
- * @param textUnits UTF-16 units of text that it adds to the answer; 0 for an event that only the translator reads, or
+ * Bytes a small event of a stream takes until the answer ends.
+ * @param textUnits UTF-16 units of text it adds to the answer; 0 for an event that only the translator reads, or
  * without text
  */
 export const measureSmallEvent = ({ length }: string, textUnits: number): number =>
@@ -45,7 +45,7 @@ export const measureSmallEvent = ({ length }: string, textUnits: number): number
     : pieceBytes + bytesPerCharacter * textUnits + Math.max(0, length - textUnits - fieldsOfEvent);
 
 /**
- * Bytes that the text of a larger event, or of a whole answer, takes from parsing until the end of the answer.
+ * Bytes the text of a larger event, or of a whole answer, takes from parsing until the end of the answer.
  * @param values number of values in the text
  */
 export const measureParsed = ({ length }: string, values: number): number =>

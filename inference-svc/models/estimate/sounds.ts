@@ -1,4 +1,4 @@
-/** Estimates the lengths of sounds, and the tokens that models count for them. */
+/** Estimates the lengths of sounds, and the tokens models count for them. */
 
 /** Maximum tokens per second of sound: Gemini counts 32, others 10 to 25 (https://ai.google.dev/gemini-api/docs/audio). */
 const maxTokensPerSecond = 40;

@@ -19,7 +19,7 @@ const bytesPerTokenOf: Readonly<Record<string, number>> = {
   anthropic: 3.5,
 };
 
-/** Tokens that a format adds to each message, for its role and its borders. */
+/** Tokens a format adds to each message, for its role and its borders. */
 const tokensPerItem = 4;
 
 /** @param model slug of the model */
@@ -34,7 +34,7 @@ export interface InputSize {
   /** Maximum tokens of sealed reasoning, whose text only its provider can read. */
   readonly sealedTokens: number;
   readonly media: Readonly<Media>;
-  /** Tokens of pictures, sounds and documents, as most models count them, and tokens that the client has counted. */
+  /** Tokens of pictures, sounds and documents, as most models count them, and tokens the client has counted. */
   readonly mediaTokens: number;
 }
 
@@ -56,7 +56,7 @@ export const isSealed = (field: string): boolean => field === "encrypted_content
 /** Maximum tokens of an encrypted text. */
 export const boundSealedTokens = (text: string): number => text.length / sealedCharactersPerToken;
 
-/** Item fields that a model does not read as text. */
+/** Item fields a model does not read as text. */
 const notText: ReadonlySet<string> = new Set(["type", "id", "call_id", "status", "encrypted_content", "signature"]);
 
 export function measureInput(request: TurnRequest): InputSize {

@@ -20,11 +20,11 @@ export interface ReadingModel {
 
 export interface WorstCase {
   readonly inputTokens: number;
-  /** Whether the request asks for a cache that is kept for an hour; writing it has a separate price. */
+  /** Whether the request asks for a cache kept for an hour; writing it has a separate price. */
   readonly writesHourCache: boolean;
 }
 
-/** Maximum tokens that a format adds to each item and each tool, for the role, delimiters and field names. */
+/** Maximum tokens a format adds to each item and each tool, for the role, delimiters and field names. */
 const tokensPerItem = 32;
 /** Maximum tokens that vendors add to a request, most of them to explain how tools are called (Claude: 264 to 804 tokens). */
 const vendorTokens = 64;
@@ -55,7 +55,7 @@ export function boundInput(request: TurnRequest, { model, contextLength }: Readi
   };
 }
 
-/** Maximum tokens that a tokenizer adds at the beginning and the end of a text. */
+/** Maximum tokens a tokenizer adds at the beginning and the end of a text. */
 const marksPerText = 8;
 
 /** Upper bound for texts to embed. A token has at least one byte. */

@@ -30,9 +30,9 @@ export interface InternalQuestion {
   readonly model: string;
   readonly instructions: string;
   readonly text: string;
-  /** A file that is sent with the text. */
+  /** A file sent with the text. */
   readonly file?: Readonly<Record<string, unknown>>;
-  /** Maximum number of the file's pages that the model reads. */
+  /** Maximum number of the file's pages the model reads. */
   readonly pages?: number;
   readonly format?: TextFormat;
   readonly maxOutputTokens: number;
@@ -93,7 +93,7 @@ export async function callModel(
 /** Routes a request. @throws Fault when no endpoint may serve it */
 export type RouteRequest = (request: TurnRequest, scope: Scope) => unknown;
 
-/** Matches reasons for excluding an endpoint that come from data policies, and from the providers that the key may use. */
+/** Matches reasons for excluding an endpoint that come from data policies, and from the providers the key may use. */
 const ofPolicy = /^(?:allowed_providers$|data_|permissions\.providers$)/;
 
 /** The policy's reasons for forbidding a call, in the terms of `excluded_by`. @returns an empty list if the policy leaves an endpoint */
@@ -129,7 +129,7 @@ function innerScope(scope: Scope, signal: TurnSignal, deadline: number, purpose:
   });
 }
 
-/** The scope of a call that the key pays for: its usage counts as the request's, and the limits of its model apply. */
+/** The scope of a call the key pays for: its usage counts as the request's, and the limits of its model apply. */
 function chargedTo({ caller, trace, modelLimits, tags, tagBudgets }: Scope, inner: Scope): Scope {
   inner.caller.hasBudget = caller.hasBudget;
   trace.parts.push(inner.trace);

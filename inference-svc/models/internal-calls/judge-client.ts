@@ -93,7 +93,7 @@ export class JudgeClient<Answer> {
         if (error instanceof JudgeUnavailable || isUnpaid(error)) throw error;
         lack = isLate(error) ? "late" : "failed";
         cause = error;
-        // A call that the request's policy forbids is not the judge's failure, and does not open the circuit breaker.
+        // A call the request's policy forbids is not the judge's failure, and does not open the circuit breaker.
         if (!isForbidden(error)) this.#circuit.failed();
         if (isOurs(error)) break;
       }
@@ -113,7 +113,7 @@ export class JudgeClient<Answer> {
     }
   }
 
-  /** Counts a call of the request. @returns whether its free calls are used up, so that the key pays */
+  /** Counts a call of the request. @returns whether its free calls are used up, so the key pays */
   #isCharged({ scope: { trace } }: CallContext): boolean {
     const calls = (trace.internalCalls.get(this) ?? 0) + 1;
     trace.internalCalls.set(this, calls);
@@ -121,7 +121,7 @@ export class JudgeClient<Answer> {
   }
 }
 
-/** Whether the budget refused a call that the key has to pay for. */
+/** Whether the budget refused a call the key has to pay for. */
 const isUnpaid = (error: unknown): error is Fault =>
   error instanceof Fault &&
   [FaultReason.PAYMENT_REQUIRED, FaultReason.BUDGET_HELD, FaultReason.GUARDRAIL_BLOCKED].includes(error.reason);
@@ -132,7 +132,7 @@ const isLate = (error: unknown): boolean =>
 const isForbidden = (error: unknown): boolean =>
   error instanceof Fault && [FaultReason.NO_ENDPOINTS, FaultReason.PERMISSION_DENIED].includes(error.reason);
 
-/** Whether the failure is the request's or Sluice's own, so that another try would fail in the same way. */
+/** Whether the failure is the request's or Sluice's own, so another try would fail in the same way. */
 const isOurs = (error: unknown): boolean =>
   error instanceof Fault &&
   [FaultReason.NO_ENDPOINTS, FaultReason.PERMISSION_DENIED, FaultReason.INVALID_REQUEST].includes(error.reason);

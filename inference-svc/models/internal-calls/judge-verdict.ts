@@ -42,7 +42,7 @@ export function findObject(text: string): Readonly<Record<string, unknown>> | un
 
 /**
  * Corrects a probability by Platt's scaling: sigmoid(a * logit(p) + b). The correction that changes nothing is not
- * computed, so that the probability stays exact for a comparison with a threshold of up to 1.
+ * computed, so the probability stays exact for a comparison with a threshold of up to 1.
  */
 export function calibrate(probability: number, { a, b }: { readonly a: number; readonly b: number }): number {
   if (a === 1 && b === 0) return probability;

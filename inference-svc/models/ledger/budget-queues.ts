@@ -6,9 +6,9 @@
 import type { TurnSignal } from "../../turn/signal.ts";
 import type { Owner } from "./long-turns.ts";
 
-/** Maximum milliseconds that the first call of a turn waits. */
+/** Maximum milliseconds the first call of a turn waits. */
 const newTurnMs = 1_000;
-/** Maximum milliseconds that a call of a turn already under way waits for room in a budget. Other calls of the key can end meanwhile. */
+/** Maximum milliseconds a call of a turn already under way waits for room in a budget. Other calls of the key can end meanwhile. */
 const begunTurnMs = 30_000;
 /**
  * Milliseconds before the first call of a queue retries; they get longer each time. Costs of calls in other processes
@@ -47,7 +47,7 @@ export class BudgetQueues<Answer extends { readonly held: boolean }> {
    * call.
    * @param owner owner of the budget without room: hash of the key, id of the workspace or name of a tag's account
    * @param refusal decision about the call so far
-   * @param ask requests the decision again
+   * @param reserve requests the decision again
    * @returns the last decision
    */
   async wait(

@@ -26,8 +26,8 @@ import { TagAccounts } from "./tag-accounts.ts";
 const timeoutMs = 2_000;
 
 /**
- * Maximum milliseconds that a reservation waits for a free place. They exceed the time limit of a reservation, because
- * many callers at once are no outage; clients wait ten seconds for the headers of a response.
+ * Maximum milliseconds a reservation waits for a free place. They exceed the time limit of a reservation, because many
+ * callers at once are no outage; clients wait ten seconds for the headers of a response.
  */
 const maxWaitMs = 5_000;
 
@@ -38,7 +38,7 @@ const maxConcurrentCalls = 64;
  * them have ended by then.
  */
 const retryAfterMs = { least: 500, most: 1_500 };
-/** Members of a scope that a reservation needs. */
+/** Members of a scope a reservation needs. */
 type Spender = Pick<Scope, "turnId" | "caller" | "trace"> &
   Partial<Pick<Scope, "generationId" | "signal" | "span" | "tagBudgets">>;
 
@@ -68,7 +68,7 @@ export interface BudgetHold {
   settle(pico: bigint): Promise<void> | undefined;
 }
 
-/** Client of the budgets, which admin-svc keeps in one place, so that any number of processes can spend from them. */
+/** Client of the budgets, which admin-svc keeps in one place, so any number of processes can spend from them. */
 export class Budgets {
   readonly #parts: SettlementDeps;
   readonly #slots = new ConcurrencySlots(maxConcurrentCalls);
@@ -300,7 +300,7 @@ interface Amounts {
   /** Amount that is neither spent nor held. */
   readonly remaining: number;
   readonly held: number;
-  /** Amount that the call needs. */
+  /** Amount the call needs. */
   readonly needed: number;
 }
 
@@ -337,7 +337,7 @@ function spentRefusal(owner: BudgetOwner, amounts: Amounts): Fault {
 }
 
 function toStage(guardrailId: string, { caller }: Spender): Stage {
-  // A guardrail that was assigned after the turn began is unknown here.
+  // A guardrail assigned after the turn began is unknown here.
   const applied = guardrailsFor(caller).find(({ guardrail }) => guardrail.id === guardrailId);
   return {
     type: "guardrail",

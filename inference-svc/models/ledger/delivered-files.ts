@@ -42,7 +42,7 @@ export class DeliveredFiles {
   readonly #timer: NodeJS.Timeout;
   #bytes = 0;
 
-  /** @throws when the folder cannot be made or read */
+  /** Finds the files kept already. @throws Error when the folder cannot be made or read */
   constructor(options: DeliveredFilesOptions) {
     this.#options = options;
     this.#folder = join(options.directory, deliveredFolder);

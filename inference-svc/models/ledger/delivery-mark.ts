@@ -16,7 +16,7 @@ export class DeliveryMark {
   #path = "";
   #file = -1;
 
-  /** Overwrites the mark of a file in place. If this fails, the old mark stays, so that more is delivered again. */
+  /** Overwrites the mark of a file in place. If this fails, the old mark stays, so more is delivered again. */
   note(path: string, delivered: number): void {
     try {
       if (this.#path !== path) this.#open(path);

@@ -23,7 +23,7 @@ import type { SpoolPortion, SpoolReader } from "./reader.ts";
 const maxRecords = 500;
 /** Milliseconds for which a batch is collected, short enough that a client soon finds the record of its last turn. */
 const lingerMs = 200;
-/** Maximum milliseconds that a record waits for its batch to become full. */
+/** Maximum milliseconds a record waits for its batch to become full. */
 const maxLingerMs = 1_000;
 /** Bytes of records that signal load, those of some fifty calls: with fewer in `lingerMs`, a batch does not become full in time. */
 const busyBytes = 48 * 1024;
@@ -39,9 +39,9 @@ export interface DeliveryDeps {
   readonly client: Client;
   readonly token: ServiceToken;
   readonly log: Logger;
-  /** Folder for records that admin-svc refuses for good. */
+  /** Folder for records admin-svc refuses for good. */
   readonly directory: string;
-  /** Called with the number of delivered records that this start of the process wrote. */
+  /** Called with the number of delivered records this start of the process wrote. */
   readonly onDelivered: (count: number) => void;
   /** Called when the files of earlier starts of the process are read and delivered, possibly several times. */
   readonly onReadEarlier: () => void;
@@ -145,8 +145,8 @@ export class Delivery {
   }
 
   /**
-   * Sends a batch. If admin-svc refuses it, each record is sent by itself, so that the refused one is set aside and
-   * does not hold up the others.
+   * Sends a batch. If admin-svc refuses it, each record is sent by itself, so the refused one is set aside and does not
+   * hold up the others.
    */
   async #send(batch: RecordBatch): Promise<void> {
     try {

@@ -23,7 +23,7 @@ export class EarlierStarts {
     this.#bootIds = new Set(segments.map(({ bootId }) => bootId));
   }
 
-  /** Notes that a file is damaged, so that its last records are unknown. */
+  /** Notes that a file is damaged, so its last records are unknown. */
   damaged({ bootId }: Segment): void {
     this.#bootIds.delete(bootId);
   }

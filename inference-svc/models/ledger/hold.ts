@@ -16,7 +16,7 @@ export interface CostBound {
   readonly pico: bigint;
 }
 
-/** Wraps a turn so that budgets hold the maximum cost of its call. @param worst computes this cost; undefined when no price is known */
+/** Wraps a turn so budgets hold the maximum cost of its call. @param worst computes this cost; undefined when no price is known */
 export const budgetLayer =
   (budgets: Pick<Budgets, "reserve">, worst: (request: TurnRequest) => CostBound | undefined, turn: Turn): Turn =>
   (request, scope) => {
@@ -32,7 +32,7 @@ async function held(hold: BudgetHold, { request, pico }: CostBound, turn: Turn, 
     // hold.
     return new HeldAnswer(turn(request, scope), watch);
   } catch (error) {
-    // Without a record, nothing else would release the hold.
+    // Nothing was recorded, so no record will release the hold.
     await hold.settle(0n);
     throw error;
   }

@@ -32,7 +32,7 @@ import { RecordWriter } from "./writer.ts";
 const limitBytes = 1024 * 1024 * 1024;
 
 export interface LedgerOptions {
-  /** Folder that only this process uses; records that an earlier start left in it are delivered first. */
+  /** Folder that only this process uses; records an earlier start left in it are delivered first. */
   readonly directory: string;
   /** How long delivered records are kept; when absent, they are removed. */
   readonly keep?: KeepDelivered | undefined;
@@ -53,7 +53,7 @@ export interface LedgerOptions {
 export interface CallLedger {
   /**
    * Records the start of a call. @param onStarted called once, after this function has returned
-   * @throws Fault UNAVAILABLE when the call cannot be recorded, so that it must not be made
+   * @throws Fault UNAVAILABLE when the call cannot be recorded, so it must not be made
    */
   open(opened: CallStart, scope: Scope, onStarted: OnStarted): LedgerEntry;
 }
@@ -104,7 +104,7 @@ export class Ledger implements CallLedger {
   /** Whether a budget has held an amount for a call since this start of the process. */
   #isHeld = false;
 
-  /** @throws Error when the folder cannot be written to */
+  /** Opens the spool. @throws Error when the folder cannot be written to */
   constructor(options: LedgerOptions) {
     const { directory, client, token, log, registry } = options;
     this.#options = options;
@@ -163,7 +163,7 @@ export class Ledger implements CallLedger {
     gauge(registry, "sluice_ledger_open_attempts", "Running calls to providers.", () => this.#open);
   }
 
-  /** Records the start of a call. @throws Fault UNAVAILABLE when the call cannot be recorded, so that it must not be made */
+  /** Records the start of a call. @throws Fault UNAVAILABLE when the call cannot be recorded, so it must not be made */
   open(opened: CallStart, _: Scope, onStarted: OnStarted): LedgerEntry {
     if (this.#spool.size >= limitBytes) throw ledgerUnavailable(new Error("the spool is full"));
     const call = new OpenCall(this.#writer, opened, onStarted, this.#end);
@@ -257,7 +257,7 @@ class OpenCall implements LedgerEntry, UnwrittenCall {
   readonly #onEnded: OnEnded;
   #isOver = false;
 
-  /** @throws Fault UNAVAILABLE when the call cannot be recorded */
+  /** Records the start of a call. @throws Fault UNAVAILABLE when the call cannot be recorded */
   constructor(writer: RecordWriter, opened: CallStart, onStarted: OnStarted, onEnded: OnEnded) {
     this.#writer = writer;
     this.#name = callName(opened);

@@ -77,7 +77,7 @@ export function quoteName(name: string): string {
   return json;
 }
 
-/** The charge that a line states. */
+/** The charge a line states. */
 export function parseCharge(line: string): CallCharge {
   const { tokens, costUsd } = JSON.parse(line.slice(1)) as CallCharge;
   return { tokens, costUsd };

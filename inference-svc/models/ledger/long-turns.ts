@@ -23,7 +23,7 @@ export interface LongTurn {
   isBegun: boolean;
   /** Whether the turn has ended. */
   isOver: boolean;
-  /** Number of the turn's calls that are requested and not decided. */
+  /** Number of the turn's calls requested and not decided. */
   requestCall: number;
   /** Amount in 10^-12 USD kept for further calls of the turn. */
   ahead: bigint;

@@ -67,7 +67,7 @@ class MeteredCall {
     try {
       this.#entry = await ServiceEntry.open(ledger, callee, this.#scope);
     } catch (error) {
-      // Without a record, nothing else would release the hold.
+      // Nothing was recorded, so no record will release the hold.
       await this.#hold?.settle(0n);
       throw error;
     }
@@ -142,7 +142,7 @@ const usageOf = (cost: bigint, isEstimated: boolean): Usage => ({
   cost: { input: 0n, output: 0n, serverTools: cost },
 });
 
-/** The end of a call that was abandoned while the service was working. @returns undefined for a call that failed by itself */
+/** The end of a call abandoned while the service was working. @returns undefined for a call that failed by itself */
 function givenUp(error: unknown, { scope, signal }: ServiceCaller): ServiceEnd | undefined {
   const { aborted, reason } = scope.signal;
   if (aborted) return reason instanceof Fault ? late(reason.attemptStatus) : cancelledCall;

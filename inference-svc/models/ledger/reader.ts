@@ -34,7 +34,7 @@ export class SpoolPortion {
   }
 }
 
-/** Where a line stands in the bytes that were read. */
+/** Where a line stands in the bytes read. */
 interface Line {
   readonly at: number;
   readonly end: number;
@@ -58,7 +58,7 @@ export class SpoolReader {
   #position: SpoolPosition;
   #file: { readonly path: string; readonly handle: FileHandle } | undefined;
 
-  /** @param onBroken called when damaged bytes follow in a file, so that its rest cannot be read */
+  /** @param onBroken called when damaged bytes follow in a file, so its rest cannot be read */
   constructor(spool: Spool, onBroken: (segment: Segment, offset: number) => void) {
     this.#spool = spool;
     this.#onBroken = onBroken;
@@ -95,7 +95,7 @@ export class SpoolReader {
       if (portion.next.offset > offset) return portion;
       // A mark that is not at the end of a frame does not count.
       if (offset < segment.delivered) segment.delivered = offset;
-      // A file that was closed meanwhile may have got more records before.
+      // A file closed meanwhile may have got more records before.
       else if (!(wasSealed ? this.#leave(segment) : segment.sealed)) return undefined;
     }
   }

@@ -38,7 +38,7 @@ export interface Tokens {
   readonly reasoning: number;
 }
 
-/** What a call costs, as far as it is known while the call runs. */
+/** The cost and tokens of a call, as far as they are known while the call runs. */
 export interface CallCharge {
   readonly tokens: Tokens;
   /** Cost in decimal USD; undefined when no price is known. */

@@ -8,7 +8,7 @@ import { type Usage, totalCost } from "../../turn/usage.ts";
 import type { CallLedger, CallRecording, LedgerEntry, OnStarted } from "./ledger.ts";
 import type { CallCharge, CallEnd, CallStart } from "./record.ts";
 
-/** The model that is called, and its provider. */
+/** The model called, and its provider. */
 export interface CalledEndpoint {
   /** Slug of the model. */
   readonly model: string;
@@ -159,7 +159,7 @@ interface CallToRecord {
   readonly begin: (scope: Scope) => Answer;
 }
 
-/** The answer of a call that is made once its start is on disk. Its events are recorded as they pass. */
+/** The answer of a call made once its start is on disk. Its events are recorded as they pass. */
 class RecordedAnswer extends Answer {
   /** Makes the call; undefined once the call is made, because the function keeps the request in memory. */
   #begin: ((scope: Scope) => Answer) | undefined;
@@ -169,7 +169,7 @@ class RecordedAnswer extends Answer {
   #isClosed = false;
   #wake = () => {};
 
-  /** @throws Fault UNAVAILABLE when the call cannot be recorded */
+  /** Records the start of the call. @throws Fault UNAVAILABLE when the call cannot be recorded */
   constructor({ ledger, start, scope, sent, begin }: CallToRecord) {
     super();
     this.#begin = begin;
@@ -219,7 +219,7 @@ class RecordedAnswer extends Answer {
 
 const cutReasons = { max_output_tokens: "length", content_filter: "content_filter" } as const;
 
-/** Whether the event starts a call that the client or Sluice must answer; a provider answers its own calls, and goes on. */
+/** Whether the event starts a call the client or Sluice must answer; a provider answers its own calls, and goes on. */
 const isToolCall = (event: TurnEvent): boolean =>
   event.type === "item.start" && (event.item.type === "function_call" || event.item.type === "custom_tool_call");
 

@@ -1,4 +1,4 @@
-/** Finds calls that an earlier start of the process has begun and not ended. */
+/** Finds calls an earlier start of the process has begun and not ended. */
 import { readFileSync } from "node:fs";
 import { endOfLine, readFrame } from "@sluice/proto/lib/ledger/frame.js";
 import { callNameIn, lineKind } from "@sluice/proto/lib/ledger/spool-line.js";

@@ -14,7 +14,7 @@ export interface PricedService {
   readonly price: string | undefined;
 }
 
-/** The turn that a service is called for. */
+/** The turn a service is called for. */
 export interface ServiceCaller {
   readonly scope: Scope;
   /** Aborted when the answer is no longer needed: at the end of the turn, or earlier. */

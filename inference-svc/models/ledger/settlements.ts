@@ -168,7 +168,7 @@ export class Settlements {
   }
 }
 
-/** Releases amounts held for calls that an earlier start of the process never began. @throws Error when admin-svc cannot be reached */
+/** Releases amounts held for calls an earlier start of the process never began. @throws Error when admin-svc cannot be reached */
 export async function endHolds(
   { client, token }: Pick<SettlementDeps, "client" | "token">,
   bootId: string,

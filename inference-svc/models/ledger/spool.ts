@@ -29,7 +29,7 @@ export interface Segment {
   readonly path: string;
   /** Size in bytes. */
   size: number;
-  /** Whether the file is closed, so that it gets no more records. */
+  /** Whether the file is closed, so it gets no more records. */
   sealed: boolean;
   /** Id of the start of the process that wrote the file. */
   readonly bootId: string;
@@ -80,7 +80,7 @@ export class Spool {
   #timer: NodeJS.Timeout | undefined;
   #removing: Promise<void> = Promise.resolve();
 
-  /** @throws Error when the folder cannot be written to */
+  /** Opens the folder and a new file. @throws Error when the folder cannot be written to */
   constructor(options: SpoolOptions) {
     this.#options = options;
     try {
@@ -88,7 +88,7 @@ export class Spool {
       this.segments = findSegments(options.directory);
       const { directory, keep, onKeepFailure = () => {} } = options;
       if (keep) this.#delivered = new DeliveredFiles({ directory, keep, onFailure: onKeepFailure });
-      // Nothing else would remove the files that an earlier start kept.
+      // Nothing else would remove the files an earlier start kept.
       else rmSync(join(directory, deliveredFolder), { recursive: true, force: true });
       this.#stamp = String(Math.max(options.startedAtMs, latestStart(this.segments) + 1)).padStart(13, "0");
       this.#ageing = setInterval(() => this.#age(), options.segmentMs ?? segmentMs).unref();
@@ -105,7 +105,7 @@ export class Spool {
     return size;
   }
 
-  /** Bytes of the delivered files that are kept. */
+  /** Bytes of the delivered files kept. */
   get deliveredSize(): number {
     return this.#delivered?.size ?? 0;
   }
@@ -194,7 +194,7 @@ export class Spool {
     }
   }
 
-  /** @param delivered whether everything is delivered, so that the next start has nothing to read */
+  /** @param delivered whether everything is delivered, so the next start has nothing to read */
   async close(delivered: boolean): Promise<void> {
     clearTimeout(this.#timer);
     clearInterval(this.#ageing);

@@ -7,7 +7,7 @@
  */
 import type { TagBudget } from "../../turn/tag-budgets.ts";
 
-/** Maximum number of values that are known to share an account; the oldest is forgotten, and known again after its next answer. */
+/** Maximum number of values known to share an account; the oldest is forgotten, and known again after its next answer. */
 const maxSharing = 10_000;
 
 export class TagAccounts {
@@ -20,8 +20,8 @@ export class TagAccounts {
   }
 
   /**
-   * @param account account that an answer named for a call with these tags @returns whether it was unknown that one of
-   * the tags is paid from this account
+   * @param account account an answer named for a call with these tags @returns whether it was unknown that one of the
+   * tags is paid from this account
    */
   learn(tags: readonly TagBudget[], account: string): boolean {
     for (const { owner, shared } of tags) {

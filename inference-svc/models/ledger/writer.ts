@@ -56,7 +56,7 @@ export class RecordWriter {
     return this.#waiting.length > 0;
   }
 
-  /** Writes the collected lines. Called before anything is sent to a client, so that the client learns only what is already on disk. */
+  /** Writes the collected lines. Called before anything is sent to a client, so the client learns only what is already on disk. */
   flush(): void {
     if (this.#frame.isEmpty) return;
     const group = this.#group;
@@ -79,7 +79,7 @@ export class RecordWriter {
   }
 
   /**
-   * Adds the line to the group. There is no group while ends wait for room, so that lines are written in order.
+   * Adds the line to the group. There is no group while ends wait for room, so lines are written in order.
    * @returns false while ends wait for room
    * @throws Fault UNAVAILABLE for a line longer than the maximum frame
    */

@@ -17,7 +17,7 @@ export interface Endpoint {
   readonly providerName: string;
   readonly upstreamModel: string;
   readonly tier: EndpointSettings["tier"];
-  /** Parameters that the model knows; absent when the operator lists none, and every parameter is sent. */
+  /** Parameters the model knows; absent when the operator lists none, and every parameter is sent. */
   readonly supportedParameters?: readonly string[];
   /** Context window in tokens, input and output together. */
   readonly contextLength: number;
@@ -71,7 +71,7 @@ export interface CatalogModel {
  */
 export type Variant = "nitro" | "floor" | "exacto";
 
-/** The model that a slug names, and the variant in the slug. */
+/** The model a slug names, and the variant in the slug. */
 export interface FoundModel {
   readonly model: CatalogModel;
   readonly variant?: Variant;
@@ -180,6 +180,6 @@ function buildTariffs(endpoint: EndpointSettings, all: readonly EndpointSettings
   const alike = all.filter(
     ({ provider, upstream_model }) => provider === endpoint.provider && upstream_model === endpoint.upstream_model,
   );
-  // The endpoint's own tariff comes last, so that it takes precedence.
+  // The endpoint's own tariff comes last, so it takes precedence.
   return new Map([...alike, endpoint].flatMap(({ tier, pricing }) => (pricing ? [[tier, parseTariff(pricing)]] : [])));
 }

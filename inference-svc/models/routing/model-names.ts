@@ -1,43 +1,43 @@
 /**
- * Resolves model names other than slugs of the catalogue: an alias of the operator, a name without its author, a
+ * Resolves model names that are no slugs of the catalogue: an alias of the operator, a name without its author, a
  * vendor's spelling, or a version with its date.
  */
 import { editDistance } from "@sluice/proto/lib/validation/edit-distance.js";
 import { Globs } from "../../turn/globs.ts";
 
-/** An entry of `model_aliases`. */
+/** An entry of `model_aliases` in the configuration file. */
 export interface NamedAlias {
-  /** Pattern over names; an asterisk stands for any characters. */
+  /** Pattern for names; an asterisk stands for any characters. */
   readonly match: string;
-  /** Slug of the model. */
+  /** Slug of the model the names stand for. */
   readonly model: string;
-  /** Id of the only workspace with this alias; every workspace when absent. */
+  /** Id of the workspace that has the alias; absent for every workspace. */
   readonly workspace?: string | undefined;
 }
 
-/** Bounds the memory for clients with made-up names. */
+/** Maximum number of remembered names, because clients can invent any number. */
 const maxRemembered = 4_096;
-/** A longer name is compared with no slug, because the comparison takes time. */
+/** Maximum characters of a name compared with slugs, because the comparison takes time. */
 const maxComparedLength = 64;
 
-/** 2025-09-29, 20250929 or latest at the end of a name, as vendors write versions. */
+/** Matches a version at the end of a name as vendors write it: 2025-09-29, 20250929 or latest. */
 const version = /[-@](?:20\d{2}-\d{2}-\d{2}|20\d{6}|latest)$/;
 const variant = /:[a-z]+$/;
 
-/** Vendors write claude-opus-4-5 where slugs have claude-opus-4.5. */
+/** The plain form of a name. Vendors write claude-opus-4-5 where slugs have claude-opus-4.5. */
 const plain = (name: string): string => name.toLowerCase().replaceAll(".", "-");
 const withoutAuthor = (slug: string): string => slug.slice(slug.indexOf("/") + 1);
 
 export class ModelNames {
   readonly #slugs: ReadonlySet<string>;
   readonly #aliases: readonly (readonly [Globs, model: string])[];
-  /** Slugs by their plain form, with and without the author; several for a name used by several authors. */
+  /** Slugs by the plain form of their name, with and without the author; a name that several authors use has several slugs. */
   readonly #byName = new Map<string, Set<string>>();
-  /** Slugs by the plain form of the providers' names; they count after the names in slugs. */
+  /** Slugs by the plain form of the providers' names for models; they are looked up after the names in slugs. */
   readonly #byVendorName = new Map<string, Set<string>>();
   readonly #found = new Map<string, string | undefined>();
 
-  /** @param vendorNames slugs by the providers' names of the model */
+  /** @param vendorNames slugs by the providers' names for the models */
   constructor(
     slugs: readonly string[],
     aliases: readonly NamedAlias[],
@@ -52,7 +52,7 @@ export class ModelNames {
     for (const [name, slug] of vendorNames) addTo(this.#byVendorName, name, slug);
   }
 
-  /** The slug of a name, with the variant of the name; undefined for a name of no model, or of several. */
+  /** The slug for a name, with the variant of the name. @returns undefined for a name of no model, or of several */
   resolve(name: string): string | undefined {
     if (this.#slugs.has(name)) return name;
     if (this.#found.has(name)) return this.#found.get(name);
@@ -73,7 +73,7 @@ export class ModelNames {
   }
 
   #byAlias(name: string): string | undefined {
-    // A slug of the catalogue is no name for another model, and neither are the service's own slugs.
+    // A slug of the catalogue never stands for another model, and neither does a slug of Sluice's own.
     if (name.startsWith("service/")) return undefined;
     return this.#aliases.find(([globs]) => globs.matches(name))?.[1];
   }
@@ -87,7 +87,7 @@ export class ModelNames {
     return slugs?.size === 1 ? [...slugs][0] : undefined;
   }
 
-  /** The reason why a name stands for no model, as the end of a sentence. */
+  /** Why a name stands for no model, as the end of a sentence. */
   explain(name: string): string {
     const several = this.#byName.get(plain(name)) ?? this.#byName.get(plain(name.replace(version, "")));
     if (several !== undefined && several.size > 1)

@@ -1,16 +1,16 @@
-/** Explains why a provider could not be reached, with a remedy. Never contains a key. */
+/** Explains why a test request to a provider failed, with a remedy. The texts never contain an API key. */
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { isConnectionCode, isDnsCode, isTimeoutCode, isTlsCode, lastErrorCode } from "../../turn/provider-error.ts";
 import { noCredentials } from "../upstream/credentials/source.ts";
 
 export interface Cause {
   readonly kind: "dns" | "connection" | "tls" | "timeout" | "credentials" | "refused" | "answer";
-  /** HTTP status of the provider's answer; absent when it gave none. */
+  /** HTTP status of the provider's answer; absent when there was none. */
   readonly status?: number;
   readonly message: string;
 }
 
-/** @param host of the provider @param model the provider's name for it */
+/** @param host name for the provider in the explanation @param model the provider's name for the model */
 export function explainFault(fault: Fault, host: string, model: string): Cause {
   const code = lastErrorCode(fault);
   const network = networkCause(code, host);
@@ -30,7 +30,7 @@ export function explainFault(fault: Fault, host: string, model: string): Cause {
 
 const credentialsHint = "`check-config` says which identity is used here";
 
-/** Statuses whose fault contains the provider's own message. */
+/** HTTP statuses with which the fault contains the provider's own message. */
 const explained: ReadonlySet<number> = new Set([400, 413, 422]);
 
 const hints: Readonly<Record<number, (model: string) => string>> = {

@@ -1,15 +1,15 @@
 /**
- * Finds servers of models on this machine: the loopback address and the usual ports of Ollama, vLLM, LM Studio and llama.cpp. A server counts if
- * its list of models is one of that program. Redirects are not followed.
+ * Finds model servers on this machine, at the loopback address and the usual ports of Ollama, vLLM, LM Studio and
+ * llama.cpp. A server counts only if its list of models has the form of that program. Redirects are not followed.
  */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 
 export interface LocalServer {
-  /** Suggested id of a provider. */
+  /** Suggested id for the provider. */
   readonly id: string;
   /** Name of the program. */
   readonly name: string;
-  /** Address for a provider of dialect `chat`. */
+  /** Base URL for a provider with the dialect `chat`. */
   readonly baseUrl: string;
   /** Names of the server's models for chat. */
   readonly models: readonly string[];
@@ -21,7 +21,7 @@ interface ServerKind {
   readonly port: number;
   /** Path of the list of models. */
   readonly list: string;
-  /** Names of the models for chat; undefined for the answer of another program. */
+  /** Reads the names of the models for chat. @returns undefined for the answer of another program */
   readonly read: (answer: JsonObject) => readonly string[] | undefined;
 }
 
@@ -33,7 +33,7 @@ const textIn = (entry: JsonObject, name: string): string => {
   return typeof value === "string" ? value : "";
 };
 
-/** Ollama does not say what a model is for; the families of its models for embeddings are those of BERT. */
+/** Reads Ollama's list. Ollama does not state what a model is for; the families of its embedding models are those of BERT. */
 function readOllama({ models }: JsonObject): readonly string[] | undefined {
   return objectsIn(models)
     ?.filter(({ details }) => !isObject(details) || !/bert/i.test(textIn(details, "family")))
@@ -47,7 +47,7 @@ const readLmStudio = ({ data }: JsonObject): readonly string[] | undefined =>
     ?.filter((model) => lmStudioKinds.includes(textIn(model, "type")))
     .map((model) => textIn(model, "id"));
 
-/** @param owner the value of `owned_by` in the program's list of models */
+/** @param owner value of `owned_by` in the program's list of models */
 const readOwned =
   (owner: string, nameOf = (id: string) => id) =>
   ({ data }: JsonObject): readonly string[] | undefined => {
@@ -56,7 +56,7 @@ const readOwned =
     return models.map((model) => nameOf(textIn(model, "id")));
   };
 
-/** llama.cpp names a model by its file, unless it has an alias, and answers with its only model under every name. */
+/** Name of a model. llama.cpp uses the file's name unless the model has an alias, and answers with its only model under every name. */
 const nameOfFile = (id: string): string =>
   id.endsWith(".gguf") ? id.slice(id.lastIndexOf("/") + 1, -".gguf".length) : id;
 
@@ -67,14 +67,14 @@ const kinds: readonly ServerKind[] = [
   { id: "llama-cpp", name: "llama.cpp", port: 8_080, list: "/v1/models", read: readOwned("llamacpp", nameOfFile) },
 ];
 
-/** Time for an answer of a server on the same machine. */
+/** Milliseconds for an answer of a server on the same machine. */
 const limitMs = 1_000;
 const maxBytes = 1_048_576;
 const maxModels = 1_000;
 
 export interface FindOptions {
   readonly environment?: NodeJS.ProcessEnv;
-  /** Ports other than the usual ones, by id. */
+  /** Ports that replace the usual ones, by id. */
   readonly ports?: Readonly<Record<string, number>>;
 }
 
@@ -92,7 +92,7 @@ async function findServer({ id, name, list, read }: ServerKind, port: number): P
   return { id, name, baseUrl: `${origin}/v1`, models: [...new Set(forChat)].slice(0, maxModels) };
 }
 
-/** An empty object for any other answer. */
+/** Fetches JSON. @returns an empty object for any other answer */
 async function readJson(url: string): Promise<JsonObject> {
   try {
     const response = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(limitMs) });
@@ -107,12 +107,12 @@ async function readJson(url: string): Promise<JsonObject> {
     const value: unknown = JSON.parse(Buffer.concat(chunks).toString());
     return isObject(value) ? value : {};
   } catch {
-    // No server, or one that speaks something else.
+    // There is no server at this port, or one that does not speak HTTP.
     return {};
   }
 }
 
-/** The port of the variable by which Ollama is told where to listen; undefined without one. */
+/** The port in the environment variable that tells Ollama where to listen. @returns undefined without one */
 function ollamaPort(address: string | undefined): number | undefined {
   const port = /(?:^|:)(\d{1,5})\/?$/.exec(address ?? "")?.[1];
   return port === undefined ? undefined : Number(port);

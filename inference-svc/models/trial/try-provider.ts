@@ -18,32 +18,33 @@ import { connectionLost, providerTimeout } from "../upstream/failure.ts";
 import { type Destination, openUpstreams } from "../upstream/providers.ts";
 import { type Cause, explainFault } from "./failure-causes.ts";
 
-/** Lowest maximum accepted by every provider. */
+/** The lowest maximum of output tokens every provider accepts. */
 const answerTokens = 16;
 
 export interface TrialResult {
   readonly ok: boolean;
   readonly provider: string;
-  /** Slug of the model; the provider's own name when the catalogue has no slug for it. */
+  /** Slug of the model; the provider's own name if the catalogue has no slug for it. */
   readonly model: string;
   readonly upstream_model: string;
   readonly latency_ms: number;
-  /** Status of the answer; only on success. */
+  /** How the answer ended; set only on success. */
   readonly outcome?: string;
   readonly usage?: { readonly input_tokens: number; readonly output_tokens: number };
-  /** Cause of the failure; only on failure. */
+  /** Cause of the failure; set only on failure. */
   readonly cause?: Cause;
 }
 
 export interface TestTarget {
-  /** Slug of the model; the provider's own name when the catalogue has no slug for it. */
+  /** Slug of the model; the provider's own name if the catalogue has no slug for it. */
   readonly model: string;
   readonly destination: Destination;
 }
 
 /**
- * Finds the model by its slug or the provider's name, listed or not. Without a name it is the cheapest with text output, which excludes models only
- * for embeddings or images. Undefined when the provider serves no such model here.
+ * Finds the model by its slug or the provider's name, whether it is listed or not. Without a name, the cheapest model
+ * with text output is taken, which excludes models only for embeddings or images.
+ * @returns undefined when the provider serves no such model here
  */
 export function findTarget({ models }: Catalog, id: string, model: string | undefined): TestTarget | undefined {
   const endpoints = models.flatMap((each) => each.endpoints).filter((each) => each.provider === id);
@@ -63,9 +64,9 @@ export interface TryOptions {
   /** Version of Sluice, for the user agent. */
   readonly version: string;
   readonly packages: SdkPackages;
-  /** The provider's name in the explanation of a failure. */
+  /** Name for the provider in the explanation of a failure. */
   readonly host: string;
-  /** Time limit in milliseconds for the whole answer. */
+  /** Milliseconds for the whole answer. */
   readonly limitMs: number;
 }
 
@@ -86,7 +87,8 @@ export async function tryProvider(
   try {
     const turn = upstreams.turn(destination);
     const { status, reason, usage } = await runTrial(turn, settings.id, limitMs).catch((error: unknown) => {
-      // The signature was made with a wrong clock; the provider's answer contained the difference, and the second attempt corrects it.
+      // The signature was made with a wrong clock. The provider's answer told the difference, and the second attempt
+      // corrects it.
       if (Fault.from(error).repeat !== "now") throw error;
       return runTrial(turn, settings.id, limitMs);
     });
@@ -104,7 +106,7 @@ export async function tryProvider(
   }
 }
 
-/** Some providers quote the rejected key. */
+/** Replaces API keys in a text, because some providers quote the rejected key. */
 const withoutKeys = (text: string, { api_keys: keys = [] }: ProviderSettings): string =>
   keys.reduce((left, key) => left.replaceAll(key, "***"), text);
 

@@ -1,34 +1,37 @@
-/** Maps a provider's status and error code to a fault. */
+/** Converts a provider's status and error code to a fault. */
 import type { UnansweredKind } from "@sluice/proto/contract/response/provider-error.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type Overflow, ProviderFailure } from "../../turn/provider-error.ts";
 import { maskUnknownName } from "./known-words.ts";
 import { readOverflow } from "./overflow.ts";
 
-/** The fields of an error as found by a dialect. */
+/** The fields of an error a dialect has found. */
 export interface ProviderError {
-  /** HTTP status of the answer, or the equivalent status of an error inside a 200; absent when unknown. */
+  /** HTTP status of the answer, or the equivalent of it for an error inside a 200; absent when unknown. */
   readonly status?: number;
-  /** The provider's own code or type. */
+  /** The provider's own error code or type. */
   readonly code?: string;
   readonly message?: string;
-  /** Figures about too long a prompt, if the error has fields for them. */
+  /** Token counts of a prompt that is too long, if the error has fields for them. */
   readonly overflow?: Overflow;
   readonly retryAfterMs?: number;
   /**
-   * Time until a limit with nothing left is full again, for the wait after a rate limit without `retryAfterMs`. Answers carry it after any failure, also
-   * beside spent credit.
+   * Milliseconds until a used-up limit is full again, for the wait after a rate limit without `retryAfterMs`. Answers
+   * contain it after any failure, even together with spent credit.
    */
   readonly limitResetMs?: number;
-  /** The provider's own id of the request, for its support. */
+  /** The provider's id of the request, for questions to its support. */
   readonly requestId?: string | undefined;
 }
 
-/** A failure of the provider; clients see a general message, the log gets the detail. */
+/** The fault for a failure of the provider. Clients see a general message, and the log gets the detail. */
 export const providerFailed = (detail: string, cause?: unknown): Fault =>
   new Fault(FaultReason.PROVIDER_FAILED, "", { origin: FaultOrigin.UPSTREAM, cause: new Error(detail, { cause }) });
 
-/** The answer exceeds a limit. Clients see which, because their request may be the reason. @param excess such as `more than 9 bytes` */
+/**
+ * The fault for an answer beyond a limit. Clients see the limit, because their request may be the reason. @param excess
+ * such as `more than 9 bytes`
+ */
 export const answerTooLarge = (excess: string): Fault =>
   new Fault(FaultReason.PROVIDER_FAILED, `The answer is too large: ${excess}`, {
     origin: FaultOrigin.UPSTREAM,
@@ -36,8 +39,9 @@ export const answerTooLarge = (excess: string): Fault =>
   });
 
 /**
- * The finish reason of the answer is a failure.
- * @param message words of the provider, shown to clients with the reason; the log gets only the reason, because the words may quote the prompt
+ * The fault for an answer whose finish reason is a failure.
+ * @param message words of the provider, shown to clients with the reason; the log gets only the reason, because the
+ * words may quote the prompt
  */
 export function endedWithFailure(reason: string, message: string): Fault {
   const words = sanitizeMessage(message);
@@ -49,17 +53,23 @@ export function endedWithFailure(reason: string, message: string): Fault {
   );
 }
 
-/** A full context window ends a running answer like a token limit does; before the first event the request is too large. */
+/**
+ * Whether the context window is exceeded. This ends a running answer as a token limit does; before the first event, the
+ * request is too large.
+ */
 export const isContextExceeded = ({ reason }: Fault): boolean => reason === FaultReason.CONTEXT_LENGTH_EXCEEDED;
 
-/** The answer broke off. */
+/** The fault for an answer whose connection broke off. */
 export const connectionLost = (cause?: unknown): Fault =>
   new Fault(FaultReason.PROVIDER_FAILED, "Provider connection lost", {
     origin: FaultOrigin.UPSTREAM,
     cause: new ProviderFailure("cut", "the answer ended early", cause),
   });
 
-/** Kinds of timeouts by phase. The client has received nothing before the first event of a stream, and before the end of any other answer. */
+/**
+ * Kinds of timeouts by phase. The client has received nothing before the first event of a stream, and before the end of
+ * an answer without one.
+ */
 const timeouts: Readonly<Record<string, UnansweredKind>> = {
   connection: "timeout_connect",
   headers: "timeout_first_event",
@@ -74,7 +84,7 @@ export const providerTimeout = (missing: string, cause?: unknown): Fault =>
     cause: new ProviderFailure(timeouts[missing] ?? "timeout", `no ${missing} in time`, cause),
   });
 
-/** @param detail for the log */
+/** The fault for missing credentials. @param detail text for the log */
 export const withoutCredentials = (detail: string): Fault =>
   new Fault(FaultReason.PROVIDER_FAILED, "", {
     origin: FaultOrigin.UPSTREAM,
@@ -83,7 +93,7 @@ export const withoutCredentials = (detail: string): Fault =>
 
 const byStatus: Readonly<Record<number, FaultReason>> = {
   400: FaultReason.INVALID_REQUEST,
-  // 401, 402 and 403 concern Sluice's credential, not the caller's key.
+  // The statuses 401, 402 and 403 concern Sluice's credentials, and not the caller's key.
   401: FaultReason.PROVIDER_FAILED,
   402: FaultReason.PROVIDER_FAILED,
   403: FaultReason.PROVIDER_FAILED,
@@ -99,7 +109,7 @@ const byStatus: Readonly<Record<number, FaultReason>> = {
   529: FaultReason.PROVIDER_OVERLOADED,
 };
 
-/** For errors inside a 200, which have no separate status. */
+/** Reasons by error code, for errors inside a 200, which have no status of their own. */
 const byCode: Readonly<Record<string, FaultReason>> = {
   invalid_request_error: FaultReason.INVALID_REQUEST,
   invalid_prompt: FaultReason.INVALID_PROMPT,
@@ -110,9 +120,9 @@ const byCode: Readonly<Record<string, FaultReason>> = {
 };
 
 /**
- * Error texts, from the second line on, of: llama.cpp; xAI, vLLM; Moonshot, GLM; Anthropic, Bedrock; text-generation-inference; Qwen; Groq; and, in the
- * last
- * line, OpenAI, GitHub, Ollama and text-generation-inference.
+ * Matches error texts about a full context window. From the second line on: llama.cpp; xAI, vLLM; Moonshot, GLM;
+ * Anthropic, Bedrock; text-generation-inference; Qwen; Groq; and in the last line OpenAI, GitHub, Ollama and
+ * text-generation-inference.
  */
 const contextOverflow = new RegExp(
   [
@@ -132,14 +142,17 @@ const contextOverflow = new RegExp(
 );
 const contentPolicy =
   /content[_ ]?(management )?(policy|filter)|responsible_?ai_?policy|safety system|usage polic(y|ies)/i;
-/** The configured model name is wrong: OpenAI and others answer 400 or 403 to a missing or retired model. */
+/**
+ * Matches error texts about an unknown model: OpenAI and others answer 400 or 403 to a missing or retired model,
+ * although the configured name is wrong.
+ */
 const unknownModel =
   /^(model_not_found|invalid_model|model_decommissioned)$|^(\/\S+: )?invalid model\b|^model not exist/i;
-/** Z.ai and MiniMax answer 429 without credit, in the last two words. */
+/** Matches error texts about spent credit. Z.ai and MiniMax answer 429 with the last two of these texts. */
 const quotaSpent =
   /insufficient_quota|billing_hard_limit|credit balance|spend limit|insufficient[ _]balance|\brecharge\b/i;
 
-/** Spent credit without a time when there is new credit: unlike after a rate limit, a retry is pointless. */
+/** Whether the credit is spent and no time of new credit is known. Unlike after a rate limit, a retry is then pointless. */
 const isSpent = ({ status, code, message, retryAfterMs }: ProviderError): boolean =>
   (status === undefined || status === 429) &&
   (retryAfterMs ?? 0) === 0 &&
@@ -151,7 +164,7 @@ function reasonOf(error: ProviderError): FaultReason {
   const callers = status === undefined || status === 400 || status === 413 || status === 422;
   if ((status === 400 || status === 403) && [error.code, error.message].some((value) => unknownModel.test(value ?? "")))
     return FaultReason.NO_ENDPOINTS;
-  // llama.cpp answers 500 to a full context window.
+  // llama.cpp answers 500 when the context window is full.
   if ((callers || status === 500) && contextOverflow.test(text)) return FaultReason.CONTEXT_LENGTH_EXCEEDED;
   if ((callers || status === 403) && contentPolicy.test(text)) return FaultReason.CONTENT_POLICY;
   if (isSpent(error)) return FaultReason.PROVIDER_FAILED;
@@ -170,7 +183,7 @@ const explained: ReadonlySet<FaultReason> = new Set([
 ]);
 
 /**
- * Statuses to retry at another endpoint, without a conclusion about the request: an endpoint gone or misconfigured, an answer
+ * Statuses retried at another endpoint and tell nothing about the request: an endpoint gone or misconfigured, an answer
  * that failed midway (text-generation-inference and Groq answer 424), and errors of proxies.
  */
 const transient: ReadonlySet<number | undefined> = new Set([405, 407, 409, 410, 421, 424, 425, 426, 499]);
@@ -182,7 +195,7 @@ export function providerFault(error: ProviderError): Fault {
   const retryAfterMs = error.retryAfterMs ?? (reason === FaultReason.RATE_LIMITED ? error.limitResetMs : undefined);
   return new Fault(reason, explained.has(reason) ? message : "", {
     origin: FaultOrigin.UPSTREAM,
-    // The log gets the status and the code only, because the provider's message may quote the prompt.
+    // The log gets only the status and the code, because the provider's message may quote the prompt.
     cause: new ProviderFailure("error_event", `provider answered ${error.status ?? "an error"} ${code ?? ""}`.trim()),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(isSpent(error) && { shouldRetry: false }),
@@ -203,7 +216,7 @@ const withMetadata = (metadata: Readonly<Record<string, unknown>>) =>
 const maxCharacters = 500;
 
 const secrets = /\b(?:bearer\s+|(?:sk|pk|rk|mk|ak|gsk|key|token|xai|ghp|AIza)[-_])[\w.-]{6,}/gi;
-/** Long mixed runs of letters and digits are far more often keys or hashes than words. */
+/** Matches long runs of letters and digits, which are far more often keys or hashes than words. */
 const tokens = /\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}/g;
 const webTokens = /\beyJ[\w-]+(\.[\w-]*)*/g;
 const links = /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>)\]]+/gi;

@@ -35,7 +35,7 @@ import { withPackedThoughts } from "./events/packed-thoughts.ts";
 
 /** An endpoint of the provider. */
 interface Endpoint {
-  /** Format of its calls. */
+  /** The dialect of its calls. */
   readonly dialect: Dialect;
   readonly target: Target;
   readonly heads: RequestHeads;
@@ -47,11 +47,11 @@ interface Attempt {
   readonly dialect: Dialect;
   readonly scope: Scope;
   readonly target: Target;
-  /** Head of the HTTP request, with an API key or the proof of an identity. */
+  /** Head of the HTTP request, with an API key or the headers of an identity. */
   readonly head: string;
   readonly body: string;
   readonly key: ProviderKey;
-  /** Undefined for calls with an API key, or without any. */
+  /** Authorization by an identity; undefined for calls with an API key, or without any. */
   readonly authorization: Authorization | undefined;
 }
 
@@ -64,14 +64,14 @@ export class HttpProvider implements Provider {
   readonly #keys: KeyRing;
   readonly #reportKey: (key: ProviderKey, upstreamModel: string, failure: Fault) => void;
   readonly #identity: Identity | undefined;
-  /** JSON of the fields added to every turn; undefined for none. */
+  /** JSON of the fields the configuration adds to every turn, by name; undefined when there are none. */
   readonly #extraBody: Readonly<Record<string, string>> | undefined;
-  /** Client fields passed on, by configuration or because they are the vendor's own; undefined for none. */
+  /** Fields of clients passed on, because they are configured or the vendor's own; undefined when there are none. */
   readonly #passes: ReadonlySet<string> | undefined;
-  /** Destinations live as long as the configuration, and every request uses several of them. */
+  /** Endpoints by destination, cached because every request uses several; destinations live as long as the configuration. */
   #endpoints = new WeakMap<Destination, Endpoint>();
   readonly #log: ProviderDependencies["log"];
-  /** Whether the server has refused `stream_options`; true until the configuration changes. */
+  /** Whether the server has refused `stream_options`; it is then left out until the configuration changes. */
   #refusesStreamOptions = false;
 
   constructor(
@@ -115,7 +115,7 @@ export class HttpProvider implements Provider {
 
   turn(destination: Destination): Turn {
     const turn: Turn = (request, scope) => {
-      // Found anew for each call, because a refusal of `stream_options` changes the target.
+      // The endpoint is found anew for each call, because a refusal of `stream_options` changes its target.
       const endpoint = this.#find(destination);
       const { dialect, target, heads } = endpoint;
       const { trace } = scope;
@@ -141,10 +141,11 @@ export class HttpProvider implements Provider {
     throwIfAborted(scope.signal);
     const sendsStreamOptions = this.#settings.dialect === "chat" && request.stream && target.streamOptions !== false;
     const exchange = this.#open(attempt);
-    // Lives as long as the answer, so it must not keep the attempt, whose request may have megabytes.
+    // This function lives as long as the answer, so it must not keep the attempt, whose request may have megabytes.
     const explain = (error: unknown): Fault => {
       const failure = Fault.from(error);
-      // The provider refused a wrong time or an expired token before it read the request, and the identity has learned from it.
+      // The provider has refused a wrong time or an expired token before it read the request, and the identity has
+      // corrected it.
       if (authorization?.isOutdated === true) return failure.with({ repeat: "now" });
       if (sendsStreamOptions && namesStreamOptions(failure)) return this.#withoutStreamOptions(failure);
       this.#reportKey(key, target.upstreamModel, failure);
@@ -154,7 +155,10 @@ export class HttpProvider implements Provider {
     return withExplainedFailure(() => exchange.start(this.#connections.take()), explain);
   }
 
-  /** The client never sent the field, so its request is repeated without it, as are all later ones of this provider. */
+  /**
+   * Marks the failure for a repetition without `stream_options`: the client never sent this field. All later requests
+   * of the provider leave it out as well.
+   */
   #withoutStreamOptions(failure: Fault): Fault {
     if (!this.#refusesStreamOptions) {
       this.#refusesStreamOptions = true;
@@ -192,7 +196,7 @@ export class HttpProvider implements Provider {
     return { ...this.#write(this.#find(destination), request, onDropped), droppedFields };
   }
 
-  /** @returns the body with the fields added to every turn by configuration, and with the client fields it passes on */
+  /** @returns the body, with the fields the configuration adds to every turn, and with the client's fields passed on */
   #write({ dialect, target }: Endpoint, request: TurnRequest, onDropped: OnDropped): WrittenBody {
     const body = dialect.body(request, target, onDropped);
     if (request.embedding || (!this.#extraBody && !(this.#passes && request.extraFields)))
@@ -201,7 +205,7 @@ export class HttpProvider implements Provider {
     return { body: withMembers(body, { ...passed, ...this.#extraBody }), passedFields: Object.keys(passed) };
   }
 
-  /** Fields already in the body are Sluice's. */
+  /** Fields of the client to pass on. A field that is already in the body comes from Sluice, and is not replaced. */
   #findPassed(body: string, { extraFields = {} }: TurnRequest): Readonly<Record<string, string>> {
     const named = Object.entries(extraFields).filter(([name]) => this.#passes?.has(name));
     if (named.length === 0) return {};
@@ -244,27 +248,28 @@ export class HttpProvider implements Provider {
 const refusals: ReadonlySet<number | undefined> = new Set([400, 422]);
 
 /**
- * Whether a server refuses a request for the field by which Sluice asks for the usage of streams: "Unknown parameter: 'stream_options'"
- * (QuantumNous/new-api issue 418), "Validation error at #/stream_options: Extra inputs are not permitted" (microsoft/semantic-kernel issue 10510).
+ * Whether a server refuses a request because of `stream_options`, with which Sluice requests the usage of streams:
+ * "Unknown parameter: 'stream_options'" (QuantumNous/new-api issue 418), "Validation error at #/stream_options: Extra
+ * inputs are not permitted" (microsoft/semantic-kernel issue 10510).
  */
 const namesStreamOptions = ({ attemptStatus, message }: Fault): boolean =>
   refusals.has(attemptStatus) && message.includes("stream_options");
 
 interface WrittenBody {
   readonly body: string;
-  /** Fields of the body outside the contract. */
+  /** Fields of the body that are unknown to Sluice's API. */
   readonly passedFields: readonly string[];
 }
 
 const noNames: readonly string[] = [];
 
-/** A text for each attempt is kept until the client gets the first event. @throws Fault when the turn has failed for want of memory */
+/** Keeps the body of each attempt until the client gets the first event. @throws Fault when the turn has failed for want of memory */
 function keepBody(body: string, { trace, held }: Scope): void {
   held.grow(2 * body.length);
   trace.bodies.push(body);
 }
 
-/** The call of an attempt, as an exchange over HTTP runs it. */
+/** The call of an attempt, as the HTTP exchange sees it. */
 class ProviderCall implements Call {
   readonly timeouts: ProviderSettings["timeouts"];
   readonly attemptDeadline: Scope["attempt"];

@@ -1,11 +1,11 @@
-/** Reads JSON of providers with suspicion, and writes JSON with embedded JSON texts. */
+/** Parses JSON of providers without trusting its form, and writes JSON that contains JSON texts unchanged. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import { providerFailed } from "./failure.ts";
 import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
 export { type JsonObject, isObject };
 
-/** @throws Fault when the text is not a JSON object */
+/** Parses an object. @throws Fault when the text is not a JSON object */
 export function parseObject(text: string): JsonObject {
   let value: unknown;
   try {
@@ -19,26 +19,26 @@ export function parseObject(text: string): JsonObject {
 
 const none: readonly JsonObject[] = [];
 
-/** The objects of an array; the array itself when it holds nothing else. */
+/** The objects in a list; the list itself when it contains nothing else. Empty for other values. */
 export function objects(value: unknown): readonly JsonObject[] {
   if (!Array.isArray(value)) return none;
   for (const entry of value) if (!isObject(entry)) return value.filter(isObject);
   return value;
 }
 
-/** Empty for everything but a string. */
+/** The value if it is a string; empty for any other value. */
 export const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** Above any real figure; the attempts of a turn still add up to a 32-bit integer. */
+/** Maximum token count, above any real one; the sum over the attempts of a turn still fits into a 32-bit integer. */
 const maxCount = 100_000_000;
 
-/** A token count; 0 for impossible values. Providers have sent negative counts, huge counts and strings. */
+/** A token count; 0 for values that cannot be one. Providers have sent negative counts, huge counts and strings. */
 export function parseCount(value: unknown): number {
   const number = Math.floor(Number(typeof value === "number" || typeof value === "string" ? value : 0));
   return number > 0 && number <= maxCount ? number : 0;
 }
 
-/** JSON text copied into a body unchanged, because parsing and writing it again would round its numbers. */
+/** JSON text copied into a body unchanged, because parsing and writing it would round its numbers. */
 export class Verbatim {
   readonly json: string;
   constructor(json: string) {
@@ -50,7 +50,7 @@ export class Verbatim {
 export class ObjectWriter {
   #text = "";
 
-  /** @param name without characters to escape in JSON */
+  /** Adds a member. @param name a name without characters that JSON must escape */
   add(name: string, value: unknown): void {
     if (value !== undefined) this.addJson(name, value instanceof Verbatim ? value.json : JSON.stringify(value));
   }
@@ -73,14 +73,14 @@ export function objectJson(fields: JsonObject): string {
   return object.end();
 }
 
-/** Writes any JSON, with `Verbatim` parts at any depth. */
+/** Writes any JSON value, which may contain `Verbatim` texts at any depth. */
 export function jsonText(value: unknown): string {
   const writer = new JsonWriter();
   writer.write(value);
   return writer.text;
 }
 
-/** Appends piece by piece to one text: a text for each value, put together later, takes three times the memory. */
+/** Builds JSON by appending to one text: a text for each value, joined later, takes three times the memory. */
 class JsonWriter {
   text = "";
 
@@ -113,7 +113,7 @@ class JsonWriter {
   }
 }
 
-/** Maximum characters of a string checked here: for longer strings JSON.stringify takes less time. */
+/** Maximum characters of a string checked here: for a longer one, JSON.stringify takes less time. */
 const shortCharacters = 32;
 const space = 0x20;
 const quote = 0x22;
@@ -130,7 +130,7 @@ function quoted(text: string): string {
   return `"${text}"`;
 }
 
-/** JSON of the names of members with the colon. The formats have few names; clients may make up others. */
+/** JSON of member names with their colon, cached: formats have few names, but clients may invent others. */
 const names = new Map<string, string>();
 const maxNames = 1_000;
 

@@ -1,15 +1,19 @@
 /**
- * Words of a provider allowed in logs, receipts and errors: codes of failures, reasons of ends, media types. A provider can write anything
- * there, including text withheld from clients by a guardrail, so a name is shown only if it consists of words common in such names.
+ * Limits the names from a provider that appear in logs, receipts and errors: error codes, finish reasons, media types.
+ * A provider can write anything there, including text withheld from clients by a guardrail, so a name is shown only if
+ * it consists of words common in such names.
  */
 
-/** Placeholder for a name with other words. */
+/** Replaces a name with other words. */
 const unlisted = "unlisted";
 
 const maxLength = 64;
 const maxDigits = 6;
 
-/** From the error references of OpenAI, Anthropic, Google, Amazon, Azure, Mistral, Cohere, Groq, xAI, DeepSeek, Together, vLLM and llama.cpp. */
+/**
+ * Words from the error references of OpenAI, Anthropic, Google, Amazon, Azure, Mistral, Cohere, Groq, xAI, DeepSeek,
+ * Together, vLLM and llama.cpp.
+ */
 const words: ReadonlySet<string> = new Set(
   `
   aborted above access account acknowledgment action active address already and api application argument arguments array audio auth
@@ -58,7 +62,7 @@ const words: ReadonlySet<string> = new Set(
 
 const separators = /[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/;
 
-/** @returns the name; a placeholder if it is longer than 64 characters, or has words not in the list */
+/** @returns the name, or a placeholder if the name is longer than 64 characters or contains a word that is not in the list */
 export function maskUnknownName(name: string): string {
   if (name.length > maxLength || !/^[\w ,./;=+-]*$/.test(name)) return unlisted;
   return name.split(separators).every(isKnown) ? name : unlisted;

@@ -1,6 +1,6 @@
 /**
- * The figures in a provider's message about too long a prompt. Every vendor and server has different words, and changes them; common to them are
- * a number next to a word for a limit, and a larger number.
+ * Reads the figures in a provider's message about a prompt that is too long. Every vendor and server has different
+ * words, and changes them; common to all is a number next to a word for a limit, and a larger number.
  */
 
 import type { Overflow } from "../../turn/provider-error.ts";
@@ -8,13 +8,13 @@ import type { Overflow } from "../../turn/provider-error.ts";
 const number = /(?<![\w.-])\d+(?![\w-]|\.\d)/g;
 const thousands = /(?<=\d),(?=\d{3}(?!\d))/g;
 
-/** Texts before a limit. `limitBehind` is for texts after it. */
+/** Matches words in front of a limit. `limitBehind` matches words after one. */
 const limits = [
   /(?:\bmax(?:imum)?\b(?: \w+){0,5}|\blimit\b(?: \w+){0,2}|\bcontext (?:length|window|size)\b)[^\d.;]{0,12}$/i,
   /(?:\bup to|\bonly(?: \w+)?|\bless than|\b(?:cannot|not) exceed|\ballowed\b.{0,3}|<=|>|\[\d+,)\s*$/i,
 ];
 const limitBehind = /^ (?:tokens? )?max(?:imum)?\b/i;
-/** "exceeded by 20 tokens" is a difference. */
+/** Matches words in front of a difference: "exceeded by 20 tokens" states no limit. */
 const difference = /\bby (?:about )?$/i;
 const longestPhrase = 80;
 

@@ -32,7 +32,7 @@ const dialects: Readonly<Record<string, Dialect>> = {
 };
 
 export interface Upstreams extends Provider {
-  /** Opened providers by id. */
+  /** The opened providers, by id. */
   readonly opened: ReadonlyMap<string, OpenedProvider>;
   readonly rest: (destination: Destination) => ReturnType<Provider["rest"]>;
   /** Waits for running exchanges. */
@@ -42,13 +42,14 @@ export interface Upstreams extends Provider {
 interface OpenedProvider {
   readonly settings: ProviderSettings;
   readonly provider: Provider;
-  /** Absent for the built-in model, and for packages, which connect by themselves. */
+  /** Connections to the server; absent for the built-in model, and for packages, which make their own. */
   readonly connections?: Connections;
 }
 
 /**
- * @param before the providers of the previous configuration: if their settings are unchanged, they keep their connections and key state
- * @throws ConfigError for a provider whose package has not been loaded
+ * @param before providers of the previous configuration: those with unchanged settings keep their connections and the
+ * state of their keys
+ * @throws ConfigError for a provider whose package was not loaded
  */
 export function openUpstreams(
   providers: readonly ProviderSettings[],

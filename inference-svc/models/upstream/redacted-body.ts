@@ -1,10 +1,10 @@
-/** Redacts a body for display: no bytes of images and files, and no credentials of tool servers. */
+/** Redacts a request body shown to people: no bytes of images and files, and no credentials of tool servers. */
 
 const dataUrls = /("data:[^";,]{0,100};base64,)[\w+/=-]+/g;
-/** Bytes of files, recordings, images and sealed texts outside data URLs. */
+/** Matches bytes of files, recordings and images, and encrypted texts, except in data URLs. */
 const payloads = /("(?:file_data|data|bytes|result|encrypted_content|redactedContent)":")[\w+/=-]{256,}(?=")/g;
 
-/** Tools keep the client's white space. */
+/** Matches the type of an MCP server's entry, with white space as the client wrote it. */
 const toolServer = /"type"\s*:\s*"mcp"/;
 const credentials = /("authorization"\s*:\s*")(?:[^"\\]|\\.)*/g;
 const serverHeaders = /("headers"\s*:\s*)\{(?:[^"{}]|"(?:[^"\\]|\\.)*")*\}/g;

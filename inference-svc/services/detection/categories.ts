@@ -1,7 +1,7 @@
-/** Maps the labels of a detector service to the categories of the configuration file. */
+/** Maps the labels of a detector service to the categories in the configuration file. */
 import type { DetectorSettings } from "@sluice/proto/config/detectors.js";
 
-/** The categories of each label of the service. */
+/** The categories for each label of the service. */
 export function categoriesOf({ categories }: DetectorSettings): ReadonlyMap<string, readonly string[]> {
   const byLabel = new Map<string, string[]>();
   for (const [category, labels] of Object.entries(categories)) {

@@ -6,7 +6,7 @@ import type { Tracing } from "@sluice/proto/lib/tracing/span.js";
 import type { CallWatch, OnCallEnd } from "./detector.ts";
 import { addressAttributes } from "../../models/ledger/observers/traced-calls.ts";
 
-/** Detectors come from the configuration file: the label values are few. */
+/** Metrics of calls by detector. Detectors come from the configuration file, so the label values are few. */
 export function detectorMetrics(registry: Registry): CallWatch {
   const registers = [registry];
   const calls = new Counter({
@@ -31,7 +31,7 @@ export function detectorMetrics(registry: Registry): CallWatch {
   };
 }
 
-/** @param detectors configured at the time of the call */
+/** Spans of calls. @param detectors returns the detectors configured at the time of the call */
 export const tracedDetectors =
   (tracing: Tracing, detectors: () => readonly DetectorSettings[]): CallWatch =>
   (detector, { span: parent = untraced }) => {

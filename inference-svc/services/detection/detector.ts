@@ -1,6 +1,6 @@
 /**
- * Client of an external detector service. A failed or unreadable call never counts as a clean text, and only places and scores are taken from an answer,
- * never text.
+ * Client of an external detector service. A failed or unreadable call never counts as a clean text. Only places and
+ * scores are taken from an answer, and never text.
  */
 import { createHash } from "node:crypto";
 import { newUuid } from "@sluice/proto/lib/ids/id.js";
@@ -16,10 +16,10 @@ import { splitIntoWindows } from "../../content/text-windows.ts";
 import { type Detection, DetectorUnavailable, type Post, type DetectorWire } from "./wire.ts";
 import { marksByText, questionsOf } from "./questions.ts";
 
-/** How a call ended. */
+/** How a call of the service ended. */
 export type CallOutcome = "answered" | "refused" | "unreadable" | "unreachable" | "cancelled";
 
-/** Called before each call, which waits for it; returns a callback for the end of the call. */
+/** Called before each call, which waits for it; returns a function to be called at the end of the call. */
 export type CallWatch = (detector: string, scope: Scope) => OnCallEnd | Promise<OnCallEnd>;
 
 export type OnCallEnd = (outcome: CallOutcome) => void;
@@ -27,11 +27,11 @@ export type OnCallEnd = (outcome: CallOutcome) => void;
 export interface DetectorDeps {
   readonly post: Post;
   readonly watch: CallWatch;
-  /** Clock in milliseconds. */
+  /** Returns the time in milliseconds. */
   readonly now: () => number;
 }
 
-/** Call settings common to all dialects. */
+/** Settings of calls that all kinds of detectors have. */
 export type DetectorCallSettings = Pick<
   DetectorSettings,
   | "id"
@@ -45,15 +45,15 @@ export type DetectorCallSettings = Pick<
   | "cache_ttl_s"
 >;
 
-/** Maximum questions per call: some megabytes of text, more than a long conversation has since its previous request. */
+/** Maximum questions for one request: some megabytes of text, more than a long conversation gains from one request to the next. */
 const maxQuestions = 1_000;
-/** A text, and whether it is of a request or of an answer. */
+/** A text to scan, and whether it belongs to a request or an answer. */
 interface Question {
   readonly text: string;
   readonly side: ScannedSide;
 }
 
-/** A question on its way, the same in every repetition. */
+/** A question as it is sent, equal in every repetition. */
 interface Message {
   readonly id: string;
   readonly text: string;
@@ -62,19 +62,19 @@ interface Message {
 
 /** Maximum concurrent questions of one request, so a long request does not block all others. */
 const maxConcurrent = 8;
-/** Maximum cached detections: some kilobytes. A text with more is scanned again. */
+/** Maximum detections of a text that are cached; they take some kilobytes. A text with more is scanned again. */
 const maxKept = 32;
-/** Minimum length for a classifier: its labels are meaningless for a single word. */
+/** Minimum UTF-16 units of a text for a classifier, whose labels mean nothing for a single word. */
 const minClassifiedLength = 8;
-/** UTF-16 units below which a question is not split when the service finds it too long. */
+/** UTF-16 units below which a question is not divided when the service finds it too long. */
 const minHalvedLength = 800;
 
 export class Detector {
-  /** Name in stages: `ner:<id>`. */
+  /** Name of the detector in the receipt, such as `ner:<id>`. */
   readonly engine: string;
-  /** Default score threshold of a finding. */
+  /** Default of the minimum score of a finding. */
   readonly threshold: number;
-  /** Whether it returns places in a text; otherwise its labels apply to the whole text. */
+  /** Whether findings have a place in the text; if not, labels apply to the whole text. */
   readonly returnsSpans: boolean;
   readonly #settings: DetectorCallSettings;
   readonly #wire: DetectorWire;
@@ -100,7 +100,7 @@ export class Detector {
   }
 
   /**
-   * Detections by text, unordered; clean texts are left out.
+   * Detections in no particular order, by text; texts without any are left out.
    * @throws DetectorUnavailable when a text could not be scanned; Fault when the turn is over
    */
   async find(
@@ -151,7 +151,7 @@ export class Detector {
 
   async #query({ text, side }: Question, scope: Scope, signal: TurnSignal): Promise<readonly Detection[]> {
     const { total_ms: totalMs, retries } = this.#settings;
-    // Lone surrogates are invalid in other languages; the replacement has the same length.
+    // Other languages reject lone surrogates; the replacement has the same length.
     const body = this.#wire.bodyOf(text.replaceAll(/\p{Surrogate}/gu, "\ufffd"), side);
     const message = { id: `msg_${newUuid()}`, text, body };
     const until = performance.now() + totalMs;
@@ -160,7 +160,7 @@ export class Detector {
     try {
       for (let left = retries; ; left--) {
         throwIfAborted(signal);
-        // Checked again here, since the circuit may have opened while waiting for a slot.
+        // The circuit is checked again, because it may have opened during the wait for a slot.
         if (this.#circuit.open) throw new DetectorUnavailable("the detector does not answer");
         try {
           return await this.#once(message, scope, signal, until);
@@ -192,7 +192,8 @@ export class Detector {
       return marks;
     } catch (error) {
       if (signal.aborted) outcome = "cancelled";
-      // The circuit opens only for unanswered calls: an error caused by a text must not disable the service for other requests.
+      // Only calls without an answer open the circuit: an error caused by a text must not disable the service for other
+      // requests.
       else if (outcome === "unreachable" || error instanceof Unreachable) this.#circuit.failed();
       throw error instanceof DetectorUnavailable
         ? error
@@ -214,9 +215,9 @@ export class Detector {
 /** Statuses that mean the detector is down or overloaded: retried, and counted by the circuit breaker. */
 const away: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** Visits several items concurrently, and starts no more after a failure. */
+/** Visits items concurrently, and begins no further one after a failure. */
 async function someAtOnce<Item>(items: readonly Item[], visit: (item: Item) => Promise<void>): Promise<void> {
-  // A shared generator ends for all workers when one of them stops reading.
+  // A generator the workers share would end for all of them when one stops reading.
   const left = (function* () {
     yield* items;
   })();

@@ -1,4 +1,4 @@
-/** POST /moderations of OpenAI and compatible services: whether a text or an image is flagged, and in which categories. */
+/** Moderation services with POST /moderations, as OpenAI has it: whether a text or an image is flagged, and in which categories. */
 import type { ModerationRole } from "@sluice/proto/config/internal-models.js";
 import { isScore } from "./categories.ts";
 import { type Detection, DetectorUnavailable, type DetectorWire } from "./wire.ts";
@@ -9,7 +9,7 @@ interface Result {
   readonly category_scores: Readonly<Record<string, number>>;
 }
 
-/** Category of a text flagged without one. */
+/** Category for a text flagged without one. */
 const unnamed = "flagged";
 
 export const moderations = ({ upstream_model: model, thresholds }: ModerationRole): DetectorWire => ({
@@ -33,7 +33,7 @@ export const moderations = ({ upstream_model: model, thresholds }: ModerationRol
   },
 });
 
-/** The same for images: a question is an image's URL. */
+/** The protocol for images; a question is an image's URL. */
 export const imageModerations = (role: ModerationRole): DetectorWire => ({
   ...moderations(role),
   windowLength: Number.POSITIVE_INFINITY,

@@ -1,4 +1,4 @@
-/** The detection services in the configuration file, each with its connections. */
+/** Opens the detection services in the configuration file, each with its connections. */
 import { isDeepStrictEqual } from "node:util";
 import type { DetectorSettings } from "@sluice/proto/config/detectors.js";
 import { type CallWatch, Detector } from "./detector.ts";
@@ -32,11 +32,11 @@ export interface DetectorDependencies {
   /** Version of Sluice, for the user agent. */
   readonly version: string;
   readonly watch: CallWatch;
-  /** Clock in milliseconds. */
+  /** Returns the time in milliseconds. */
   readonly now: () => number;
 }
 
-/** @param before the detectors of the previous configuration: those with unchanged settings stay, with their state */
+/** @param before detectors of the previous configuration; those with unchanged settings are kept with their state */
 export function openDetectors(
   all: readonly DetectorSettings[],
   dependencies: DetectorDependencies,
@@ -59,7 +59,7 @@ export function openDetectors(
 }
 
 function openDetector(settings: DetectorSettings, { version, watch, now }: DetectorDependencies): OpenedDetector {
-  // The path of a webhook is in its wire.
+  // The path of a webhook is used by its protocol, so only the origin is needed here.
   const base = settings.dialect === "webhook" ? new URL(settings.base_url).origin : settings.base_url;
   const service = new ServiceClient({ ...settings, base_url: base }, `sluice/${version}`);
   return {

@@ -1,11 +1,14 @@
-/** Places that services give in units of their language, as UTF-16 units. */
+/** Converts places in a text, which services count in units of their language, to UTF-16 units. */
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { DetectorSettings } from "@sluice/proto/config/detectors.js";
 import { DetectorUnavailable } from "./wire.ts";
 
 export type OffsetUnit = NonNullable<DetectorSettings["offsets"]>;
 
-/** @returns converts a place; it throws DetectorUnavailable for one outside of the text, an empty one, and one within a character */
+/**
+ * @returns a function that converts a place. It throws DetectorUnavailable for a place outside of the text, an empty
+ * one, and one that begins or ends within a character
+ */
 export function placesIn(text: string, unit: OffsetUnit): (place: TextSpan) => TextSpan {
   const unitAt = unit === "utf16" ? undefined : unitsOf(text, unit);
   const at = (offset: number): number => {
@@ -21,11 +24,14 @@ export function placesIn(text: string, unit: OffsetUnit): (place: TextSpan) => T
   };
 }
 
-/** Whether a place lies between the two halves of a character beyond the basic plane. */
+/** Whether an index lies between the two halves of a surrogate pair. */
 const splitsCharacter = (text: string, at: number): boolean =>
   /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(Math.max(0, at - 1), at + 1));
 
-/** UTF-16 index of each code point or byte that begins a character, and of the end; undefined when all indices are equal. */
+/**
+ * UTF-16 index by the code point or byte at which a character begins, and by the end of the text. @returns undefined
+ * when all indices are equal
+ */
 function unitsOf(text: string, unit: "code_points" | "bytes"): readonly (number | undefined)[] | undefined {
   if (unit === "code_points" ? !/[\ud800-\udbff]/.test(text) : !/[^\0-\x7f]/.test(text)) return undefined;
   const units: (number | undefined)[] = [];

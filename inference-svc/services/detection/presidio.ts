@@ -6,7 +6,7 @@ import { type Detection, DetectorUnavailable, type DetectorWire } from "./wire.t
 
 interface Entity {
   readonly entity_type: string;
-  /** Start of the match in code points, as Python counts. */
+  /** Start of the match in code points, as Python counts them. */
   readonly start: number;
   readonly end: number;
   readonly score: number;
@@ -20,9 +20,9 @@ export function presidio(settings: DetectorSettings): DetectorWire {
     kind: "ner",
     returnsSpans: true,
     path: "/analyze",
-    // Takes a small model some hundred milliseconds on one core.
+    // This length takes a small model some hundred milliseconds on one core.
     windowLength: 8_000,
-    // No threshold is sent: one cached answer serves rules with any threshold.
+    // No threshold is sent, so one cached answer serves rules with any threshold.
     bodyOf: (text) => JSON.stringify({ text, language, entities, score_threshold: 0 }),
     marksOf(answer, text) {
       if (!Array.isArray(answer)) throw new DetectorUnavailable("not a list of entities");

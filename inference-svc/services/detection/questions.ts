@@ -1,13 +1,16 @@
-/** Distributes texts over questions of limited length: long texts in windows, short ones joined if the service returns places. */
+/**
+ * Distributes texts to questions of limited length. Long texts are divided into windows; short ones are joined if the
+ * service returns places.
+ */
 import { splitIntoWindows } from "../../content/text-windows.ts";
 import type { Detection } from "./wire.ts";
 
-/** A part of a text within a question. */
+/** A part of a text a question contains. */
 interface Part {
   readonly text: string;
-  /** Start of the part in the text. */
+  /** Index in the text at which the part starts. */
   readonly from: number;
-  /** Start of the part in the question. */
+  /** Index in the question at which the part starts. */
   readonly at: number;
   readonly length: number;
 }
@@ -17,12 +20,12 @@ export interface Question {
   readonly parts: readonly Part[];
 }
 
-/** A text without letters or digits has nothing to detect. */
+/** Matches a letter or digit; a text without any has nothing to detect. */
 const wordCharacter = /[\p{L}\p{N}]/u;
-/** Separator of unrelated texts in one question. */
+/** Separator between texts in one question. */
 const gap = "\n";
 
-/** @param joins whether several texts may share a question */
+/** @param longest maximum UTF-16 units of a question @param joins whether several texts may share a question */
 export function* questionsOf(texts: Iterable<string>, longest: number, joins: boolean): Iterable<Question> {
   let row = { text: "", parts: [] as Part[] };
   for (const text of texts) {
@@ -44,7 +47,7 @@ export function* questionsOf(texts: Iterable<string>, longest: number, joins: bo
   if (row.parts.length > 0) yield row;
 }
 
-/** Splits the detections of a question by text, with places in that text. */
+/** Divides the detections in a question by text, with places in that text. */
 export function* marksByText({ parts }: Question, marks: readonly Detection[]): Iterable<readonly [string, Detection]> {
   for (const mark of marks) {
     for (const { text, from, at, length } of parts) {

@@ -20,7 +20,7 @@ const ends: Readonly<Record<CallOutcome, ServiceEnd>> = {
   cancelled: cancelledCall,
 };
 
-/** The record of a call to a free service for the operator's own purposes: no usage, no price. */
+/** Recording of calls to a free service for the operator's own purposes, which have no usage and no price. */
 export const recordedService =
   (ledger: CallLedger, callee: CalledEndpoint, operation: OperationWord): CallWatch =>
   async (_, scope) => {

@@ -1,4 +1,4 @@
-/** The classifiers of Hugging Face's text-embeddings-inference: a score per label for a whole text. */
+/** Classifiers of Hugging Face's text-embeddings-inference, which return a score for each label of a whole text. */
 import type { DetectorSettings } from "@sluice/proto/config/detectors.js";
 import { categoriesOf, isScore } from "./categories.ts";
 import { type Detection, DetectorUnavailable, type DetectorWire } from "./wire.ts";
@@ -14,9 +14,10 @@ export function tei(settings: DetectorSettings): DetectorWire {
     kind: "classifier",
     returnsSpans: false,
     path: "/predict",
-    // About 300 tokens of English; in scripts with one token per character the service rejects longer texts, which are then split.
+    // This is about 300 tokens of English. In scripts with one token per character the service rejects longer texts,
+    // which are then divided.
     windowLength: 1_200,
-    // No truncation: a cut-off part would pass unscanned.
+    // The service must not truncate texts, because the part cut off would pass unscanned.
     bodyOf: (text) => JSON.stringify({ inputs: text, raw_scores: false, truncate: false }),
     marksOf(answer, text) {
       const predictions = listIn(answer);
@@ -31,7 +32,7 @@ export function tei(settings: DetectorSettings): DetectorWire {
   };
 }
 
-/** Hosted endpoints return a list within a list. */
+/** The list of labels; hosted endpoints return a list within a list. */
 const listIn = (answer: unknown): unknown =>
   Array.isArray(answer) && answer.length === 1 && Array.isArray(answer[0]) ? answer[0] : answer;
 

@@ -1,8 +1,8 @@
 /**
- * A detector of the operator's own behind a webhook: a signed message with a text, answered by findings.
+ * A detector of the operator behind a webhook: it gets a signed message with a text, and answers with findings.
  *
- * The answer is not trusted further than that of other detectors: only labels, scores and places are taken from it, a place outside of the text makes the
- * whole answer unreadable, and the guardrail's rule decides what a finding leads to.
+ * The answer is trusted no more than that of other detectors: only labels, scores and places are taken from it, a place
+ * outside of the text makes the whole answer unreadable, and the guardrail's rule decides what a finding causes.
  */
 import type { DetectorSettings } from "@sluice/proto/config/detectors.js";
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
@@ -18,7 +18,7 @@ interface Finding {
   readonly end?: number | undefined;
 }
 
-/** A finding without a score is certain. */
+/** Score of a finding for which the webhook states none. */
 const certain = 1;
 
 export function webhook(settings: DetectorSettings): DetectorWire {

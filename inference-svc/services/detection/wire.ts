@@ -5,9 +5,9 @@ import type { TurnSignal } from "../../turn/signal.ts";
 
 /** A finding in a text. */
 export interface Detection extends TextSpan {
-  /** Category of the configuration file. */
+  /** Category of the finding, as the configuration file names it. */
   readonly category: string;
-  /** 0 to 1. */
+  /** Score of the finding, from 0 to 1. */
   readonly score: number;
 }
 
@@ -31,22 +31,22 @@ export type Post = (
   },
 ) => Promise<PostedAnswer>;
 
-/** The protocol of a kind of service. */
+/** The protocol for one kind of service. */
 export interface DetectorWire {
-  /** Kind of the service, as stages name it. */
+  /** Kind of the service in the receipt. */
   readonly kind: "ner" | "classifier" | "moderation" | "webhook";
   /** Whether findings have places in the text; otherwise a finding applies to the whole text. */
   readonly returnsSpans: boolean;
-  /** Whether questions say if the text is of a request or of an answer. */
+  /** Whether the service is told if a text belongs to a request or an answer. */
   readonly tellsSides?: boolean;
   readonly path: string;
-  /** UTF-16 units per question, unless configured. */
+  /** Default maximum UTF-16 units of a question. */
   readonly windowLength: number;
-  /** Whether a question that is too long can be split; true when absent. */
+  /** Whether a question that is too long can be divided; true when absent. */
   readonly isDivisible?: boolean;
   bodyOf(text: string, side: ScannedSide): string;
-  /** Header fields for a body. @param id of the question, the same in its repetitions */
+  /** Header fields for a body. @param id id of the question, equal in its repetitions */
   fieldsOf?(body: string, id: string): Readonly<Record<string, string>>;
-  /** @throws DetectorUnavailable for an answer that does not match the text: nothing of it is used then */
+  /** The findings in an answer. @throws DetectorUnavailable for an answer that does not match the text, of which nothing is used */
   marksOf(answer: unknown, text: string): readonly Detection[];
 }

@@ -1,15 +1,15 @@
-/** Domain patterns: `example.com` includes its subdomains, `*.example.com` only its subdomains, `example.com/docs` only this path. */
+/** Patterns for domains: `example.com` includes its subdomains, `*.example.com` means only its subdomains, `example.com/docs` only this path. */
 import { parseUrl } from "../../turn/url.ts";
 
 export interface Domains {
-  /** An empty list allows every domain. */
+  /** Allowed patterns; an empty list allows every domain. */
   readonly allowed: readonly string[];
   readonly blocked: readonly string[];
 }
 
 export const anyDomain: Domains = { allowed: [], blocked: [] };
 
-/** Blocked domains take precedence over allowed ones. */
+/** Whether a URL is allowed. Blocked patterns take precedence over allowed ones. */
 export const isAllowed = ({ allowed, blocked }: Domains, url: URL): boolean =>
   !blocked.some((pattern) => matches(pattern, url)) &&
   (allowed.length === 0 || allowed.some((pattern) => matches(pattern, url)));

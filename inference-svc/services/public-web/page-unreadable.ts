@@ -1,6 +1,6 @@
-/** The reason why a page was not read. The message is safe for models: it reveals nothing about private networks. */
+/** An error with the reason why a page was not read. Its message may be shown to models: it reveals nothing about private networks. */
 export class PageUnreadable extends Error {
-  /** Error status of the response, if that is the reason. */
+  /** HTTP error status of the response, if this is the reason; else undefined. */
   readonly status: number | undefined;
 
   constructor(message: string, { status, ...options }: ErrorOptions & { readonly status?: number } = {}) {

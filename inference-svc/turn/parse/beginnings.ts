@@ -1,6 +1,7 @@
 /**
- * Tracks which first items an input shares with an earlier input of the same key: a conversation repeats them in every request. They
- * are messages, calls, outputs and reasoning with nothing but text. Results computed from them remain valid for the longer input.
+ * Tracks which first items an input shares with an earlier input of the same key: a conversation repeats them in every
+ * request. Only messages, calls, outputs and reasoning that contain nothing but text count. Results computed from them
+ * stay valid for the longer input.
  */
 import type { InputItem } from "../request.ts";
 
@@ -8,18 +9,18 @@ type Input = readonly InputItem[];
 
 const beginning = Symbol("beginning");
 const shorter = Symbol("shorter");
-/** The notes are stored on the list itself, like the results of a `ListMemo`. */
+/** A list of items on which the notes are stored, like the results of a `ListMemo`. */
 type NotedInput = Input & { [beginning]?: Input | undefined; [shorter]?: Input };
 
-/** The known items at the start of an input, the same list for each input with this start; undefined when there are none. */
+/** The known items at the start of an input; undefined when there are none. All inputs with this start share the list. */
 export const knownItemsOf = (input: NotedInput): Input | undefined => input[beginning];
 
-/** Number of known text-only items at the start of an input. */
+/** Number of known items, which contain only text, at the start of an input. */
 export const knownTexts = (input: NotedInput): number => input[beginning]?.length ?? 0;
 
 /**
- * The first items of a remembered input: the same list for all inputs that differ after it, for example when the last message of a
- * conversation is edited.
+ * The first items of a known input, as one list for all inputs that differ after them, for example because the last
+ * message of a conversation was edited.
  */
 export function firstItems(remembered: NotedInput, count: number): Input {
   if (count === remembered.length) return remembered;
@@ -29,7 +30,7 @@ export function firstItems(remembered: NotedInput, count: number): Input {
 
 /** Notes that an input starts with these items. */
 export function recordKnownItems(input: NotedInput, items: NotedInput): void {
-  // Otherwise each input would keep the one before it alive, as long as the conversation goes on.
+  // Otherwise each input would keep the one before it in memory, as long as the conversation goes on.
   items[beginning] = undefined;
   input[beginning] = items;
 }

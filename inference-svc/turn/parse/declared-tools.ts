@@ -1,16 +1,16 @@
-/** All tools declared anywhere in a request: the names that references can use, and conflicts between them. */
+/** All tools declared anywhere in a request: references can name only these, and two of them may conflict. */
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Problems } from "@sluice/proto/lib/validation/problems.js";
 
-/** Types that a request may declare several times, distinguished by their names. */
+/** Types a request may declare several times; their names distinguish the declarations. */
 const instances = new Set(["service:advisor", "service:subagent"]);
 
-/** Spellings of the same tool have one family: a tool choice may name one spelling while the tools declare another. */
+/** A name that all spellings of a tool's type share, because a tool choice may use another spelling than the declaration. */
 const family = (kind: string): string =>
   /^(?:service:)?web_search/.test(kind) ? "web_search" : kind.replace("service:", "");
 
 export class DeclaredTools {
-  /** Types by name, including functions and custom tools inside namespaces. */
+  /** Types of tools by name, with functions and custom tools inside namespaces. */
   #named: Map<string, string> | undefined;
   #servers: Set<string> | undefined;
   #hosted: Map<string, string> | undefined;
@@ -25,7 +25,7 @@ export class DeclaredTools {
     return this.#count === 0;
   }
 
-  /** Whether the request has deferred tools, to be found by its tool search. */
+  /** Whether the request has deferred tools, which a tool search must find. */
   get deferring(): boolean {
     return this.#deferred !== undefined && this.#searches;
   }
@@ -35,8 +35,9 @@ export class DeclaredTools {
   }
 
   /**
-   * Adds shape-checked tools. A tool with problems counts, too, so a reference to it is not a second problem.
-   * @param found true for tools returned by a tool search: they may have been declared before
+   * Adds tools whose shape was checked. A tool with problems counts as well, so a reference to it is not reported as
+   * another problem.
+   * @param found whether a tool search has returned the tools, so they may be declared already
    */
   add(tools: unknown, path: string, problems: Problems, found = false): void {
     if (!Array.isArray(tools)) return;
@@ -67,14 +68,14 @@ export class DeclaredTools {
     const { name } = tool;
     if (typeof name !== "string") return;
     const named = (this.#named ??= new Map());
-    // An item brings a deferred tool under its name when the client has found it.
+    // An input item contains a deferred tool again under its name when the client has found it.
     const isBrought = path.startsWith("input.") && this.#held?.has(name) === true;
     if (tool["defer_loading"] === true) (this.#held ??= new Set()).add(name);
     if (named.has(name) && !found && !isBrought) problems.add(`${path}.name`, `${name} is the name of an earlier tool`);
     else named.set(name, type);
   }
 
-  /** Adds a namespace. Its name distinguishes its tools from others, so only the tools inside it need different names. */
+  /** Adds a namespace. Its name distinguishes its tools from all others, so names must differ only among its own tools. */
   #namespace(tool: JsonObject, path: string, problems: Problems, found: boolean): void {
     this.#name(tool, "namespace", path, problems, found);
     if (!Array.isArray(tool["tools"])) return;
@@ -113,8 +114,8 @@ export class DeclaredTools {
   }
 
   /**
-   * Checks that need the complete list of tools.
-   * @param isFound whether the client runs the tool search: then a deferred tool without a search is one of its results
+   * Makes the checks that need the complete list of tools.
+   * @param isFound whether the client runs the tool search: a deferred tool without a search is then one of its results
    */
   checkTogether(problems: Problems, isFound: boolean): void {
     for (const [path, name] of this.#inherited ?? []) {
@@ -132,7 +133,7 @@ export class DeclaredTools {
     return this.#servers?.has(label) === true;
   }
 
-  /** The declared type of the hosted tool named by a tool choice, in any spelling. */
+  /** The declared type of the hosted tool a tool choice names in any spelling. @returns undefined when none is declared */
   hosted(kind: string): string | undefined {
     return this.#hosted?.get(family(kind));
   }

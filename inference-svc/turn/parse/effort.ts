@@ -1,4 +1,4 @@
-/** The reasoning efforts requested in the settings and within the input. */
+/** The reasoning efforts requested by the settings of a request, and by items of its input. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 import type { InputItem, TurnRequest } from "../request.ts";
 import { knownTexts } from "./beginnings.ts";
@@ -12,7 +12,7 @@ export interface ReasoningEffort {
 export const requestedEffort = ({ reasoning }: TurnRequest): ReasoningEffort | undefined =>
   reasoning?.effort === undefined ? undefined : { value: reasoning.effort, path: "reasoning.effort" };
 
-/** The changes of effort in the input, each with the path of its item. */
+/** The changes of effort by items of the input, each with the path of its item. */
 export function effortUpdates({ input }: TurnRequest): readonly ReasoningEffort[] {
   const updates: ReasoningEffort[] = [];
   for (let index = knownTexts(input); index < input.length; index++) {
@@ -24,6 +24,6 @@ export function effortUpdates({ input }: TurnRequest): readonly ReasoningEffort[
   return updates;
 }
 
-/** The last effort set in the request, whether or not the model supports it. */
+/** The effort the request sets last, whether the model supports it or not. */
 export const lastRequestedEffort = (request: TurnRequest): string | undefined =>
   (effortUpdates(request).at(-1) ?? requestedEffort(request))?.value;

@@ -1,4 +1,4 @@
-/** Parses a request for embeddings into the form of every other request, so the same layers route, guard, record and bill it. */
+/** Converts an embeddings request to the form of all other requests, so the same layers route, guard, record and bill it. */
 import type { EmbedRequest } from "@sluice/proto/gen/sluice/inference/v1/embed_pb.js";
 import { embeddingInput } from "@sluice/proto/contract/request/embeddings.js";
 import { scanValue } from "@sluice/proto/lib/json/scan.js";
@@ -13,7 +13,7 @@ interface EmbeddingOptions {
 }
 
 /**
- * @param scanned true when the input was scanned where the body was read
+ * @param scanned whether the input was scanned when the body was read
  * @throws Fault INVALID_REQUEST with every problem and its path
  */
 export function parseEmbedding(request: EmbedRequest, { scanned, names }: EmbeddingOptions): TurnRequest {
@@ -43,7 +43,7 @@ export function parseEmbedding(request: EmbedRequest, { scanned, names }: Embedd
   });
 }
 
-/** Undefined for texts. */
+/** The input as lists of token ids. @returns undefined for texts */
 function readTokens(input: unknown): EmbeddingSettings["tokens"] {
   if (!Array.isArray(input)) return undefined;
   const [first] = input as readonly unknown[];
@@ -51,5 +51,5 @@ function readTokens(input: unknown): EmbeddingSettings["tokens"] {
   return Array.isArray(first) ? (input as number[][]) : undefined;
 }
 
-/** Guardrails read and redact messages of users. */
+/** The item for a text: a user message, which guardrails scan and redact. */
 const toItem = (text: string): InputItem => ({ type: "message", role: "user", content: text });

@@ -1,22 +1,25 @@
-/** Unknown fields within items, tools and settings. They are ignored, and the receipt names them to make a misspelled field visible. */
+/**
+ * Collects unknown fields within items, tools and settings. They are ignored, and the receipt names them, so a
+ * misspelled field is noticed.
+ */
 import type { InputItem, Tool } from "../request.ts";
 
-/** Limits how much a client can have repeated in receipts. */
+/** Maximum number of fields in a receipt, which limits how much text a client can have repeated. */
 const maxFields = 16;
 
 const none: readonly string[] = [];
 
-/** Key for the unknown fields of an item, stored on the item because a conversation repeats its items without a new check. */
+/** Key of an item's property with its unknown fields. They are stored on the item, because a conversation repeats items without a new check. */
 const ignored = Symbol("ignored");
 type NotedItem = InputItem & { [ignored]?: readonly string[] };
 
 const itemPath = /^input\.(?<index>\d+)\.(?<field>.+)$/;
 
 export class IgnoredFields {
-  /** Whether the door has checked everything but hosted tools itself. */
+  /** Whether the door has itself checked everything but hosted tools. */
   readonly #hostedOnly: boolean;
   readonly #paths: string[] = [];
-  /** Fields of items, by the place of the item. */
+  /** Unknown fields of items, by the item's index. */
   readonly #byItem = new Map<number, string[]>();
 
   constructor(hostedOnly: boolean) {
@@ -24,7 +27,7 @@ export class IgnoredFields {
   }
 
   readonly add = (path: string): void => {
-    // Fields of tools and of the text format are cached with them, and added by `addTools` and `addFormat`.
+    // Fields of tools and of the text format are cached with these, and added by `addTools` and `addFormat`.
     if (!path.startsWith("tools.") && !path.startsWith("text.format.")) this.#add(path);
   };
 
@@ -38,7 +41,7 @@ export class IgnoredFields {
     if (fields.length < maxFields) this.#byItem.set(Number(index), [...fields, field]);
   }
 
-  /** @param paths of fields of these tools */
+  /** @param paths paths of unknown fields in these tools */
   addTools(paths: readonly string[], tools: readonly Tool[]): void {
     for (const path of paths) {
       const index = Number(path.split(".")[1]);
@@ -46,7 +49,7 @@ export class IgnoredFields {
     }
   }
 
-  /** @param paths of fields of the text format */
+  /** @param paths paths of unknown fields in the text format */
   addFormat(paths: readonly string[]): void {
     if (!this.#hostedOnly) for (const path of paths) this.#add(path);
   }
@@ -59,7 +62,7 @@ export class IgnoredFields {
     }
   }
 
-  /** The paths of all fields, when everything has been checked. */
+  /** The paths of all unknown fields; called when everything has been checked. */
   list(items: readonly NotedItem[]): readonly string[] {
     const found = this.#paths;
     for (let index = 0; index < items.length && found.length < maxFields; index++) {

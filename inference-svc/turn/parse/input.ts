@@ -1,4 +1,4 @@
-/** Checks the input items: each by its shape, then all of them in relation to one another. */
+/** Parses and checks the input items: each by its shape, then all of them in relation to one another. */
 import { inputItem, input as inputShape } from "@sluice/proto/contract/items/input.js";
 import { minRememberedBytes } from "@sluice/proto/lib/json/array-memory.js";
 import { openBracket } from "@sluice/proto/lib/json/bytes.js";
@@ -21,9 +21,9 @@ const calls: ReadonlySet<string> = new Set(callTypeByOutput.values());
 const none: readonly InputItem[] = [];
 
 /**
- * Parses the input; a string becomes one message of the user. Items are changed in place: defaults are put into the parsed objects.
- * @param json undefined when there is none
- * @param owner key of the request, under which items are remembered; undefined to remember none
+ * Parses the input; a text becomes one user message. Defaults are written into the parsed items.
+ * @param json undefined when the request has no input
+ * @param owner hash of the key for which items are remembered; undefined to remember none
  * @param ignored collects the unknown fields of items
  */
 export function parseInput(
@@ -72,7 +72,7 @@ function neutralizeItem(item: unknown, aliases: Aliases): void {
 class Sequence {
   readonly #declared: DeclaredTools;
   readonly #problems: Problems;
-  /** Ids of calls in the items after those that an earlier request of the conversation has had checked; undefined without such calls. */
+  /** Ids of calls in the items that no earlier request of the conversation contained; undefined without such calls. */
   #calls: CallIds | undefined;
   #beginning = none;
   #references: References | undefined;
@@ -82,12 +82,12 @@ class Sequence {
     this.#problems = problems;
   }
 
-  /** @param beginning the first values, already read */
+  /** Reads items. @param beginning items for the first values, already read */
   read(values: readonly unknown[], beginning: readonly InputItem[]): readonly InputItem[] {
     this.#beginning = beginning;
     const items = beginning.slice();
     for (let index = items.length; index < values.length; index++) {
-      // The shape check has reported entries other than objects; an empty object stands for them here.
+      // The shape check has already reported entries that are no objects; each is replaced by an empty object.
       const item = isObject(values[index]) ? (values[index] as Record<string, unknown>) : {};
       replaceIds(item);
       item["type"] ??= item["role"] === undefined ? "item_reference" : "message";
@@ -130,7 +130,7 @@ class Sequence {
   }
 }
 
-/** Ids of calls by the type of the call. */
+/** Ids of calls, by the type of the call. */
 type CallIds = Map<string, Set<unknown>>;
 
 const knownCalls = new ListMemo<Readonly<CallIds>>(new Map(), (_, input) => {
@@ -152,7 +152,7 @@ function reasoning(item: Record<string, unknown>): void {
   unpackThought(item);
 }
 
-/** Id fields of items and pairs. Nothing else refers to them, so other ids can replace them. */
+/** Fields with ids of items and of pairs of items. Nothing else refers to these ids, so they can be replaced. */
 const idFields = ["id", "call_id", "approval_request_id"];
 
 function replaceIds(item: Record<string, unknown>): void {
@@ -164,7 +164,7 @@ function replaceIds(item: Record<string, unknown>): void {
 
 function message(item: Record<string, unknown>, index: number, problems: Problems): void {
   item["content"] ??= [];
-  // `phase` describes messages of the assistant; providers refuse it in others.
+  // `phase` belongs to messages of the assistant; providers refuse it in other messages.
   if (item["phase"] !== undefined && item["role"] !== "assistant") {
     if (item["phase"] !== null) problems.onIgnored?.(`input.${index}.phase`);
     delete item["phase"];
@@ -172,7 +172,7 @@ function message(item: Record<string, unknown>, index: number, problems: Problem
   withDetail(item["content"]);
 }
 
-/** Fills in the default of `detail`, so no dialect has to know it. */
+/** Writes the default of `detail` into image parts, so no dialect has to know it. */
 function withDetail(content: unknown): void {
   if (!Array.isArray(content)) return;
   for (const part of content as readonly (Record<string, unknown> | null)[]) {
@@ -189,7 +189,7 @@ export class References {
     this.#problems = problems;
   }
 
-  /** @param before the items before the reference */
+  /** Checks an item reference. @param before the items in front of it */
   check({ id }: JsonObject, index: number, before: readonly InputItem[]): void {
     for (; this.#seen < before.length; this.#seen++) {
       const item = before[this.#seen] as InputItem;

@@ -1,7 +1,7 @@
-/** Puts types of tools and items into the neutral spelling: some clients write another prefix where the contract has `service:`. */
+/** Converts types of tools and items to the neutral spelling: some clients use another prefix instead of `service:`. */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 
-/** Prefixes equivalent to `service:`. */
+/** Prefixes that mean the same as `service:`. */
 export type Aliases = readonly string[];
 
 const prefix = "service:";
@@ -10,8 +10,8 @@ const oldNames: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Replaces an alias in the type of a tool or item by the contract's spelling, in place. A type unknown in every spelling stays, so the error
- * shows it as the client wrote it.
+ * Replaces an alias in the type of a tool or item by `service:`, in place. A type that is unknown in every spelling
+ * stays, so the error shows it as the client wrote it.
  */
 export function neutralize(value: unknown, known: ReadonlyMap<string, unknown>, aliases: Aliases): void {
   if (!isObject(value)) return;
@@ -23,7 +23,7 @@ export function neutralize(value: unknown, known: ReadonlyMap<string, unknown>, 
   if (known.has(neutral)) (value as Record<string, unknown>)["type"] = neutral;
 }
 
-/** Neutralizes every entry of an array; the value may be of any type. */
+/** Converts every entry of a list; the value may be of any type. */
 export function neutralizeAll(values: unknown, known: ReadonlyMap<string, unknown>, aliases: Aliases): void {
   if (Array.isArray(values)) for (const value of values) neutralize(value, known, aliases);
 }

@@ -1,12 +1,12 @@
-/** Caches results computed from an input: every endpoint of a model needs them, and a conversation repeats its items. */
+/** Caches results computed from an input, because every endpoint of a model needs them, and a conversation repeats its items. */
 import type { InputItem } from "../request.ts";
 import { knownItemsOf } from "./beginnings.ts";
 
 type Input = readonly InputItem[];
 
 /**
- * The result is stored on the list itself: a WeakMap keeps its keys alive through young collections, and each of these took twice as long (Node
- * 20). Copies of a list do not have it.
+ * A result stored on the list of items itself. In a WeakMap, keys survive young garbage collections, each of which then
+ * took twice as long (Node 20). Copies of a list lack the result.
  */
 export class ListMemo<Result extends boolean | object> {
   readonly #key = Symbol("memo");
@@ -14,9 +14,9 @@ export class ListMemo<Result extends boolean | object> {
   readonly #add: (before: Result, input: Input, from: number) => Result;
 
   /**
-   * @param none result of an empty input
-   * @param add extends the result of the items before `from` to all items, without changing it. The result must depend only on the list, and the
-   * list must not change afterwards
+   * @param none result for an empty input
+   * @param add returns the result for all items, given the result for those before the index `from`, which it must not
+   * change. The result may depend only on the list, which must not change afterwards
    */
   constructor(none: Result, add: (before: Result, input: Input, from: number) => Result) {
     this.#none = none;

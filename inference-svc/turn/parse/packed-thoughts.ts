@@ -1,17 +1,18 @@
 /**
- * Open thoughts in `encrypted_content`, for clients that keep no other field of a thought: models such as those of DeepSeek and Kimi need their thoughts
- * back with the calls after them. The text is only packed, since the client has it in `content` as well, and it is unpacked before anything reads
- * the request: guardrails, estimates and providers see the same as from a client that keeps `content`.
+ * Reasoning that is not encrypted, packed into `encrypted_content` for clients that keep no other field of it: models
+ * such as those of DeepSeek and Kimi need their reasoning back with the calls after it. The text is only encoded,
+ * because the client has it in `content` as well. It is unpacked before anything reads the request, so guardrails,
+ * estimates and providers see the same as from a client that keeps `content`.
  */
 import { isObject } from "@sluice/proto/lib/validation/fields.js";
 
 const prefix = "sluice:unknown:text:";
 
-/** About 128,000 tokens, more than a model thinks before one call. A longer thought is only in `content`. */
+/** Maximum bytes of packed reasoning: about 128,000 tokens, more than a model writes before one call. Longer reasoning is only in `content`. */
 const maxBytes = 512 * 1024;
 const maxPackedLength = prefix.length + Math.ceil((maxBytes * 4) / 3);
 
-/** @param texts the parts of the thought @returns undefined for a longer thought than `maxBytes` */
+/** @param texts the parts of the reasoning @returns undefined for reasoning longer than `maxBytes` */
 export function packThought(texts: readonly string[]): string | undefined {
   const json = JSON.stringify(texts);
   return Buffer.byteLength(json) <= maxBytes ? prefix + Buffer.from(json).toString("base64url") : undefined;
@@ -20,7 +21,7 @@ export function packThought(texts: readonly string[]): string | undefined {
 export const isPacked = (encrypted: unknown): encrypted is string =>
   typeof encrypted === "string" && encrypted.startsWith(prefix);
 
-/** Puts a packed thought into the content of its item. Content sent by the client stays: it takes precedence. */
+/** Unpacks reasoning into the content of its item. Content the client has sent takes precedence. */
 export function unpackThought(item: Record<string, unknown>): void {
   const { encrypted_content: packed, content } = item;
   if (!isPacked(packed)) return;
@@ -30,7 +31,7 @@ export function unpackThought(item: Record<string, unknown>): void {
   item["content"] = texts.map((text) => ({ type: "reasoning_text", text }));
 }
 
-/** Empty if the packed text was altered. */
+/** The texts in packed reasoning; empty if it was altered. */
 function textsIn(packed: string): readonly string[] {
   try {
     const texts: unknown = JSON.parse(Buffer.from(packed, "base64url").toString("utf8"));
@@ -40,7 +41,7 @@ function textsIn(packed: string): readonly string[] {
   }
 }
 
-/** Whether an item is a thought with an open text, neither signed nor sealed. */
+/** Whether an item is reasoning with a text that is neither signed nor encrypted. */
 export const isOpenThought = (item: Readonly<Record<string, unknown>>): boolean =>
   item["type"] === "reasoning" &&
   (item["format"] ?? "unknown") === "unknown" &&

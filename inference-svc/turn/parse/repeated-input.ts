@@ -1,4 +1,7 @@
-/** Reads the items of an input. First items known from an earlier input of the same key are the same objects, already parsed and checked. */
+/**
+ * Reads the items of an input. If an earlier input of the same key began with the same items, these are the same
+ * objects, already parsed and checked.
+ */
 import { ArrayMemory, type KnownElements } from "@sluice/proto/lib/json/array-memory.js";
 import { closeBracket, spaceBytes } from "@sluice/proto/lib/json/bytes.js";
 import type { InputItem } from "../request.ts";
@@ -6,7 +9,7 @@ import { recordKnownItems, firstItems } from "./beginnings.ts";
 import { isShareable, shareItem } from "./shared-items.ts";
 import type { Aliases } from "./kinds.ts";
 
-/** Items depend on the aliases, because the contract's names replace them. */
+/** Known items, by the prefixes that mean `service:`, which are replaced in items. */
 const memories = new WeakMap<Aliases, ArrayMemory<InputItem>>();
 
 function memoryFor(aliases: Aliases): ArrayMemory<InputItem> {
@@ -15,16 +18,16 @@ function memoryFor(aliases: Aliases): ArrayMemory<InputItem> {
   return memory;
 }
 
-/** An array of items; a string or a short array is not remembered. */
+/** The JSON of an input. Only a list of some length is remembered. */
 export class RepeatedInput {
   readonly #json: Buffer;
   readonly #owner: string;
   readonly #memory: ArrayMemory<InputItem>;
   readonly #found: KnownElements<InputItem> | undefined;
-  /** The first items, already checked; undefined when there are none. */
+  /** The first items, if they are known and thus already checked; undefined when there are none. */
   readonly beginning: readonly InputItem[] | undefined;
 
-  /** @param owner key of the request */
+  /** @param owner hash of the key */
   constructor(json: Buffer, owner: string, aliases: Aliases) {
     this.#json = json;
     this.#owner = owner;
@@ -33,18 +36,18 @@ export class RepeatedInput {
     this.beginning = this.#found && firstItems(this.#found.values, this.#found.count);
   }
 
-  /** @throws SyntaxError when the text is no JSON */
+  /** Parses the JSON. @throws SyntaxError when the text is no JSON */
   parse(): unknown {
     const found = this.#found;
     if (found === undefined) return JSON.parse(this.#json.toString("utf8"));
     const items: unknown[] = this.beginning!.slice();
-    // A zero stands for the known items.
+    // A zero replaces the known items, which are not parsed again.
     const others = JSON.parse(`[0${this.#json.toString("utf8", found.length)}`) as unknown[];
     for (let index = 1; index < others.length; index++) items.push(others[index]);
     return items;
   }
 
-  /** Remembers the items after they have passed all checks. */
+  /** Remembers the items, once they have passed all checks. */
   keep(items: readonly InputItem[]): void {
     if (this.beginning) recordKnownItems(items, this.beginning);
     const known = this.beginning?.length ?? 0;

@@ -1,4 +1,4 @@
-/** Parses requests for the engine, using data known only to this process: aliases of tool types, and keyed hashes to replace names. */
+/** Parses requests for the engine with data that only this process has: aliases of tool types, and keyed hashes that replace names. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { ConfigFile } from "@sluice/proto/config/config-file.js";
@@ -7,7 +7,7 @@ import type { TurnRequest } from "../request.ts";
 import type { Requester } from "../requester.ts";
 import { type SlugLookup, parseTurn } from "./turn-request.ts";
 
-/** Configuration read for each request, because a reload replaces it. */
+/** The current configuration, read for each request because a reload replaces it. */
 export interface ParserConfig {
   readonly file: Pick<ConfigFile, "compat">;
   readonly catalog: { namesOf(workspaceId: string): SlugLookup };
@@ -22,7 +22,7 @@ export class RequestParser {
     this.#identities = identities;
   }
 
-  /** @throws Fault INVALID_REQUEST with every problem and its path */
+  /** Parses a request. @throws Fault INVALID_REQUEST with every problem and its path */
   readonly parse = (
     request: RunTurnRequest,
     { keyHash, scanned }: Pick<Requester, "keyHash" | "scanned">,

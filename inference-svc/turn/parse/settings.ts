@@ -25,16 +25,16 @@ interface ReasoningFields {
 
 interface KnownFormat {
   readonly format: TextFormat;
-  /** Paths of fields outside the contract. */
+  /** Paths of unknown fields. */
   readonly ignored: readonly string[];
 }
 
 const memory = new ByteMemory<KnownFormat>();
 
 /**
- * Parses the text format. The same bytes give the same object, so dialects can cache its translation by it.
+ * Parses the text format. Equal bytes give the same object, by which dialects can cache its translation.
  * @param json undefined when unset
- * @param ignored gets the paths of fields outside the contract
+ * @param ignored gets the paths of unknown fields
  */
 export function parseTextFormat(
   json: Buffer | undefined,
@@ -71,10 +71,13 @@ function readTextFormat(json: Buffer, problems: Problems): KnownFormat | undefin
   return { format: format as SchemaFormat, ignored };
 }
 
-/** The fields of a value, all of them present: the unset are undefined, so all values of a type have one hidden class. */
+/** A type with all of its fields present, unset ones as undefined, so all values share one hidden class in V8. */
 export type AllFields<Fields> = { -readonly [Field in keyof Required<Fields>]: Fields[Field] };
 
-/** A member of the object at `start`, as the client wrote it: parsing and serializing it again would round its numbers. */
+/**
+ * JSON of a member of the object at `start`, as the client wrote it: parsing and writing it would round its numbers.
+ * @returns undefined when the object lacks it
+ */
 export function memberJson(json: Buffer, start: number, key: string): string | undefined {
   const member = memberOf(json, start, key);
   return member && json.toString("utf8", member.start, member.end);
@@ -84,8 +87,9 @@ export function memberJson(json: Buffer, start: number, key: string): string | u
 export const isSet = <T>(value: T | null | undefined): value is T => value !== undefined && value !== null;
 
 /**
- * Parses `reasoning` without members equal to the default.
- * @param door of the request; a budget in Anthropic's format shows thoughts unless the client says otherwise
+ * Parses `reasoning`, without members that equal the default.
+ * @param door door of the request; with a budget in Anthropic's format, reasoning is shown unless the client says
+ * otherwise
  */
 export function parseReasoning(value: unknown, problems: Problems, door = ""): Reasoning | undefined {
   if (!isSet(value)) return undefined;
@@ -108,7 +112,7 @@ export function parseReasoning(value: unknown, problems: Problems, door = ""): R
   return settings as Reasoning;
 }
 
-/** Reads `enabled`, the short form of effort: false means none, true means medium unless effort or max_tokens says more. */
+/** The effort. `enabled` is its short form: false means none, and true means medium unless effort or max_tokens is set. */
 function effortOf({ effort, enabled, max_tokens: maxTokens }: ReasoningFields): string | undefined {
   if (enabled === false) return "none";
   if (enabled === true && !isSet(effort) && !isSet(maxTokens)) return "medium";

@@ -1,24 +1,24 @@
 /**
- * Items shared by several requests, because a conversation repeats them. They are frozen: code that changes items takes copies first, and a
- * change of a shared item fails its request, instead of showing in others.
+ * Items that several requests share, because a conversation repeats them. They are frozen: code that changes items
+ * copies them first, and an attempt to change a shared item fails its request, instead of affecting others.
  */
 import type { InputItem } from "../request.ts";
 
 /** Results computed from a shared item. */
 export interface ItemMemo {
   readonly item: InputItem;
-  /** Bytes of text for a model; undefined before they are counted, and for an item with media. */
+  /** Bytes of text a model reads; undefined until they are counted, and for an item with media. */
   textBytes: number | undefined;
 }
 
 /**
- * The memo is stored on the item: a WeakMap keeps its keys alive through young collections, and each of these took twice as long (Node 20). Copies of an
- * item have no memo, because a memo is valid only for its own item.
+ * Key of an item's property with its memo. In a WeakMap, keys survive young garbage collections, each of which then
+ * took twice as long (Node 20). Copies of an item have no memo, because a memo is valid only for its own item.
  */
 const memoKey = Symbol("memo");
 type MarkedItem = InputItem & { [memoKey]?: ItemMemo };
 
-/** The memo of a shared item; undefined for an item of a single request. */
+/** The memo of a shared item. @returns undefined for an item of a single request */
 export function memoOf(item: MarkedItem): ItemMemo | undefined {
   const memo = item[memoKey];
   return memo?.item === item ? memo : undefined;
@@ -31,7 +31,7 @@ export function shareItem(item: MarkedItem): void {
   freeze(item);
 }
 
-/** @param value JSON nested no deeper than a scanned text */
+/** @param value a JSON value nested no deeper than scanned JSON may be */
 function freeze(value: object): void {
   Object.freeze(value);
   for (const name in value) {
@@ -40,7 +40,7 @@ function freeze(value: object): void {
   }
 }
 
-/** Kinds of items in a conversation. */
+/** Types of items a conversation repeats. */
 const shareableTypes: ReadonlySet<string> = new Set([
   "message",
   "function_call",
@@ -50,7 +50,7 @@ const shareableTypes: ReadonlySet<string> = new Set([
   "reasoning",
 ]);
 
-/** Whether an item can be copied: parts with files and pictures are known by their identity elsewhere, and are large. */
+/** Whether an item may be shared. Items with files or pictures may not: their parts are recognized by identity elsewhere, and are large. */
 export const isShareable = ({ type, content, output }: InputItem): boolean =>
   shareableTypes.has(type) && holdsText(content) && holdsText(output);
 
@@ -64,14 +64,14 @@ function holdsText(parts: unknown): boolean {
   return true;
 }
 
-/** The items, with copies of the shared ones, so they may be changed; the same list when none is shared. */
+/** The items with copies in place of shared ones, so they can be changed; the same list when none is shared. */
 export function copySharedItems(items: readonly InputItem[]): readonly InputItem[] {
   return items.some(isShared) ? items.map((item) => (isShared(item) ? (copyOf(item) as InputItem) : item)) : items;
 }
 
 const likeAssigned = { enumerable: true, writable: true, configurable: true };
 
-/** Copies a JSON value nested no deeper than a scanned text. */
+/** Copies a JSON value nested no deeper than scanned JSON may be. */
 function copyOf(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(copyOf);

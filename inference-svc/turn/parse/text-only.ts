@@ -1,10 +1,11 @@
 /**
- * Whether an input is nothing but text. Then it holds no file, no picture, no address and no item of a feature, and nothing has to look for them.
+ * Finds out whether an input contains only text. It then has no file, picture, address or item of a feature, and
+ * nothing needs to look for them.
  */
 import type { InputItem } from "../request.ts";
 import { ListMemo } from "./list-memo.ts";
 
-/** A field unknown to Sluice could hold anything. */
+/** Fields that contain only text; a field unknown to Sluice could contain anything. */
 const textFields: ReadonlySet<string> = new Set([
   "type",
   "role",
@@ -19,7 +20,7 @@ const textFields: ReadonlySet<string> = new Set([
 ]);
 const partFields: ReadonlySet<string> = new Set(["type", "text", "annotations"]);
 
-/** Whether all items are messages, calls of functions and their outputs with nothing but text. Every endpoint takes such an input. */
+/** Whether all items are messages, function calls and their outputs that contain only text. Every endpoint takes such an input. */
 export const textOnly = new ListMemo<boolean>(true, (before, input, from) => {
   if (!before) return false;
   for (let index = from; index < input.length; index++) if (!isText(input[index]!)) return false;

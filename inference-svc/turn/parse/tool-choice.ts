@@ -1,4 +1,4 @@
-/** Parses the tool choice; each tool named in it must be declared. */
+/** Parses the tool choice; each tool it names must be declared. */
 import { toolChoice } from "@sluice/proto/contract/tools/tool-choice.js";
 import { tool } from "@sluice/proto/contract/tools/tools.js";
 import { type JsonObject, isObject } from "@sluice/proto/lib/validation/fields.js";

@@ -11,23 +11,23 @@ import { type Aliases, neutralize, neutralizeAll } from "./kinds.ts";
 import { type AllFields, isSet, memberJson } from "./settings.ts";
 import type { CustomTool, FunctionTool, Tool } from "../request.ts";
 
-/** Tools without problems, with their JSON value. */
+/** Tools without problems, with the JSON value from which they were parsed. */
 interface KnownTools {
   readonly value: readonly JsonObject[];
   readonly tools: readonly Tool[];
-  /** Paths of fields outside the contract. */
+  /** Paths of unknown fields. */
   readonly ignored: readonly string[];
 }
 
-/** Which types are known depends on the aliases; a reload of the configuration may bring others. */
+/** Known tools, by the prefixes that mean `service:`: the known types depend on them, and a reload of the configuration may change them. */
 const memories = new WeakMap<Aliases, ByteMemory<KnownTools>>();
 
 const none: readonly Tool[] = [];
 
 /**
- * Parses the tools. The same bytes give the same list, so dialects can cache its translation by the list.
- * @param json undefined when there are none
- * @param ignored gets the paths of fields outside the contract
+ * Parses the tools. Equal bytes give the same list, by which dialects can cache its translation.
+ * @param json undefined when the request has none
+ * @param ignored gets the paths of unknown fields
  */
 export function parseTools(
   json: Buffer | undefined,
@@ -49,7 +49,7 @@ export function parseTools(
   return known?.tools ?? none;
 }
 
-/** Undefined when the tools have problems. */
+/** Parses the tools. @returns undefined when they have problems */
 function readTools(
   json: Buffer,
   declared: DeclaredTools,
@@ -71,7 +71,7 @@ function readTools(
   return { value: values, tools, ignored: ignoredIn(value) };
 }
 
-/** Checks the tools a second time to find their unknown fields: all tools without problems, once per list. */
+/** Finds the unknown fields by checking the tools a second time; done once per list, for tools without problems. */
 function ignoredIn(tools: unknown): readonly string[] {
   const paths: string[] = [];
   checkShape(toolsShape, tools, "tools", new Problems((path) => void paths.push(path)));
@@ -80,7 +80,7 @@ function ignoredIn(tools: unknown): readonly string[] {
 
 const spellingOf = (entry: unknown): unknown => (isObject(entry) ? entry["type"] : undefined);
 
-/** Puts the types of tools, and of tools inside them, into the neutral spelling. */
+/** Converts the types of tools, and of tools inside them, to the neutral spelling. */
 export function neutralizeTools(value: unknown, aliases: Aliases): void {
   if (!Array.isArray(value)) return;
   for (const entry of value) {
@@ -90,14 +90,14 @@ export function neutralizeTools(value: unknown, aliases: Aliases): void {
   }
 }
 
-/** The same tool parsed from a JSON text with redacted texts. */
+/** The same tool, parsed from JSON in which texts were redacted. */
 export function parseRedactedTool(tool: Tool, json: string): Tool {
   if (tool.type === "hosted") return { ...tool, json };
   const written = Buffer.from(json);
   return toolOf(JSON.parse(json) as JsonObject, { json: written, span: { start: 0, end: written.length } }, "");
 }
 
-/** The place of a tool in the client's JSON text. */
+/** Where a tool stands in the client's JSON text. */
 interface Written {
   readonly json: Buffer;
   readonly span: ByteSpan;
@@ -105,7 +105,7 @@ interface Written {
 
 const textOf = ({ json, span }: Written): string => json.toString("utf8", span.start, span.end);
 
-/** Builds a tool from a shape-checked value. */
+/** Builds a tool from a value whose shape was checked. */
 function toolOf(value: JsonObject, written: Written, spelling: string): Tool {
   switch (value["type"]) {
     case "function":

@@ -1,6 +1,6 @@
 /**
- * Parses a request of the contract. The open-ended subtrees are scanned, parsed and checked here for all handlers; proto/contract has
- * checked the scalars.
+ * Parses a protobuf request. JSON texts in it are scanned, parsed and checked here for all handlers; the scalar fields
+ * have already been checked by proto/contract.
  */
 import { maxExtraBytes, maxExtraFields } from "@sluice/proto/contract/request/extra-fields.js";
 import { openBrace } from "@sluice/proto/lib/json/bytes.js";
@@ -23,34 +23,34 @@ import { parseToolChoice } from "./tool-choice.ts";
 import { parseTools } from "./tools.ts";
 import type { Plugins, StopCondition, Tool, TurnRequest } from "../request.ts";
 
-/** Other names of models. */
+/** Finds models by names other than their slugs. */
 export interface SlugLookup {
-  /** The slug of a model name or alias; undefined for a name of no model. */
+  /** The slug for a model name or alias. @returns undefined for a name of no model */
   resolve(name: string): string | undefined;
 }
 
 export interface ParseOptions {
-  /** True when the JSON texts were scanned on reading the body: they hold no duplicate keys and nothing that costs much memory. */
+  /** Whether the JSON texts were scanned when the body was read, so they contain no duplicate keys and nothing that takes much memory. */
   readonly scanned?: boolean;
-  /** Prefixes equivalent to `service:` in types of tools and items. */
+  /** Prefixes that mean the same as `service:` in types of tools and items. */
   readonly aliases?: Aliases;
-  /** Replaces other names of models by slugs. */
+  /** Converts other names of models to slugs. */
   readonly names?: SlugLookup;
-  /** Key whose conversations are remembered; absent for requests not expected to repeat. */
+  /** Hash of the key whose conversations are remembered; absent for requests that are not expected to be repeated. */
   readonly owner?: string;
   /** Keyed hash of the end user. */
   readonly identityHash?: string;
-  /** Replaces the prompt cache key of the request. */
+  /** Hash that replaces the prompt cache key of the request. */
   readonly promptCacheKey?: string | undefined;
 }
 
-/** @throws Fault INVALID_REQUEST with every problem and its path */
+/** Parses a request. @throws Fault INVALID_REQUEST with every problem and its path */
 export function parseTurn(request: RunTurnRequest, options: ParseOptions = {}): TurnRequest {
   if (options.scanned !== true) scanSubtrees(request);
   try {
     return parsed(request, options);
   } catch (error) {
-    // The client claimed a scan it had not done: scanning finds the place of the error.
+    // The client claims a scan that was not done; scanning finds the place of the error.
     if (error instanceof SyntaxError) scanSubtrees(request);
     throw error;
   }
@@ -58,7 +58,8 @@ export function parseTurn(request: RunTurnRequest, options: ParseOptions = {}): 
 
 function parsed(request: RunTurnRequest, options: ParseOptions): TurnRequest {
   const { aliases = noAliases, names, owner, identityHash, promptCacheKey } = options;
-  // The gateway checks whole bodies of the messages door, and of the chat door everything but hosted tools.
+  // The gateway checks whole bodies at the door of messages, and everything but hosted tools at the door of chat
+  // completions.
   const isChat = request.door === "chat";
   const ignored = request.door === "" || isChat ? new IgnoredFields(isChat) : undefined;
   const problems = new Problems(request.door === "" ? ignored?.add : undefined);
@@ -76,7 +77,7 @@ function parsed(request: RunTurnRequest, options: ParseOptions): TurnRequest {
   if (request.plugins.length > 0) turn.plugins = pluginsOf(request.plugins, aliases);
   if (promptCacheKey !== undefined) turn.promptCacheKey = promptCacheKey;
   turn.identityHash = identityHash;
-  // An absent field and an undefined field read the same.
+  // For readers, an absent field and an undefined one are equal.
   return turn as TurnRequest;
 }
 
@@ -87,7 +88,7 @@ interface SettingsParts {
   readonly ignored: IgnoredFields | undefined;
 }
 
-/** Parses the settings that are JSON texts. Most requests have none. */
+/** Parses the settings that are JSON texts; most requests have none. */
 function parseSettings(
   turn: Unfinished,
   request: RunTurnRequest,
@@ -108,14 +109,14 @@ function parseSettings(
   if (stopsWhen !== undefined) turn.stopServerToolsWhen = [stopsWhen as StopCondition | StopCondition[]].flat();
 }
 
-/** Unknown fields of the settings not yet reported by the door. */
+/** Unknown fields of the settings the door has not reported yet. */
 function notNamedBefore(paths: readonly string[], { unknownFields }: RunTurnRequest): readonly string[] {
   if (paths.length === 0 || unknownFields.length === 0) return paths;
   return paths.filter((path) => !unknownFields.some(({ name }) => name === path));
 }
 
 const noAliases: Aliases = [];
-/** One list for all requests without tools: dialects cache its translation. */
+/** One list for all requests without tools, because dialects cache the translation by the list. */
 const noTools: readonly Tool[] = [];
 
 /** The settings that are JSON texts, with their names in errors. */
@@ -139,19 +140,19 @@ function scanSubtrees(request: RunTurnRequest): void {
   for (const { field, name } of settingSubtrees) scan(request[field], name);
 }
 
-/** The value of a subtree, after a check by its shape; undefined when the request has none. */
+/** The value of a JSON text, checked by its shape. @returns undefined when the request has none */
 function checked(json: Uint8Array, name: string, shape: Shape, problems: Problems): unknown {
   const value = valueOf(json);
   if (value !== undefined) checkShape(shape, value, name, problems);
   return value;
 }
 
-/** The JSON text of an object as the client wrote it, after a check by its shape. */
+/** A JSON text as the client wrote it, after a check of the object by its shape. */
 function verbatim(json: Uint8Array, name: string, shape: Shape, problems: Problems): string | undefined {
   return checked(json, name, shape, problems) === undefined ? undefined : textOf(json)?.toString("utf8");
 }
 
-/** The text of a subtree; undefined when the request has none. */
+/** The bytes of a JSON text. @returns undefined when the request has none */
 const textOf = (json: Uint8Array): Buffer | undefined =>
   json.length === 0 ? undefined : Buffer.from(json.buffer, json.byteOffset, json.byteLength);
 
@@ -160,12 +161,13 @@ function valueOf(json: Uint8Array): unknown {
   return text && (JSON.parse(text.toString("utf8")) as unknown);
 }
 
-/** A request without the settings of embeddings and without fields filled in only by layers. */
+/** A request without the settings of embeddings, and without fields that only layers set. */
 type Unfinished = AllFields<Omit<TurnRequest, "sources" | "foundFiles" | "files" | "pages" | "fused" | "embedding">>;
 
 /**
- * The scalar fields; fields parsed from JSON texts are unset. All requests have the keys of one object made by JSON.parse: an object that grows by more than
- * a dozen computed names is a hash table, which took 40 KB and 100 us a turn. Fields are assigned by name, since Object.assign of a second object took 1 us.
+ * The scalar fields of a request; fields parsed from JSON texts are unset. All requests have the keys of one object
+ * made by JSON.parse: an object that grows by more than a dozen computed names is a hash table, which took 40 KB and
+ * 100 us a turn. Fields are assigned by name, since Object.assign of a second object took 1 us.
  */
 function settingsOf(request: RunTurnRequest): Unfinished {
   const turn = { ...blank };
@@ -184,7 +186,7 @@ function settingsOf(request: RunTurnRequest): Unfinished {
   turn.promptCacheKey = request.promptCacheKey;
   turn.serviceTier = request.serviceTier || undefined;
   turn.provider = request.provider;
-  // Stop conditions replace max_tool_calls; a provider with both would count both.
+  // Stop conditions replace max_tool_calls: with both, a provider would count both.
   if (request.stopServerToolsWhenJson.length === 0) turn.maxToolCalls = request.maxToolCalls;
   turn.truncation = (request.truncation || undefined) as TurnRequest["truncation"];
   if (request.cacheControl) turn.cacheControl = { ttl: request.cacheControl.ttl === "1h" ? "1h" : "5m" };
@@ -243,12 +245,13 @@ function blankTurn(): Unfinished {
     string,
     unknown
   >;
-  // A field that has held each kind of value accepts any of them; otherwise the first number in it would give every later turn another hidden class.
+  // Each key has held each kind of value, so V8 accepts any of them: otherwise the first number in a field would give
+  // every later turn another hidden class.
   for (const key of keys) for (const value of [1, 0.5, "", undefined]) turn[key] = value;
   return Object.assign(turn, unset) as unknown as Unfinished;
 }
 
-/** Slugs without duplicates. A name of no model stays, and is refused later with the catalogue at hand. */
+/** Slugs of the models without duplicates. A name of no model stays, because it is refused later, with the help of the catalogue. */
 function modelsOf({ model, models }: RunTurnRequest, names: ParseOptions["names"]): readonly string[] {
   if (models.length === 0) return model === "" ? [] : [names?.resolve(model) ?? model];
   return [...new Set([model, ...models].filter((name) => name !== "").map((name) => names?.resolve(name) ?? name))];
@@ -269,7 +272,10 @@ function spelledPlainly(plugin: FusionPlugin, aliases: Aliases): FusionPlugin {
   return { ...plugin, toolsJson: Buffer.from(JSON.stringify(tools)) };
 }
 
-/** Reads request fields outside the contract. @param json an object @returns JSON texts of the fields as the client wrote them; undefined when there are none */
+/**
+ * Reads unknown fields of a request. @param json an object @returns JSON texts of the fields as the client wrote them;
+ * undefined when there are none
+ */
 function parseExtraFields(json: Buffer | undefined, problems: Problems): Readonly<Record<string, string>> | undefined {
   if (json === undefined) return undefined;
   const before = problems.count;

@@ -14,7 +14,7 @@ export interface DocumentText {
   readonly text: string;
   /** Texts missing from `text`, such as deleted text. */
   readonly beside?: readonly string[];
-  /** True when the text was truncated. */
+  /** Whether the text was truncated. */
   readonly truncated: boolean;
 }
 

@@ -24,7 +24,7 @@ const textual = /\.(?:xml|rels|vml|x?html?|mht|txt|rtf|csv|json|svg|ncx|opf)$/i;
 export class Archive {
   readonly #parts: Readonly<Record<string, Uint8Array>>;
 
-  /** @throws UnreadableDocument; Error for a damaged archive */
+  /** Unpacks the archive. @throws UnreadableDocument; Error for a damaged archive */
   constructor(bytes: Uint8Array) {
     if (compoundMark.every((byte, index) => bytes[index] === byte))
       throw new UnreadableDocument("is encrypted, or in a format older than Office 2007");
@@ -48,7 +48,7 @@ export class Archive {
     });
   }
 
-  /** @throws Error when the archive has no such part */
+  /** The bytes of a part. @throws Error when the archive has no such part */
   part(path: string): Uint8Array {
     const part = this.find(path);
     if (part === undefined) throw new Error(`no part ${path}`);

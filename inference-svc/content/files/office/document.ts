@@ -20,7 +20,7 @@ const parsers: Readonly<
   epub: readEpub,
 };
 
-/** @throws UnreadableDocument; Error for a damaged file */
+/** Reads the text of a file. @throws UnreadableDocument; Error for a damaged file */
 export function readOfficeFile(kind: Exclude<DocumentKind, "pdf">, bytes: Uint8Array): DocumentText {
   resetAllowance();
   try {

@@ -12,7 +12,7 @@ const listHead = 46;
 const entryHead = 30;
 /** Maximum bytes of the optional descriptor after an entry: checksum and sizes, which are longer in archives above 4 GiB. */
 const maxDescriptor = 24;
-/** Value of a size or offset that is stored in an extra field instead. */
+/** Value of a size or offset stored in an extra field instead. */
 const elsewhere = 0xffffffff;
 
 interface Entry {
@@ -21,7 +21,7 @@ interface Entry {
   readonly packed: number;
 }
 
-/** @throws UnreadableDocument; RangeError for a damaged archive */
+/** Compares the entries with the list at the end of the archive. @throws UnreadableDocument; RangeError for a damaged archive */
 export function checkEntries(archive: Uint8Array): void {
   const bytes = Buffer.from(archive.buffer, archive.byteOffset, archive.byteLength);
   const end = bytes.lastIndexOf(endMark);

@@ -18,7 +18,7 @@ const localName = (name: string): string => name.slice(name.indexOf(":") + 1);
 /** Maximum depth of elements, more than any real file has: the parser takes quadratic time for elements within elements. */
 const maxDepth = 1_000;
 
-/** @throws Error for too deeply nested elements */
+/** Parses XML. @throws Error for too deeply nested elements */
 export function parseXml(bytes: Uint8Array, { open, close, text, comment }: XmlHandlers): void {
   let depth = 0;
   const parser = new Parser(

@@ -50,13 +50,13 @@ interface Pdfjs {
   getDocument(settings: object): PdfLoading;
 }
 
-/** Module names in variables, so that TypeScript does not resolve them; a missing package is reported at the first PDF. */
+/** Module names in variables, so TypeScript does not resolve them; a missing package is reported at the first PDF. */
 const api = "pdfjs-dist/legacy/build/pdf.min.mjs";
 const worker = "pdfjs-dist/legacy/build/pdf.worker.min.mjs";
 
 /** Loads pdfjs. Changes global objects: call it once, in a process used for nothing else. */
 export async function loadPdfjs(): Promise<Pdfjs> {
-  // Without `getBuiltinModule`, pdfjs loads neither a canvas nor files named in a PDF.
+  // `getBuiltinModule` is removed so pdfjs loads neither a canvas nor files named in a PDF.
   Object.assign(process, { getBuiltinModule: () => undefined });
   // pdfjs takes the worker from this global and starts no thread.
   Object.assign(globalThis, { pdfjsWorker: await import(worker) });

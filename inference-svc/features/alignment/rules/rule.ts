@@ -38,7 +38,7 @@ export const lastingRule = (isBroken: (message: Message) => boolean): LocalRule 
 /** A rule that decides only some messages; the others need a judge. */
 export const partialRule = (isBroken: LocalRule["isBroken"]): LocalRule => ({ isTotal: false, isBroken });
 
-/** All text that the reader sees, including refusals and audio transcripts. */
+/** All text the reader sees, including refusals and audio transcripts. */
 export const visibleTextOf = ({ content, refusal, audio }: Message): string =>
   [content, refusal, audio?.transcript].filter((text) => typeof text === "string").join("\n");
 

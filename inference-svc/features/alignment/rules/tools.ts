@@ -7,8 +7,8 @@ const callVerb = "(?:call|invoke|use|run)";
 const tool = "(call |invoke |use |run )(?:the )?(tool |function )?[\"'`]?([\\w.-]+?)[\"'`]?(\\(\\))?( tool| function)?";
 
 /**
- * The tool that a rule names: a name in the request's tools, a name marked as a tool, or an identifier such as
- * send_mail. "Never call strangers" names no tool, nor does "never use snake_case".
+ * The tool a rule names: a name in the request's tools, a name marked as a tool, or an identifier such as send_mail.
+ * "Never call strangers" names no tool, nor does "never use snake_case".
  * @returns undefined when the name may mean something else
  */
 function toolIn([verb, before, name = "", brackets, after]: Parts, tools: ReadonlySet<string>): string | undefined {
@@ -58,7 +58,7 @@ function numberOf(value: unknown): number | undefined {
   return typeof value === "string" && /^\s*-?\d+(?:\.\d+)?\s*$/.test(value) ? Number(value) : undefined;
 }
 
-/** Whether a call passes the argument so that the condition holds. @returns undefined when the argument is not a number */
+/** Whether a call passes the argument so the condition holds. @returns undefined when the argument is not a number */
 function isCalledWith(
   calls: readonly EvaluatedCall[],
   argument: string,

@@ -46,7 +46,10 @@ export const dryDetectedInput = (detectors: DryDetectorMap): Layer =>
     return request;
   });
 
-/** @throws Fault UNAVAILABLE when a rule fails closed and its detector is not configured */
+/**
+ * Refuses a request whose rules need a missing detector. @throws Fault UNAVAILABLE when a rule fails closed and its
+ * detector is not configured
+ */
 function refuseMissing(missing: DetectedRules["missing"], { trace }: Scope): void {
   trace.stages.push(...missing.map(buildFailureStage));
   const closed = missing.find((rule) => !failsOpen(rule));

@@ -34,7 +34,7 @@ export const dryDetectorOutputLayer = (detectors: DryDetectorMap): Layer =>
     return [];
   });
 
-/** @throws Fault UNAVAILABLE when a rule fails closed and its detector is not configured */
+/** The rules whose detectors are configured. @throws Fault UNAVAILABLE when a rule fails closed and its detector is not configured */
 function configuredRules<Of extends DetectorProfile>(
   scope: Scope,
   report: Report,

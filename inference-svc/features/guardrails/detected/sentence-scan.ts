@@ -69,8 +69,7 @@ export class SentenceScan implements ServiceScan {
     const base = this.#decided;
     const taken = spans.filter(({ start }) => start < until);
     const found = taken.map((span) => ({ start: base + span.start, end: base + Math.min(span.end, until) }));
-    // A classifier's verdict on later text would be tainted by text that contains a finding, so that text is no
-    // context.
+    // A classifier's verdict on later text would be tainted by text that contains a finding, so text is no context.
     const colors = !this.#rule.detector.returnsSpans && found.length > 0;
     this.#context = colors ? "" : (this.#context + this.#held.slice(0, until)).slice(-contextUnits);
     this.#held = this.#held.slice(until);

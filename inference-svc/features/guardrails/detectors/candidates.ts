@@ -11,7 +11,7 @@ import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 export const noUnit = -1;
 
 export interface CandidateShape {
-  /** Maximum UTF-16 units in front of a candidate that the detector may read. */
+  /** Maximum UTF-16 units in front of a candidate the detector may read. */
   readonly behind: number;
   /** Maximum UTF-16 units from a candidate's start that the detector may read; for the detector, longer text ends there. */
   readonly ahead: number;
@@ -65,7 +65,7 @@ export class CandidateWindow {
     return true;
   }
 
-  /** A part of the text that the detector has already read. */
+  /** A part of the text the detector has already read. */
   slice(start: number, end: number): string {
     return this.#text.slice(start, end);
   }
@@ -79,7 +79,7 @@ export class CandidateWindow {
 class CandidateScan implements Scan {
   readonly #shape: CandidateShape;
   readonly #window = new CandidateWindow();
-  /** Received text that the detector may still read. */
+  /** Received text the detector may still read. */
   #text = "";
   /** Place of the buffer's first unit in the whole text. */
   #origin = 0;

@@ -9,7 +9,7 @@ import { digits, unitSet, wordUnits } from "./unit-sets.ts";
 
 const maxDigits = 19;
 
-/** Ranges of first digits, each with the lengths of the numbers that its issuer gives out. */
+/** Ranges of first digits, each with the lengths of the numbers its issuer gives out. */
 const issuers: readonly (readonly [from: number, to: number, lengths: readonly number[]])[] = [
   [4, 4, [13, 16, 19]], // Visa
   [51, 55, [16]], // Mastercard

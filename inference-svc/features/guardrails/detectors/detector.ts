@@ -1,6 +1,6 @@
 import type { Finder } from "@sluice/proto/lib/pattern/finder.js";
 
-/** A built-in detector that guardrails name by its slug. */
+/** A built-in detector guardrails name by its slug. */
 export interface BuiltinDetector {
   /** The detector's name in guardrails. */
   readonly slug: string;

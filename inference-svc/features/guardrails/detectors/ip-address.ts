@@ -78,7 +78,7 @@ function ipv6At(text: CandidateWindow, start: number): number | undefined {
   return wordUnits[text.at(end)] === 1 ? undefined : end;
 }
 
-/** Whether the colon in front continues an address that was rejected: its rest must not match. */
+/** Whether the colon in front continues an address rejected: its rest must not match. */
 function followsGroup(text: CandidateWindow, start: number): boolean {
   let place = start - 2;
   while (start - place < 7 && hex[text.at(place)] === 1) place--;

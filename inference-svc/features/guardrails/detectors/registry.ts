@@ -1,4 +1,4 @@
-/** The built-in detectors that guardrails can name. */
+/** The built-in detectors guardrails can name. */
 import { address } from "./address/index.ts";
 import { creditCard } from "./credit-card.ts";
 import type { BuiltinDetector } from "./detector.ts";

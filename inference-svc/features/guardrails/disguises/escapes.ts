@@ -10,7 +10,7 @@ export const maxEscapeLength = 48;
 /** A form of escapes of UTF-8 bytes. The sign in front may be escaped itself: `%2570` is `%70`, and `\\x70` is `\x70` within JSON. */
 interface ByteForm {
   readonly unit: RegExp;
-  /** Matches the start of an escape that is cut off by the end of the text. */
+  /** Matches the start of an escape cut off by the end of the text. */
   readonly open: RegExp;
 }
 

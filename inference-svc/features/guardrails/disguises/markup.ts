@@ -1,7 +1,6 @@
 /**
- * Recognizes markup that a page does not show, so that the text on both sides reads as one: HTML tags and comments,
- * link targets, and Markdown signs. It accepts more than browsers and CommonMark do, since the raw text is scanned as
- * well.
+ * Recognizes markup a page does not show, so the text on both sides reads as one: HTML tags and comments, link targets,
+ * and Markdown signs. It accepts more than browsers and CommonMark do, since the raw text is scanned as well.
  */
 import { type DecodedEscape } from "./entities.ts";
 
@@ -19,8 +18,7 @@ export const markupStarts = "<[]*`~_\\";
 const noText: DecodedEscape = { length: 1, decoded: "" };
 
 /**
- * Reads the markup at the start of the text, with the text that a page shows for it. "open" means that further text
- * decides.
+ * Reads the markup at the start of the text, with the text a page shows for it. "open" means that further text decides.
  * @param text starts with one of `markupStarts` and has at most `maxMarkupLength` units
  * @param isOver whether no text follows
  * @param isBehindWord whether a letter or digit precedes it; for underscores, whether one precedes the whole run
@@ -59,7 +57,7 @@ function readEscapedSign(text: string, goesOn: boolean): DecodedEscape | "open" 
   return /^\\[!-/:-@[-`{-~]/.test(text) ? { length: 2, decoded: text.charAt(1) } : undefined;
 }
 
-/** Matches names of HTML elements that a page separates from the text around them. */
+/** Matches names of HTML elements a page separates from the text around them. */
 const separating =
   /^<\/?(?:address|article|aside|blockquote|body|br|center|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|figure|footer|form|h[1-6]|head|header|hgroup|hr|html|legend|li|main|menu|nav|ol|optgroup|option|p|pre|search|section|select|summary|table|tbody|td|tfoot|th|thead|title|tr|ul)(?=[\s/>])/i;
 const space = /\s/;

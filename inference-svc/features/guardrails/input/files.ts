@@ -1,4 +1,4 @@
-/** Reads the files of a request as text, so that guardrails can scan them. */
+/** Reads the files of a request as text, so guardrails can scan them. */
 import { documentLimits } from "../../../content/files/documents/limits.ts";
 import { findFiles } from "../../../content/files/part.ts";
 import { FileProblem, FileReadUnavailable, fileFault } from "../../../content/files/problem.ts";
@@ -41,7 +41,7 @@ const isPartlyRead = ({ kind, truncated, beside = [] }: FileReading): boolean =>
   truncated || (kind !== "text" && beside.some(({ length }) => length > documentLimits.characters));
 
 /**
- * Reads one file. @returns undefined for a file that is passed on unread
+ * Reads one file. @returns undefined for a file passed on unread
  * @throws Fault INVALID_REQUEST or UNAVAILABLE when a guardrail fails closed and could not read the file
  */
 async function readFile(file: FilePart, { reader, scope, applied }: ReadContext): Promise<FileReading | undefined> {

@@ -13,7 +13,7 @@ export const mapUnchanged = (text: string, at: number): MappedPiece => ({
   sourceOf: (start, end) => ({ start: at + start, end: at + end }),
 });
 
-/** A derived text that is mapped as a whole to one span of the source. */
+/** A derived text mapped as a whole to one span of the source. */
 export const mapToWholeSource = (text: string, source: TextSpan): MappedPiece => ({ text, sourceOf: () => source });
 
 /** The mapping of a text derived in two steps. @param made derived from `before` */

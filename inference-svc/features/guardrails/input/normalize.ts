@@ -1,5 +1,5 @@
 /**
- * Removes disguises that a model can read through: escapes, compatibility characters, invisible characters, look-alike
+ * Removes disguises a model can read through: escapes, compatibility characters, invisible characters, look-alike
  * letters, gaps between letters.
  */
 import { normalizeCharacters } from "../../../content/signs/signs.ts";
@@ -12,7 +12,7 @@ import { type MappedPiece, MappedText } from "./mapped-text.ts";
 const maxMarks = 32;
 const overMarked = new RegExp(`\\p{M}{${maxMarks + 1}}`, "u");
 
-/** Matches clusters that are normalized separately: plain letters, an escape sign, Hangul jamo, a character with its marks. */
+/** Matches clusters normalized separately: plain letters, an escape sign, Hangul jamo, a character with its marks. */
 const clusters = new RegExp(
   String.raw`[\t\n\r\x20-\x24\x27-\x5b\x5d-\x7e]+(?!\p{M})|[%&\\]|[\u1100-\u11ff]+|.\p{M}{0,${maxMarks}}`,
   "gsu",
@@ -47,7 +47,7 @@ function put(made: MappedText, was: string, is: string, at: number): void {
 /** Matches tag characters (U+E0020 to U+E007E): each stands for an ASCII character, and only machines see it. */
 const tags = /[\u{e0020}-\u{e007e}]+/gu;
 
-/** The ASCII character that a tag character stands for; undefined for any other character. */
+/** The ASCII character a tag character stands for; undefined for any other character. */
 export function decodeTag(character: string): string | undefined {
   const point = character.codePointAt(0) as number;
   return point >= 0xe0020 && point <= 0xe007e ? String.fromCharCode(point - 0xe0000) : undefined;

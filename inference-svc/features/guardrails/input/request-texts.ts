@@ -1,4 +1,4 @@
-/** Collects every text of a request that a model, provider or search engine reads, divided as the reader gets it. */
+/** Collects every text of a request a model, provider or search engine reads, divided as the reader gets it. */
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { PluginTexts } from "../../../turn/feature.ts";
 import type { InputItem, TurnRequest } from "../../../turn/request.ts";
@@ -26,7 +26,7 @@ import {
   type TextSource,
 } from "./text-sources.ts";
 
-/** Sources that are read together as one text. */
+/** Sources read together as one text. */
 export interface ScanUnit {
   readonly sources: readonly TextSource[];
   /** Whether the text is a message of the role user. */
@@ -39,7 +39,7 @@ export interface ScanUnit {
 
 type ScanUnits = Generator<ScanUnit | undefined, void>;
 
-/** The texts of one request. Redacted texts are written into the request, so that no copy of the original text remains. */
+/** The texts of one request. Redacted texts are written into the request, so no copy of the original text remains. */
 export class RequestTexts {
   readonly #given: TurnRequest;
   /** The request, with mutable items. */
@@ -187,7 +187,7 @@ export class RequestTexts {
     }
   }
 
-  /** Units of a file's text. A PDF that is forwarded unchanged cannot be redacted. */
+  /** Units of a file's text. A PDF forwarded unchanged cannot be redacted. */
   *#unitsOfFile(file: FileText, byUser: boolean): ScanUnits {
     const { text } = file;
     const put = (changed: string) => {

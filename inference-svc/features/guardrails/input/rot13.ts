@@ -30,7 +30,7 @@ const rotatedCommonWords = new Set([...commonWords].map(rot13));
 const gainOfCommon = 3;
 const maxCommonLength = Math.max(...Array.from(commonWords, (word) => word.length));
 
-/** Minimum gain of a span that is decoded. Rotated English gains 0.6 per letter, and plain English loses as much. */
+/** Minimum gain of a span decoded. Rotated English gains 0.6 per letter, and plain English loses as much. */
 const minGain = 6;
 const minGainPerUnit = 0.25;
 /** Maximum gain that a span may lose again before it ends: the letters of short words tell little. */

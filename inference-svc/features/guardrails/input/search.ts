@@ -159,7 +159,7 @@ class SpanLocator {
     this.#spans = spans;
   }
 
-  /** Locates the spans that the piece contains. @param at place in the form where the piece starts */
+  /** Locates the spans the piece contains. @param at place in the form where the piece starts */
   take(piece: MappedPiece, at: number): void {
     const end = at + piece.text.length;
     for (let span = this.#spans[this.#next]; span; span = this.#spans[this.#next]) {

@@ -1,4 +1,4 @@
-/** Joins words that are split by markup, as a page shows them, and then removes other disguises. */
+/** Joins words split by markup, as a page shows them, and then removes other disguises. */
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { DecodedEscape } from "../disguises/entities.ts";
 import { readMarkup, markupStarts, maxMarkupLength } from "../disguises/markup.ts";

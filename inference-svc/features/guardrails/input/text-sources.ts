@@ -62,8 +62,8 @@ export class Unredactable implements TextSource {
 const maxLookups = 256;
 
 /**
- * A text of a file that is scanned in addition to the sent text. A match that is also in the sent text is redacted
- * there; any other match cannot be redacted.
+ * A text of a file scanned in addition to the sent text. A match that is also in the sent text is redacted there; any
+ * other match cannot be redacted.
  */
 export class UnsentFileText implements TextSource {
   readonly text: string;
@@ -86,7 +86,7 @@ export class UnsentFileText implements TextSource {
   }
 }
 
-/** An identifier that other parts of the request refer to. */
+/** An identifier other parts of the request refer to. */
 export class Identifier extends Unredactable {}
 
 /** A JSON text that must remain JSON: only text within its strings is replaced, and a redacted number becomes a string. */

@@ -4,7 +4,7 @@ import { guardrailsFor, isAudit, hasInputRules } from "../../../turn/applied-gua
 import { requestLayer } from "../../../turn/layer-builders.ts";
 import type { Layer } from "../../../turn/turn.ts";
 
-/** @throws Fault INVALID_REQUEST */
+/** Layer that refuses token ids where input guardrails apply. @throws Fault INVALID_REQUEST */
 export const refuseTokens: Layer = requestLayer((request, { caller }) => {
   if (guardrailsFor(caller).some((one) => hasInputRules(one) && !isAudit(one)))
     throw invalid("input", "the guardrails of this API key cannot read token ids; send the texts");

@@ -1,4 +1,4 @@
-/** Judges requests by guardrail rules in words, after redaction, so that the judge reads no more than the model does. */
+/** Judges requests by guardrail rules in words, after redaction, so the judge reads no more than the model does. */
 import { JudgeUnavailable } from "../../../models/internal-calls/judge-client.ts";
 import type { CallContext } from "../../../models/internal-calls/internal-call.ts";
 import type { Judge, JudgeProfile } from "../../../models/internal-calls/judge.ts";

@@ -187,5 +187,5 @@ class DeliveredItems {
   }
 }
 
-/** Outcome of an answer that a guardrail has cut. */
+/** Outcome of an answer a guardrail has cut. */
 const cutOutcome = { status: "incomplete", reason: "content_filter", serviceTier: "default" } as const;

@@ -1,4 +1,4 @@
-/** The caller's guardrail rules that are written in words, which a judge model decides. */
+/** The caller's guardrail rules written in words, which a judge model decides. */
 import { type RuleAction, actionOrBlock, filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
 import type { Caller, JudgeRule } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import {

@@ -7,7 +7,7 @@ import { listTexts, toTextKey } from "../../../turn/item-texts.ts";
 
 /** Maximum UTF-16 units of a segment in which no sentence ends. */
 const maxUnits = 400;
-/** UTF-16 units of the previous segment that the judge gets again as context. */
+/** UTF-16 units of the previous segment the judge gets again as context. */
 const contextUnits = 200;
 
 const sentenceEnd = /[.!?\u2026\u3002\uff01\uff1f]["')\]\u201d\u2019]?\s|\n/;
@@ -107,7 +107,7 @@ function findItemTexts(item: OutputItem): readonly string[] {
   return texts.filter((text) => text !== "");
 }
 
-/** The texts of a call that the model wrote, without results added by the provider. */
+/** The texts of a call the model wrote, without results added by the provider. */
 function describeCall(item: OutputItem): string {
   const action: unknown = item["action"];
   const wanted = { ...item, results: [], action: isObject(action) ? { ...action, sources: [] } : action };

@@ -20,7 +20,7 @@ export class Annotations {
   readonly #item: AnnotationHost;
   /** Delivered annotations by part number. */
   readonly delivered = new Map<number, unknown[]>();
-  /** Annotations of text that has not been received yet, so that it may still be redacted. */
+  /** Annotations of text that has not been received yet, so it may still be redacted. */
   #pending: readonly AnnotationEvent[] = [];
 
   constructor(item: AnnotationHost) {
@@ -35,7 +35,7 @@ export class Annotations {
   }
 
   /**
-   * Delivers annotations that no longer wait. @param key part that receives text, so that all other parts are complete;
+   * Delivers annotations that no longer wait. @param key part that receives text, so all other parts are complete;
    * absent when every part is complete
    */
   continueAt(key?: TextKey): void {

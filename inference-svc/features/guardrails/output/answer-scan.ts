@@ -1,4 +1,4 @@
-/** Scans the events of one answer with guardrail rules, and holds back events that a match may include. */
+/** Scans the events of one answer with guardrail rules, and holds back events a match may include. */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Scope } from "../../../turn/scope.ts";
 import { type Waiting, awaitSettled } from "../../../turn/time-slice.ts";
@@ -16,8 +16,8 @@ import { BlockRuleMatched, TextScanner } from "./rules/text-scanner.ts";
 import { ScannedItem } from "./scanned-item.ts";
 
 /**
- * Text that is scanned together: the whole answer, with texts joined as clients join them; each item by itself; or only
- * the joined texts, for an answer whose items are already scanned.
+ * Text scanned together: the whole answer, with texts joined as clients join them; each item by itself; or only the
+ * joined texts, for an answer whose items are already scanned.
  */
 export type ScanExtent = "answer" | "items" | "texts";
 
@@ -41,7 +41,7 @@ export class AnswerScan {
   #nativeEvents: NativeEvents | undefined;
   /** Number of items whose delivery has begun. */
   #begun = 0;
-  /** Number of leading items that were delivered to their end. */
+  /** Number of leading items delivered to their end. */
   #ended = 0;
   #ready: TurnEvent[] = [];
 
@@ -140,7 +140,7 @@ export class AnswerScan {
   }
 
   /**
-   * Guards the debug echo. It shows the request that Sluice sent, not the answer, so its matches are left out of the
+   * Guards the debug echo. It shows the request Sluice sent, not the answer, so its matches are left out of the
    * receipt. A redact rule changes it, and a block rule drops it.
    */
   *#scanDebugEcho(event: Extract<TurnEvent, { readonly type: "debug" }>): Waiting {
@@ -158,7 +158,7 @@ export class AnswerScan {
   #guardItem(index: number, event: TurnEvent): Waiting | undefined {
     const item = this.#items.get(index);
     if (item) return this.#stepItem(item, event);
-    // Reasoning must end before this item is added, so that everything released here belongs to earlier items.
+    // Reasoning must end before this item is added, so everything released here belongs to earlier items.
     const endsReasoning =
       "item" in event && event.item.type !== "reasoning" && this.#texts.hasJoinedText(reasoningKinds);
     return endsReasoning ? this.#beginItemAfterReasoning(index, event) : this.#beginItem(index, event);

@@ -1,4 +1,4 @@
-/** Builds an incomplete item from the texts of it that were delivered, for an answer that was cut. */
+/** Builds an incomplete item from the texts of it that were delivered, for an answer cut. */
 import type { OutputItem } from "../../../turn/turn.ts";
 import { type TextKey, hasStreamedText, editTexts, buildEmptyPart } from "../../../turn/item-texts.ts";
 

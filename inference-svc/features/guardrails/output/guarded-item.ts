@@ -181,7 +181,7 @@ export class GuardedItem {
     });
   }
 
-  /** The item with the texts delivered so far, for an answer that is cut. @returns undefined for an item not begun */
+  /** The item with the texts delivered so far, for an answer cut. @returns undefined for an item not begun */
   cut(): OutputItem | undefined {
     return this.#start && this.canBegin
       ? buildCutItem(this.#start, [...this.#parts.values()], this.#annotations?.delivered)
@@ -199,7 +199,7 @@ export class GuardedItem {
     this.#throwIfBlocked();
   }
 
-  /** @throws BlockRuleMatched */
+  /** @throws BlockRuleMatched once a block rule has matched */
   #throwIfBlocked(): void {
     if (this.#texts.blocked) throw new BlockRuleMatched();
   }
@@ -259,7 +259,7 @@ export class GuardedItem {
     yield* awaitSettled(this.#texts.scanByServices(true));
   }
 
-  /** Whether a final text starts with the deltas received, so that the rest can be appended to them. */
+  /** Whether a final text starts with the deltas received, so the rest can be appended to them. */
   #matchesDeltas(key: TextKey, text: string): boolean {
     const part = this.#parts.get(key);
     if (!part) return true;

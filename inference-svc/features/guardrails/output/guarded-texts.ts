@@ -43,7 +43,7 @@ export class GuardedTexts {
   #hits: RuleHit[] = [];
   /** Keys of the matches already taken, since several scans can find the same match. Absent before the first one. */
   #knownHits: Set<string> | undefined;
-  /** Whether a block rule has matched, so that nothing more is delivered. */
+  /** Whether a block rule has matched, so nothing more is delivered. */
   blocked = false;
 
   constructor(rules: readonly OutputRule[], report: Report) {

@@ -1,6 +1,6 @@
 /**
- * Scans texts that clients join as one text, whatever stands between them. Matches are reported at places in the
- * delivery buffer, which holds all texts.
+ * Scans texts clients join as one text, whatever stands between them. Matches are reported at places in the delivery
+ * buffer, which holds all texts.
  */
 import type { Yielding } from "../../../turn/time-slice.ts";
 import type { TextPart } from "./text-part.ts";
@@ -67,8 +67,8 @@ export class JoinedText {
   }
 
   /**
-   * Scans the text that was held because its form was not clear. Must be called before services are called for the
-   * complete text.
+   * Scans the text held because its form was not clear. Must be called before services are called for the complete
+   * text.
    * @throws as push
    */
   *flushHeldForms(): Yielding<readonly RuleHit[]> {

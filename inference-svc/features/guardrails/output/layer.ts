@@ -7,7 +7,7 @@ import { Report } from "./rules/report.ts";
 import { type OutputRule, divideRules, buildOutputRules } from "./rules/output-rules.ts";
 
 /**
- * @param extent the text that is scanned together
+ * @param extent the text scanned together
  * @param rulesOf returns the rules; throws Fault when a rule cannot be applied and its guardrail fails closed
  */
 export const outputGuardLayer =
@@ -35,8 +35,8 @@ export const outputGuardrails: Layer = outputGuardLayer("answer", ({ caller }, r
 );
 
 /**
- * Scans items that Sluice composes from answers of models. Rules that only report are left out, because the matches in
- * those answers are already reported.
+ * Scans items Sluice composes from answers of models. Rules that only report are left out, because the matches in those
+ * answers are already reported.
  */
 export const enforcedGuardrails: Layer = outputGuardLayer("items", buildEnforcedRules);
 

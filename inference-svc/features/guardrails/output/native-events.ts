@@ -107,8 +107,8 @@ function indexOfPieceAt(ends: readonly number[], position: number): number {
 const minRepeats = 3;
 
 /**
- * The texts that a client may assemble from events of one name: each field in the order of the events, and each
- * interleaved stream by itself.
+ * The texts a client may assemble from events of one name: each field in the order of the events, and each interleaved
+ * stream by itself.
  */
 function* joinPieces(all: readonly HeldEvent[]): Iterable<readonly TextPiece[]> {
   for (const sameName of groupBy(all, ({ event }) => event.name)) {

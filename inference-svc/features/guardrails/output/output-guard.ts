@@ -1,6 +1,6 @@
 /**
- * Guards one answer with the caller's guardrails: text that a block or redact rule matches is never delivered, and all
- * other text is delivered as soon as no match can include it.
+ * Guards one answer with the caller's guardrails: text a block or redact rule matches is never delivered, and all other
+ * text is delivered as soon as no match can include it.
  */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Scope } from "../../../turn/scope.ts";
@@ -66,8 +66,8 @@ export class OutputGuard extends Answer {
   }
 
   /**
-   * Whether something can be delivered: events are ready, and the answer has committed, so that no later refusal needs
-   * an HTTP status of its own.
+   * Whether something can be delivered: events are ready, and the answer has committed, so no later refusal needs an
+   * HTTP status of its own.
    */
   #canDeliver(): boolean {
     const { ready } = this.#scan;

@@ -1,6 +1,6 @@
 /**
- * Redacts JSON arguments that a model wrote, and keeps them valid JSON. Strings are scanned after decoding, so that
- * JSON escapes hide nothing.
+ * Redacts JSON arguments a model wrote, and keeps them valid JSON. Strings are scanned after decoding, so JSON escapes
+ * hide nothing.
  */
 import { replaceRegions } from "../../../turn/replacements.ts";
 import { isJson } from "../../../content/is-json.ts";
@@ -70,7 +70,7 @@ function writeJson(text: string, tokens: readonly RedactedToken[], across: reado
       isReplaced = true;
     }
   }
-  // With replaced punctuation, the text would no longer be JSON.
+  // The text with replaced punctuation would no longer be JSON.
   if (!isReplaced) return "{}";
   let result = "";
   let at = 0;

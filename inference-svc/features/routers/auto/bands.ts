@@ -10,7 +10,7 @@ const begins: Readonly<Record<CostTier, number>> = { low: 0, medium: 0.2, high: 
 /** @param place rank of a cost, from 0 to 1 */
 export const findBandTier = (place: number): CostTier => costTiers.findLast((tier) => place >= begins[tier]) ?? "low";
 
-/** Highest rank that the deprecated setting allows: 10 leaves the cheapest tenth of the models, 0 nine tenths. */
+/** Highest rank the deprecated setting allows: 10 leaves the cheapest tenth of the models, 0 nine tenths. */
 export const maxCostRank = (costQualityTradeoff: number): number => (90 - 8 * costQualityTradeoff) / 100;
 
 /** Ranks costs among the candidates, from 0 to 1; equal costs share the middle of their ranks. A single cost has rank 0, the cheapest. */

@@ -7,7 +7,7 @@ import { type CostTier, CostRanks, maxCostRank, costTiers, findBandTier } from "
 export interface RankedModel {
   /** Slug of the model. */
   readonly model: string;
-  /** Expected cost of one call; Infinity if unknown, so that the model ranks as the most expensive. */
+  /** Expected cost of one call; Infinity if unknown, so the model ranks as the most expensive. */
   readonly cost: number;
   /** Score for the task, the higher the better; undefined when it is unknown. */
   readonly score: number | undefined;
@@ -115,7 +115,7 @@ const ordered = (placed: readonly Placed[]): readonly string[] =>
     .toSorted(byScore)
     .map(({ model }) => model);
 
-/** Orders models by score. Ties go to the cheaper model, then to the order of names, so that every process chooses alike. */
+/** Orders models by score. Ties go to the cheaper model, then to the order of names, so every process chooses alike. */
 const byScore = (a: RankedModel, b: RankedModel): number =>
   difference(scoreOf(b), scoreOf(a)) || difference(a.cost, b.cost) || byName(a, b);
 const byCost = (a: RankedModel, b: RankedModel): number =>

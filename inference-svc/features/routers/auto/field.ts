@@ -17,13 +17,13 @@ import { type Task, scoreFor } from "./tasks/tasks.ts";
 export interface TaskNeeds {
   /** Slug of the router, such as `service/auto`. */
   readonly slug: string;
-  /** Patterns of slugs that the router may choose; empty means all models known for the task. */
+  /** Patterns of slugs the router may choose; empty means all models known for the task. */
   readonly allowed: readonly string[];
-  /** Patterns of slugs that the router must not choose; they take precedence over `allowed`. */
+  /** Patterns of slugs the router must not choose; they take precedence over `allowed`. */
   readonly excluded: readonly string[];
   readonly variant: Variant | undefined;
   readonly task: Task;
-  /** Slug of the model that is chosen if it can serve. */
+  /** Slug of the model chosen if it can serve. */
   readonly pin: string | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface ScoredModels {
   readonly isLearned: boolean;
 }
 
-/** @throws Fault of Router.findCandidates, and NO_ENDPOINTS when the patterns leave no model */
+/** Finds the models for a task. @throws Fault of Router.findCandidates, and NO_ENDPOINTS when the patterns leave no model */
 export function findScoredModels(router: Router, request: TurnRequest, scope: Scope, wanted: TaskNeeds): ScoredModels {
   const { catalog } = router;
   const models = catalog.models.filter((model) => matchesRequest(model, request));

@@ -1,6 +1,7 @@
 /**
- * Router choices that a classifier model may still change. A router first chooses by its local guess, to know the endpoints before guardrails scan the request.
- * After an unsure guess, a classifier model gets the redacted request, and the router chooses again.
+ * Router choices a classifier model may still change. A router first chooses by its local guess, to know the endpoints
+ * before guardrails scan the request. After an unsure guess, a classifier model gets the redacted request, and the
+ * router chooses again.
  */
 import { toDollars } from "@sluice/proto/lib/ledger/money.js";
 import type { ChooserSettings } from "@sluice/proto/config/internal-models.js";
@@ -143,7 +144,7 @@ function replaceStage({ trace: { stages } }: Scope, before: Stage, after: Stage)
   stages[stages.indexOf(before)] = after;
 }
 
-/** Replaces the models that were chosen for the slug. Models named by the client stay. */
+/** Replaces the models chosen for the slug. Models named by the client stay. */
 function replaceModels(
   models: readonly string[],
   { models: before, suffix, requestedModels }: OpenChoice,

@@ -1,10 +1,10 @@
 /**
- * Adjusts the models' scores for a task by the spending of keys on models that their requests name. Spending decides
- * the order of the models, while the distances between ranks stay those of the catalogue's scores: a favourite becomes
- * the best without making every other model too bad for easy requests.
+ * Adjusts the models' scores for a task by the spending of keys on models their requests name. Spending decides the
+ * order of the models, while the distances between ranks stay those of the catalogue's scores: a favourite becomes the
+ * best without making every other model too bad for easy requests.
  */
 
-/** Spending in USD that has the weight of one point of score, so that a few cheap calls change nothing. */
+/** Spending in USD that has the weight of one point of score, so a few cheap calls change nothing. */
 const priorWeight = 50;
 
 export interface ScoredSlug {
@@ -12,7 +12,7 @@ export interface ScoredSlug {
   readonly score: number | undefined;
 }
 
-/** The adjusted scores by slug. @returns undefined when nothing was spent on the models, so that the catalogue's scores apply */
+/** The adjusted scores by slug. @returns undefined when nothing was spent on the models, so the catalogue's scores apply */
 export function learnScores(
   scored: readonly ScoredSlug[],
   spending: ReadonlyMap<string, number>,

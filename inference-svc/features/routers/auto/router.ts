@@ -86,7 +86,7 @@ function remember({ kind, router, session }: Choosing, { models: [first], isPinn
   if (first !== undefined && !isPinned) router.rememberModel(session, scope, kind.slug, first);
 }
 
-/** @throws Fault when no model can serve the request */
+/** Chooses the models. @throws Fault when no model can serve the request */
 function choose(
   { kind, router, variant, session }: Choosing,
   found: Found,

@@ -25,7 +25,7 @@ export const answerLengths: Readonly<Record<Effort, number>> = {
   max: 8,
 };
 
-/** Bonus on the chance of success for the effort that the client requested. */
+/** Bonus on the chance of success for the effort the client requested. */
 const ofHint = 0.05;
 
 /** For each cost tier, how far the chance of success may be below the best. */

@@ -16,15 +16,15 @@ import { type Effort, type JevOption, answerLengths } from "./choice.ts";
 import { jevSlug } from "../../slugs.ts";
 
 export interface SolverModels {
-  /** Options that the allow lists permit. */
+  /** Options the allow lists permit. */
   readonly options: readonly JevOption[];
   /** Options without regard to the allow lists. */
   readonly pool: readonly JevOption[];
-  /** Whether the allow lists match no model, so that they are ignored. */
+  /** Whether the allow lists match no model, so they are ignored. */
   readonly ignoresLists: boolean;
 }
 
-/** @throws Fault of Router.findCandidates, and NO_ENDPOINTS when the patterns leave no model */
+/** Finds the models for a task. @throws Fault of Router.findCandidates, and NO_ENDPOINTS when the patterns leave no model */
 export function findSolverModels(
   router: Router,
   request: TurnRequest,

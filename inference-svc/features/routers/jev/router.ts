@@ -114,7 +114,7 @@ function benchmarkOf(task: Task): BenchmarkTask {
   return task === "math" ? "math" : "general";
 }
 
-/** @throws Fault INVALID_REQUEST for settings that the router does not support */
+/** Checks the request's settings. @throws Fault INVALID_REQUEST for settings the router does not support */
 function check({ models, reasoning }: TurnRequest): void {
   const problems = new Problems();
   if (reasoning?.maxTokens !== undefined) {
@@ -142,7 +142,7 @@ interface Choosing {
   readonly session: TurnRequest;
 }
 
-/** @throws Fault when no model can serve the request */
+/** Chooses models and effort. @throws Fault when no model can serve the request */
 function choose({ router, task, notes, session }: Choosing, request: TurnRequest, scope: Scope): Choice {
   const settings = request.plugins?.jevRouter;
   const field = findSolverModels(router, request, scope, task.task, settings);

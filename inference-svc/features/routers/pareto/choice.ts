@@ -70,7 +70,7 @@ function nearest(tier: ScoreTier, exists: (tier: ScoreTier) => boolean): ScoreTi
 
 const byScore = (a: CodingModel, b: CodingModel): number => b.score - a.score || difference(priceOf(a), priceOf(b));
 const byPrice = (a: CodingModel, b: CodingModel): number => difference(priceOf(a), priceOf(b)) || b.score - a.score;
-/** Orders models by speed. Models without recent measurements come first, so that they get measured. */
+/** Orders models by speed. Models without recent measurements come first, so they get measured. */
 const byThroughput = (a: CodingModel, b: CodingModel): number => difference(speedOf(b), speedOf(a)) || byPrice(a, b);
 const speedOf = ({ throughput }: CodingModel): number => throughput ?? Number.POSITIVE_INFINITY;
 

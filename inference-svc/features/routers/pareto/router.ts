@@ -57,7 +57,7 @@ interface Field {
   readonly scores: readonly number[];
 }
 
-/** @throws Fault of Router.able, and NO_ENDPOINTS when no model of the catalogue has a score */
+/** Finds the models that can serve, and all scores. @throws Fault of Router.able, and NO_ENDPOINTS when no model of the catalogue has a score */
 function fieldOf(router: Router, request: TurnRequest, scope: Scope, promptShare: number): Field {
   const scored = new Map(
     router.catalog.models.flatMap(({ settings }) =>

@@ -18,8 +18,8 @@ export interface LocalEstimate {
 const minAdvantage = 0.05;
 
 /**
- * Estimates the chances of both models. A cheap model without scores counts as average, and gets the tasks that an
- * average model probably solves.
+ * Estimates the chances of both models. A cheap model without scores counts as average, and gets the tasks an average
+ * model probably solves.
  */
 export function estimateLocally(request: TurnRequest, roles: Roles, catalog: Catalog): LocalEstimate {
   const { difficulty, task } = estimateDifficulty(request);

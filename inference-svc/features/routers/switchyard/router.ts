@@ -89,7 +89,7 @@ const estimateOnly = ({ catalog }: Router): TierJudge => ({
   },
 });
 
-/** The judge of a dry run: it makes no prediction, so that the default tier is used. */
+/** The judge of a dry run: it makes no prediction, so the default tier is used. */
 const notPredicted: TierJudge = {
   isModel: true,
   choose: () => ({ tier: "capable", reasons: { judge: "not_run" } }),
@@ -125,7 +125,7 @@ class Decision {
   readonly #startedAt = performance.now();
   readonly #isToolTurn: boolean;
 
-  /** @throws Fault of Router.able */
+  /** Finds the models that can serve. @throws Fault of Router.able */
   constructor(router: Router, judge: TierJudge, request: TurnRequest, scope: Scope) {
     this.#router = router;
     this.#judge = judge;

@@ -28,7 +28,7 @@ export interface Signals {
 
 /** Number of the latest results that count as the current state. */
 const lastResults = 3;
-/** Number of the latest calls that are considered. */
+/** Number of the latest calls considered. */
 const lastCalls = 10;
 /** Number of calls without a write from which on they are a signal. */
 const deep = 8;
@@ -73,7 +73,7 @@ function resultsOf(input: readonly InputItem[]): readonly ToolOutcome[] {
 const decisive = 0.5;
 
 export interface StageVerdict {
-  /** The tier that the signals favour; undefined when they are inconclusive. */
+  /** The tier the signals favour; undefined when they are inconclusive. */
   readonly tier: PriceTier | undefined;
   /** Score from -1 to 1; above 0 favours the expensive model. */
   readonly score: number;

@@ -35,7 +35,7 @@ const reads: ReadonlySet<string> = new Set(
   "read,view,open,cat,grep,search,find,list,ls,get,fetch,glob,show,query,lookup,browse".split(","),
 );
 
-/** What a call does, judged by its type or by the function's name. @returns undefined for other items */
+/** The action of a call, judged by its type or by the function's name. @returns undefined for other items */
 export function toolActionOf(item: InputItem): ToolAction | undefined {
   const { type } = item;
   if (type === "apply_patch_call") return "write";

@@ -21,7 +21,7 @@ export const brave = (get: MeteredGet): SearchAdapter => ({
       offset: String(number - 1),
       // Results of other kinds have no link to a page.
       result_filter: "web",
-      // By default, Brave marks the matched words with HTML.
+      // Brave's default marks the matched words with HTML.
       text_decorations: "false",
     });
     const answer = await get(`/web/search?${query.toString()}`, limits, fieldsOf(place));

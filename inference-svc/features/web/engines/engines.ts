@@ -1,4 +1,4 @@
-/** Opens the search engines that the configuration file lists. */
+/** Opens the search engines the configuration file lists. */
 import { type SearchEngineId, type SearchSettings, searchEngines } from "@sluice/proto/config/web.js";
 import type { OpenMeter } from "../../../models/ledger/service-meter.ts";
 import { MeteredClient } from "../../../services/metered-client.ts";

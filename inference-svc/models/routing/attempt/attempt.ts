@@ -20,11 +20,11 @@ import { ToolCallMeter } from "./tool-arguments.ts";
 export interface AttemptDeps {
   readonly turn: Turn;
   readonly records: EndpointRecords;
-  /** Whether the route has other endpoints, so that this endpoint's speed and tool calls decide its place among them. */
+  /** Whether the route has other endpoints, so this endpoint's speed and tool calls decide its place among them. */
   readonly measure: boolean;
 }
 
-/** @throws the failure of the endpoint; the answer throws it as well */
+/** Calls an endpoint. @throws the failure of the endpoint; the answer may throw it as well */
 export function attemptEndpoint(
   { endpoint, follows }: ScheduledAttempt,
   deps: AttemptDeps,

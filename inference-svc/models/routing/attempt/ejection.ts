@@ -1,7 +1,7 @@
 /**
  * Ejects an endpoint after repeated failures. Five failures in a row, or failures of more than half of the attempts of
  * thirty seconds, eject it for 30 s, and for longer each time its trial fails. Ejected endpoints are tried after all
- * others and never left out, so that a request still has somewhere to go when every endpoint fails.
+ * others and never left out, so a request still has somewhere to go when every endpoint fails.
  *
  * News from other processes are only hints: they make the next request a trial here, too, and the outcome of the trial
  * decides. A process with a broken network can thus cost the others one request each, and never an endpoint.
@@ -17,7 +17,7 @@ const slotMs = 1_000;
 
 const ejectedMs = 30_000;
 const maxEjectedMs = 300_000;
-/** Random share of the ejection time, so that processes that saw the same outage do not try again at the same moment. */
+/** Random share of the ejection time, so processes that saw the same outage do not try again at the same moment. */
 const jitter = 0.2;
 /** Milliseconds after which a hint expires if no request has tried the endpoint. */
 const newsLifetimeMs = 30_000;

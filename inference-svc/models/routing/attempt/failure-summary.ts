@@ -118,9 +118,9 @@ function withProviderHint(last: Fault, schedule: AttemptSchedule): Fault {
 }
 
 /**
- * A random pause in milliseconds, so that clients that were refused together do not come back together. SDKs obey it
- * exactly, so a single refusal costs about as much as their own first pause; the pause is longer only while every
- * endpoint keeps failing.
+ * A random pause in milliseconds, so clients refused together do not come back together. SDKs obey it exactly, so a
+ * single refusal costs about as much as their own first pause; the pause is longer only while every endpoint keeps
+ * failing.
  */
 const overloadedMs = (schedule: AttemptSchedule): number =>
   schedule.allEjected() ? 5_000 + Math.random() * 25_000 : 500 + Math.random() * 1_000;

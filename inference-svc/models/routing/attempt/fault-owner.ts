@@ -37,7 +37,7 @@ export function faultOwner(fault: Fault): FaultOwner {
 export const isGatewayUnavailable = ({ reason, origin }: Fault): boolean =>
   reason === FaultReason.UNAVAILABLE && origin !== FaultOrigin.UPSTREAM;
 
-/** Whether a budget has no room for the call, so that no provider was called. */
+/** Whether a budget has no room for the call, so no provider was called. */
 export const isBudgetRefusal = ({ reason }: Fault): boolean =>
   reason === FaultReason.PAYMENT_REQUIRED ||
   reason === FaultReason.BUDGET_HELD ||

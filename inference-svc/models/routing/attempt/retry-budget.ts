@@ -1,7 +1,7 @@
 /**
  * Limits retries at an endpoint. Failed retries are at most a fifth of its requests of the last ten seconds, or a small
- * number, so that an outage costs the provider hardly more than usual. A retry is any attempt after a failed one, at
- * the same endpoint or another. Successful retries are free: a healthy endpoint may take over without limit.
+ * number, so an outage costs the provider hardly more than usual. A retry is any attempt after a failed one, at the
+ * same endpoint or another. Successful retries are free: a healthy endpoint may take over without limit.
  */
 import { RollingCounts } from "../records/rolling-counts.ts";
 

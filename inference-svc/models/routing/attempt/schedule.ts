@@ -16,22 +16,22 @@ const maxAttemptsPerEndpoint = 3;
 
 /**
  * Minimum pause in milliseconds before an endpoint is called again. The pause is random from here up (full jitter), so
- * that requests that failed together do not come back together.
+ * requests that failed together do not come back together.
  */
 const minPauseMs = 100;
 const maxPauseMs = 500;
-/** Maximum milliseconds that a request waits for the end of a rate limit. */
+/** Maximum milliseconds a request waits for the end of a rate limit. */
 const maxWaitMs = 10_000;
 const waitJitterMs = 250;
 
-/** Share of the remaining time that is reserved for the last endpoint. */
+/** Share of the remaining time reserved for the last endpoint. */
 const reservedShare = 0.2;
 
 /** A time in which an endpoint is not called. */
 export interface Cooldown {
   /**
-   * Reason of the cooldown. `limited`: too many requests, so that a call would be useless; `refused`: the provider does
-   * not accept the operator's keys.
+   * Reason of the cooldown. `limited`: too many requests, so a call would be useless; `refused`: the provider does not
+   * accept the operator's keys.
    */
   readonly why: "limited" | "refused";
   /** Time at which the cooldown ends, by the clock of the records. */
@@ -41,7 +41,7 @@ export interface Cooldown {
 export interface ScheduledAttempt {
   readonly endpoint: Endpoint;
   readonly pauseMs: number;
-  /** What preceded this attempt; `nothing` marks the first one of a request. An attempt after a failure counts against the retry budget. */
+  /** The event before this attempt; `nothing` marks the first one of a request. An attempt after a failure counts against the retry budget. */
   readonly follows: "nothing" | "failure" | "refusal";
   readonly deadline: AttemptDeadline;
 }

@@ -6,7 +6,7 @@ import type { Yielding } from "../../../turn/time-slice.ts";
 import type { Batch, OutputItem, TurnEvent } from "../../../turn/turn.ts";
 import type { ToolCallSuccess } from "../records/tool-calls.ts";
 
-/** Maximum UTF-16 units of arguments that are checked. */
+/** Maximum UTF-16 units of arguments checked. */
 const maxLength = 64 * 1024;
 /** Maximum pauses of a check before it is given up: some 2,000 steps, which take a millisecond at most. */
 const maxPauses = 32;
@@ -55,13 +55,13 @@ export class ToolCallMeter {
 const isWholeCall = (event: TurnEvent): event is Extract<TurnEvent, { type: "item.end" }> =>
   event.type === "item.end" && event.item.type === "function_call" && event.item["status"] !== "incomplete";
 
-/** @throws UncheckableSchema */
+/** Whether the arguments fit the function's schema. @throws UncheckableSchema */
 function fitsSchema({ parametersJson }: FunctionTool, values: unknown): boolean {
   const schema = JSON.parse(parametersJson) as unknown;
   return schema === null || runBriefly(new SchemaChecker(schema).fits(schema, values));
 }
 
-/** @throws UncheckableSchema if the work takes too long */
+/** Runs a check to its end, without pauses. @throws UncheckableSchema if the work takes too long */
 function runBriefly<Result>(work: Yielding<Result>): Result {
   for (let pauses = 0; pauses < maxPauses; pauses++) {
     const step = work.next();

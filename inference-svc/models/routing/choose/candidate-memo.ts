@@ -42,7 +42,7 @@ export class CandidateMemo {
 
 /**
  * A key of everything on which the candidates of a plain request depend. Blanks can separate the slugs, because no slug
- * of a catalogue contains one, and nothing is cached for a request that is refused because of such a slug.
+ * of a catalogue contains one, and nothing is cached for a request refused because of such a slug.
  * @returns undefined for a request with special needs
  */
 function keyOf(request: TurnRequest): string | undefined {

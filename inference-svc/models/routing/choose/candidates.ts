@@ -30,7 +30,7 @@ export interface CandidateGroup {
   /** Slug of the model. */
   readonly model: string;
   readonly variant: Variant | undefined;
-  /** Service tiers that the request allows, best first. */
+  /** Service tiers the request allows, best first. */
   readonly pool: readonly ServiceTier[];
   /** Endpoints in the order of the tiers, then of the configuration. */
   readonly endpoints: readonly Endpoint[];
@@ -79,7 +79,7 @@ export function findCandidates(
   return searching(find(filters), (endpoint) => dialects.dropsSearch?.(endpoint, request) !== true);
 }
 
-/** @throws Fault NOT_FOUND for an unknown slug; INVALID_REQUEST for a model of the wrong kind */
+/** Finds the models of a request. @throws Fault NOT_FOUND for an unknown slug; INVALID_REQUEST for a model of the wrong kind */
 export function findModels(
   catalog: Catalog,
   request: Pick<TurnRequest, "models" | "embedding">,
@@ -112,7 +112,10 @@ function unknown(slug: string, { names }: Catalog): never {
   });
 }
 
-/** @throws Fault INVALID_REQUEST for an embedding model in a request for an answer, and for any other model in an embeddings request */
+/**
+ * Checks that the model gives what is requested. @throws Fault INVALID_REQUEST for an embedding model in a request for
+ * an answer, and for any other model in an embeddings request
+ */
 function checkKind({ settings }: CatalogModel, { embedding }: Pick<TurnRequest, "embedding">): void {
   if (isEmbeddingModel(settings) === (embedding !== undefined)) return;
   throw invalid(

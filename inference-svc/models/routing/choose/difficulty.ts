@@ -1,22 +1,22 @@
 /**
- * Guesses how hard a request is from its text, at no cost, when no model is called to judge it. Weights and cuts were set by hand; nothing was
- * trained, and no accuracy is claimed.
+ * Guesses from a request's text how hard it is, at no cost, when no model is called to judge it. Weights and cuts were
+ * set by hand; nothing was trained, and no accuracy is claimed.
  */
 import type { TurnRequest } from "../../../turn/request.ts";
 import { findLastUserRequest } from "./user-messages.ts";
 
 export interface DifficultyEstimate {
-  /** From 0, a line of small talk, to 4, work for an expert. */
+  /** Difficulty from 0, a line of small talk, to 4, work for an expert. */
   readonly difficulty: number;
   readonly task: BenchmarkTask;
-  /** False when the only hint in the text is its length. */
+  /** Whether the text has other hints than its length. */
   readonly hasCues: boolean;
 }
 
-/** Benchmarks with scores in the configuration file. */
+/** Names of benchmarks with scores in the configuration file. */
 export type BenchmarkTask = "coding" | "math" | "general";
 
-/** Units read from the beginning and from the end of a text. */
+/** UTF-16 units read from the beginning and from the end of a text. */
 const maxReadUnits = 8_000;
 
 interface Feature {
@@ -34,7 +34,10 @@ const codeWords =
 const mathWords =
   /[\u2200\u2203\u2208\u2211\u220f\u222b\u221a\u2264\u2265]|\b(?:prove|proof|theorem|lemma|integral|derivative|eigenvalues?|probability|modulo)\b/i;
 
-/** A text ten times as long counts one more, up to some 300 characters: longer texts are mostly data attached to the request. */
+/**
+ * Score for the length of a text. A text ten times as long gets 0.9 more, up to some 300 characters: longer texts are
+ * mostly data attached to the request.
+ */
 const lengthCue = (text: string): number => 0.9 * Math.min(1, Math.log10(1 + text.length) - 1.5);
 
 const features: readonly Feature[] = [
@@ -62,7 +65,7 @@ const features: readonly Feature[] = [
   },
 ];
 
-/** Scores at the borders between the difficulties 0 to 4. */
+/** Scores at the borders between the difficulties 0, 1, 2, 3 and 4. */
 const cuts = [0.4, 1.9, 3.4, 4.9];
 const ofTools = 0.4;
 const ofSchema = 0.2;
@@ -90,7 +93,10 @@ function guessTask(text: string): BenchmarkTask {
   return mathWords.test(text) ? "math" : "general";
 }
 
-/** Two-parameter item response theory: the probability that a model of this ability solves a task of this difficulty. @param ability 0 is average */
+/**
+ * Probability that a model of this ability solves a task of this difficulty, by two-parameter item response theory.
+ * @param ability 0 is average
+ */
 export const solveProbability = (ability: number, difficulty: number): number =>
   sigmoid(discrimination * (ability - (difficulty - middle)));
 

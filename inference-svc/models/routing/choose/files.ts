@@ -1,4 +1,4 @@
-/** Decides whether the files of a request go to an endpoint unchanged or as text. No file is read for the decision. */
+/** Decides whether the files of a request are sent to an endpoint unchanged or as text. No file is read for this decision. */
 import type { Problem } from "@sluice/proto/lib/validation/problems.js";
 import { isParsed, hasParsedFiles, isSentAsText } from "../../../content/files/parsing.ts";
 import { parseFileData, findFiles, findFileKind, describeFileType, replaceParts } from "../../../content/files/part.ts";
@@ -7,7 +7,7 @@ import type { TurnRequest } from "../../../turn/request.ts";
 import type { Endpoint } from "../catalog.ts";
 import type { DialectSupport } from "./candidates.ts";
 
-/** The files to send to an endpoint as text, or the reason why it cannot get the request. */
+/** The files sent to an endpoint as text, or the reason why it cannot get the request. */
 export type FilesSentAsText = { readonly files: readonly FilePart[] } | { readonly problem: Problem };
 
 export function findFilesSentAsText(
@@ -34,7 +34,7 @@ export function findFilesSentAsText(
   }
 }
 
-/** A text accepted by every endpoint. */
+/** Stands for the text of a file in checks; every endpoint accepts it. */
 const placeholder = ".";
 
 function why(file: FilePart): string {
@@ -45,7 +45,7 @@ function why(file: FilePart): string {
   return "the model takes no files, and pdf.engine is native: leave pdf.engine out, or ask a model that takes files";
 }
 
-/** Replaces files by texts. */
+/** Replaces files of a request by their texts. */
 export function replaceFilesWithText(
   request: TurnRequest,
   files: readonly FilePart[],
@@ -56,7 +56,7 @@ export function replaceFilesWithText(
   return { ...request, input: replaceParts(request.input, texts) };
 }
 
-/** Keeps the cache marks of the file, because a cache may end there. */
+/** The part for the text of a file. It keeps the cache marks of the file, because a cache may end there. */
 function textPart(part: Readonly<Record<string, unknown>>, text: string): object {
   const { cache_control: mark, prompt_cache_breakpoint: breakpoint } = part;
   return {
@@ -67,9 +67,9 @@ function textPart(part: Readonly<Record<string, unknown>>, text: string): object
   };
 }
 
-/** The support of dialects for requests whose files may be sent as text. */
+/** Extends dialect support to requests with files that may be sent as text. */
 export function supportFileTexts(support: DialectSupport): DialectSupport {
-  /** The request as the endpoint would get it, with placeholders for the texts; undefined when it cannot get the request. */
+  /** The request as the endpoint would get it, with placeholders for the texts. @returns undefined when the endpoint cannot get it */
   const asOutgoing = (endpoint: Endpoint, request: TurnRequest): TurnRequest | undefined => {
     if (!hasParsedFiles(request)) return request;
     const found = findFilesSentAsText(endpoint, request, support);

@@ -1,9 +1,9 @@
-/** A condition on endpoints for serving a request. */
+/** A condition that an endpoint must meet to serve a request. */
 import type { ModelSettings } from "@sluice/proto/config/config-file.js";
 import type { PermissionKind } from "../../../turn/permissions.ts";
 import type { Endpoint } from "../catalog.ts";
 
-/** Reasons as `excluded_by` names them. */
+/** Reasons for excluding an endpoint, as `excluded_by` in the receipt names them. */
 export type ExclusionReason =
   | "permissions.models"
   | "permissions.providers"
@@ -23,14 +23,17 @@ export type ExclusionReason =
 
 export interface Filter {
   readonly reason: ExclusionReason;
-  /** Completes "<model> ..." in the error when no endpoint is left. */
+  /** Text after the model's name in the error when no endpoint is left, such as "gives no image output". */
   readonly refusal: string;
   admits(endpoint: Endpoint, model: ModelSettings): boolean;
-  /** Present when the key may not use what the filter excludes; the error is then a 403 instead of a 404. */
+  /** Set when the key may not use what the filter excludes; the error is then a 403 instead of a 404. */
   readonly forbids?: true;
-  /** For permissions of the key: the name that was refused. An endpoint excluded by nothing else makes the error a 403 with this name. */
+  /**
+   * For permissions of the key: the name the key may not use. When nothing else excludes an endpoint, the error is a
+   * 403 with this name.
+   */
   readonly refused?: (endpoint: Endpoint) => { readonly kind: PermissionKind; readonly value: string };
-  /** Present when an endpoint that fails may serve while no other can: the request is then changed for it. */
+  /** Set when an endpoint that fails the filter may serve if no other can; the request is then changed for it. */
   readonly yields?: true;
 }
 

@@ -1,4 +1,4 @@
-/** The chain of filters for endpoints. Each filter has a reason, counted for the endpoints it excludes. */
+/** The chain of filters for endpoints. Each filter has a reason, under which the endpoints it excludes are counted. */
 import type { MaxPrice, ProviderPreferences } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { DroppedField } from "../../../turn/trace.ts";
@@ -7,10 +7,10 @@ import { type Filter, buildFilter } from "./filter.ts";
 import { featureFilters, withoutUnsupported, lengthFilters, modalityFilters } from "./needs.ts";
 import { isNamed, positionIn } from "./slugs.ts";
 
-/** Finds the parts of a request not sent to an endpoint. */
+/** Finds the parts of a request that are not sent to an endpoint. */
 export type FindDroppedFields = (endpoint: Endpoint, request: TurnRequest) => readonly DroppedField[];
 
-/** The filters in the order of their checks: an endpoint counts for the first it fails. */
+/** The filters in the order in which they are applied; an excluded endpoint counts under the first filter that excludes it. */
 export function buildFilters(request: TurnRequest, lossesOf: FindDroppedFields): readonly Filter[] {
   const { provider } = request;
   const own = [modalityFilters(request), lengthFilters(request), featureFilters(request)] as const;
@@ -96,7 +96,7 @@ function supportsEverything(request: TurnRequest, lossesOf: FindDroppedFields): 
   });
 }
 
-/** Whether any price is limited. Without a limit an endpoint may have any price, even an unknown price. */
+/** Whether any price is limited. Without a limit, an endpoint may have any price, and even none that is known. */
 const limitsAny = ({ prompt, completion, request, image, audio }: MaxPrice): boolean =>
   [prompt, completion, request, image, audio].some((limit) => limit !== undefined);
 

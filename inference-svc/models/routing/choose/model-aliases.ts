@@ -1,4 +1,4 @@
-/** Model aliases: slugs resolved to models of the catalogue, anew for each request. */
+/** Model aliases, such as the slugs of routers: slugs replaced by models of the catalogue, anew for each request. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Scope } from "../../../turn/scope.ts";
@@ -10,8 +10,8 @@ import type { Router, PrepareRequest } from "./router.ts";
 export interface ModelAlias {
   readonly slug: string;
   /**
-   * Chooses models, best first, at least one, and notes the choice in the receipt.
-   * @throws Fault when no model can serve
+   * Chooses at least one model, best first, and notes the choice in the receipt.
+   * @throws Fault when no model can serve the request
    */
   choose(
     request: TurnRequest,
@@ -20,12 +20,12 @@ export interface ModelAlias {
   ): readonly string[] | Promise<readonly string[]>;
 }
 
-/** Number of models per slug: one to try first, and the others as fallbacks. */
+/** Maximum number of models that replace a slug: one to try first, and the others as fallbacks. */
 export const maxModels = 3;
-/** Number of models listed in the receipt. A sticky session keeps a model while it is among them. */
+/** Maximum number of models listed in the receipt. A sticky session keeps its model while the model is among them. */
 export const maxListedModels = 5;
 
-/** A layer that replaces these slugs by models, anywhere in `models`. */
+/** A layer that replaces these slugs by models, wherever they stand in `models`. */
 export const resolveAliases = (all: readonly ModelAlias[], prepare: PrepareRequest): Layer =>
   requestLayer(async (request, scope) => {
     if (!hasAlias(all, request)) return request;
@@ -40,7 +40,7 @@ interface AliasMatch<Of> {
   readonly variant: Variant | undefined;
 }
 
-/** Common prefix of all aliases; most requests name none of them. */
+/** Common prefix of all aliases; most requests contain none. */
 const prefix = "service/";
 
 function find<Of extends Pick<ModelAlias, "slug">>(all: readonly Of[], slug: string): AliasMatch<Of> | undefined {
@@ -69,9 +69,9 @@ async function resolveModels(
 }
 
 /**
- * Moves the session's recent model to the front, if it is still among the best; else remembers the first model for the
+ * Moves the model of the session to the front if it is still among the best; otherwise stores the first model for the
  * session.
- * @param slugs of models, best first
+ * @param slugs slugs of models, best first
  */
 export function applyStickySession(
   slugs: readonly string[],
@@ -86,7 +86,7 @@ export function applyStickySession(
   return models;
 }
 
-/** Moves the model of the session to the front, if it is still among the best. */
+/** Moves the model of the session to the front if it is still among the best. */
 export function withStickyFirst(
   slugs: readonly string[],
   sticky: string | undefined,
@@ -96,7 +96,7 @@ export function withStickyFirst(
   return { models: [sticky, ...slugs.filter((each) => each !== sticky)], isKept: true };
 }
 
-/** The 404 for an alias without an available model. */
+/** The 404 fault for an alias when no model is available. */
 export const noEndpoints = (slug: string, message: string): Fault =>
   new Fault(FaultReason.NO_ENDPOINTS, `${slug}: ${message}`, {
     origin: FaultOrigin.CLIENT,

@@ -1,4 +1,4 @@
-/** Filters by the needs of a request. Optional parameters that an endpoint lacks are left out instead. */
+/** Filters by what a request needs from an endpoint. Optional parameters an endpoint lacks are left out of its request instead. */
 import { parameterList } from "@sluice/proto/contract/request/parameters.js";
 import { instructSchema } from "../../answer-instruction.ts";
 import { hasParsedFiles } from "../../../content/files/parsing.ts";
@@ -32,7 +32,7 @@ export function modalityFilters(request: TurnRequest): readonly Filter[] {
     });
   }
   for (const [modality, path] of inputModalities(request)) {
-    // Whether text can replace the files is checked for each endpoint.
+    // Whether an endpoint can get text in place of the files is checked later, for each endpoint.
     if (modality === "file" && hasParsedFiles(request)) continue;
     needs.push({
       reason: "modality",
@@ -44,13 +44,17 @@ export function modalityFilters(request: TurnRequest): readonly Filter[] {
 }
 
 /**
- * Minimum answer length for choosing models. A model with a smaller maximum serves only if no other can, with a lowered maximum. Clients of the
- * Messages format request the maximum of the largest model from every model, so for them the first model serves.
+ * Minimum answer length, in tokens, for choosing models. A model with a smaller maximum serves only if no other can,
+ * with a lowered maximum. Clients of the Messages format request the maximum of the largest model from every model, so
+ * for them the first model serves.
  */
 export const neededAnswerTokens = ({ maxOutputTokens, door, provider }: TurnRequest): number | undefined =>
   door === "messages" && provider?.requireParameters !== true ? undefined : maxOutputTokens;
 
-/** Checks the length of the answer only. The exact input tokens are known only to the provider; after its refusal the next model is tried. */
+/**
+ * Filters by the length of the answer only. The exact number of input tokens is known only to the provider; after its
+ * refusal, the next model is tried.
+ */
 export function lengthFilters(request: TurnRequest): readonly Filter[] {
   const maxOutputTokens = neededAnswerTokens(request);
   if (maxOutputTokens === undefined) return none;
@@ -71,12 +75,12 @@ export function featureFilters(request: TurnRequest): readonly Filter[] {
   if (request.textFormat?.type === "json_schema") {
     needs.push({ ...supporting("gives no structured outputs", structuredOutputs), ...yielding(request) });
   }
-  // Leaving them out would give vectors of the wrong length for the client.
+  // Vectors of the default length would be wrong for the client, so the parameter cannot be left out.
   if (request.embedding?.dimensions !== undefined) needs.push(supporting("takes no dimensions", "dimensions"));
   return needs;
 }
 
-/** No request is changed for an endpoint if its client requires every parameter. */
+/** Allows an endpoint that fails a filter to get a changed request, unless the client requires every parameter. */
 const yielding = ({ provider }: TurnRequest): Pick<Filter, "yields"> =>
   provider?.requireParameters === true ? {} : { yields: true };
 
@@ -92,7 +96,7 @@ const supporting = (refusal: string, parameter: string): Filter => ({
   admits: ({ supportedParameters }) => supportedParameters === undefined || has(supportedParameters, parameter),
 });
 
-/** Kinds of input with the path of the first part of each. */
+/** Kinds of input in the request, each with the path of its first part. */
 function inputModalities({ input }: TurnRequest): ReadonlyMap<string, string> {
   const kinds = new Map<string, string>();
   for (const [index, item] of input.entries()) {
@@ -111,7 +115,7 @@ function noteParts(kinds: Map<string, string>, parts: unknown, index: number, fi
   }
 }
 
-/** Optional parameters by their name in supported_parameters, which is also their path in the request. */
+/** Optional parameters by their name in `supported_parameters`, which is also their path in the request, with their field. */
 const optionalParameters: readonly (readonly [parameter: string, field: keyof TurnRequest])[] = [
   ...parameterList.flatMap(({ name, field, isUniversal }) => (isUniversal ? [] : ([[name, field]] as const))),
   ["reasoning", "reasoning"],
@@ -120,10 +124,13 @@ const optionalParameters: readonly (readonly [parameter: string, field: keyof Tu
 
 const inWords = "repaired: sent as an instruction for a JSON object, because the endpoint enforces no schema";
 
-/** OpenAI's models answer 400 to these while they reason (https://developers.openai.com/api/docs/guides/latest-model?model=gpt-5.2). */
+/**
+ * Parameters to which OpenAI's models answer 400 while they reason
+ * (https://developers.openai.com/api/docs/guides/latest-model?model=gpt-5.2).
+ */
 const samplers: ReadonlySet<string> = new Set(["temperature", "top_p", "top_logprobs"]);
 
-/** The reason why an endpoint gets no sampler; undefined where it takes them. */
+/** Why an endpoint gets no sampling parameters. @returns undefined if it takes them */
 function noSampler(request: TurnRequest, parameters: readonly string[]): string | undefined {
   if (!has(parameters, "samplers.without_reasoning")) return undefined;
   const effort = lastRequestedEffort(request);
@@ -132,8 +139,9 @@ function noSampler(request: TurnRequest, parameters: readonly string[]): string 
 }
 
 /**
- * Leaves out the settings declared as unsupported by the endpoint, because it would answer 400 to them. The schema of an answer becomes an instruction.
- * @param losses gets the omitted settings
+ * Leaves out the settings the endpoint is declared not to support, because it would answer 400 to them. The schema of
+ * an answer becomes an instruction.
+ * @param losses gets the settings left out
  */
 export function withoutUnsupported(asked: TurnRequest, endpoint: Endpoint, losses: DroppedField[]): TurnRequest {
   const { supportedParameters } = endpoint;

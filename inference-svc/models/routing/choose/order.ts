@@ -1,4 +1,4 @@
-/** Sorts the candidates into the order of trial. */
+/** Sorts the candidate endpoints into the order in which they are tried. */
 import type { ProviderPreferences, Percentiles } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { CandidateGroup } from "./candidates.ts";
@@ -8,35 +8,35 @@ import { type Seed, drawRank } from "./rendezvous.ts";
 import { positionIn } from "./slugs.ts";
 import { addedTier, findTierSort, findVariantSort } from "./tiers.ts";
 
-/** The session of a request with one model. */
+/** The session of a request, as far as it concerns one model. */
 export interface Session {
-  /** Seed of the session's draws. */
+  /** Seed of the session's random draws. */
   readonly seed: Seed;
-  /** Seed of the endpoint that answered the session last; undefined when none did recently. */
+  /** Seed of the endpoint that answered the session last; undefined when none has recently. */
   readonly lastEndpoint: Seed | undefined;
 }
 
-/** State behind the order, in addition to the request. */
+/** Values that determine the order, in addition to the request. */
 export interface OrderDeps {
   readonly records: EndpointRecords;
-  /** Finds the session with a model; called only where load is balanced. */
+  /** Finds the session of a request with a model; called only where load is balanced. */
   readonly sessionOf: (model: string) => Session;
-  /** Whether this request is chosen to try an ejected endpoint. */
+  /** Whether this request was chosen to try an ejected endpoint. */
   readonly tries: (endpoint: Endpoint) => boolean;
 }
 
-/** A candidate with its sort keys; lower comes first. */
+/** A candidate with its sort keys; lower keys come first. */
 interface Rank {
   readonly endpoint: Endpoint;
   readonly tier: number;
-  /** 0 where the request chooses the order. */
+  /** Configured priority of the endpoint; 0 when the request determines the order. */
   readonly priority: number;
   readonly cost: number;
 }
 
 type CostOf = (endpoint: Endpoint) => number;
 
-/** Sorts the endpoints model by model; with `partition: none` all are sorted together. */
+/** Sorts the endpoints model after model; with `partition: none`, those of all models together. */
 export function orderCandidates(
   groups: readonly CandidateGroup[],
   request: TurnRequest,
@@ -47,7 +47,7 @@ export function orderCandidates(
   const merged = provider?.sortPartition === "none" && provider.sortBy !== "" && provider.order.length === 0;
   const lists = merged ? [ranks.flat()] : ranks;
   const arranged = lists.flatMap((list) => sortRanks(list, provider, circumstances));
-  // The same model may be named twice, in different variants.
+  // A model may be named twice, in different variants, so duplicates are removed.
   const endpoints = groups.length === 1 ? arranged : [...new Set(arranged)];
   const hasNoFallback = provider?.allowFallbacks === false && provider.order.length === 0;
   return hasNoFallback ? endpoints.slice(0, 1) : endpoints;
@@ -59,7 +59,7 @@ function rankCandidates(group: CandidateGroup, request: TurnRequest, circumstanc
   const isSorted = sortOf(group, request) !== undefined || (request.provider?.order.length ?? 0) > 0;
   return withTies(group, request, circumstances).map((endpoint) => ({
     endpoint,
-    // A variant only adds a tier; a tier named in the request comes first.
+    // A variant only adds endpoints of a tier; a tier the request names comes first.
     tier: addedTier(variant) === undefined ? pool.indexOf(endpoint.tier) : 0,
     priority: isSorted ? 0 : endpoint.priority,
     cost: costOf(endpoint),
@@ -69,7 +69,7 @@ function rankCandidates(group: CandidateGroup, request: TurnRequest, circumstanc
 const sortOf = ({ variant }: CandidateGroup, { provider, serviceTier }: TurnRequest): string | undefined =>
   provider?.sortBy || findVariantSort(variant) || findTierSort(serviceTier);
 
-/** The endpoints in the order for equal costs: with equal tool call shares they share the load as without a sort. */
+/** The endpoints in the order for equal costs. Endpoints with equal shares of valid tool calls share the load as without a sort. */
 function withTies(group: CandidateGroup, request: TurnRequest, { sessionOf }: OrderDeps): readonly Endpoint[] {
   const { endpoints, model } = group;
   if (sortOf(group, request) !== "exacto" || !endpoints.some(isShared)) return endpoints;
@@ -80,7 +80,10 @@ function withTies(group: CandidateGroup, request: TurnRequest, { sessionOf }: Or
     .map(({ endpoint }) => endpoint);
 }
 
-/** Whole percents, so two endpoints of similar quality share the load. An endpoint without measurements counts as good, to get it measured. */
+/**
+ * Cost of failed tool calls in whole percents, so two endpoints of similar quality share the load. An endpoint without
+ * measurements counts as good, so it gets measured.
+ */
 const toolFailures = (share: number | undefined): number => Math.round(100 * (1 - (share ?? 1)));
 
 function chooseCost(group: CandidateGroup, request: TurnRequest, { records, sessionOf }: OrderDeps): CostOf {
@@ -89,7 +92,7 @@ function chooseCost(group: CandidateGroup, request: TurnRequest, { records, sess
   switch (sortOf(group, request)) {
     case "price":
       return ({ prices }) => prices?.blended ?? Number.POSITIVE_INFINITY;
-    // An endpoint without recent measurements comes first, to get it measured.
+    // An endpoint without recent measurements comes first, so it gets measured.
     case "throughput":
       return (endpoint) => -(records.find(endpoint)?.throughput.at(0.5, records.now()) ?? Number.POSITIVE_INFINITY);
     case "latency":
@@ -106,8 +109,8 @@ const asConfigured: CostOf = () => 0;
 const isShared = ({ loadWeight }: Endpoint): boolean => loadWeight !== undefined;
 
 /**
- * Balances load by weight or price, but puts the session's last endpoint first. Endpoints without either follow in the order of the
- * configuration.
+ * Balances load by weight or price, but puts the endpoint that served the session last first. Endpoints without weight
+ * and price follow in the order of the configuration.
  */
 const sharing =
   ({ seed: session, lastEndpoint: warm }: Session): CostOf =>
@@ -126,15 +129,16 @@ function sortRanks(
   const places = endpoints.map((endpoint) => ({ endpoint, place: positionIn(provider.order, endpoint) }));
   const named = places.filter(({ place }) => place !== -1).sort((a, b) => a.place - b.place);
   const others = places.filter(({ place }) => place === -1).map(({ endpoint }) => endpoint);
-  // An order named in the request holds, whatever the state of the endpoints.
+  // An order the request names is kept, whatever the state of the endpoints.
   return [...named.map(({ endpoint }) => endpoint), ...demoteFailing(others, provider, records, tries)];
 }
 
-/** Compares two ranks; the difference of two infinite costs is NaN and counts as 0. */
+/** Compares two ranks. The difference of two infinite costs is NaN and counts as 0. */
 const before = (a: Rank, b: Rank): number => a.tier - b.tier || a.priority - b.priority || a.cost - b.cost || 0;
 
 /**
- * Keeps the given order, but moves endpoints behind if they miss the preferred latency or throughput, and ejected endpoints to the end.
+ * Keeps the given order, but moves endpoints back if they miss the preferred latency or throughput, and ejected
+ * endpoints to the end.
  * @param tries whether the request is chosen to try an ejected endpoint again
  */
 export function demoteFailing(
@@ -149,7 +153,7 @@ export function demoteFailing(
   const first = endpoints.filter((endpoint, index) => {
     const record = records.find(endpoint);
     if (record === undefined) return true;
-    // A trial goes only to the first endpoint of the order, because later ones may not be reached.
+    // A request tries an ejected endpoint only if it is the first of the order, because later ones may not be reached.
     const out = record.ejection.state(now) !== "in use" && !(index === 0 && tries(endpoint));
     if (out) last.push(endpoint);
     else if (provider && misses(record, provider, now)) later.push(endpoint);
@@ -161,7 +165,7 @@ export function demoteFailing(
 
 const shares = { p50: 0.5, p75: 0.75, p90: 0.9, p99: 0.99 } as const;
 
-/** Whether an endpoint misses a preferred limit at its percentile. An endpoint without measurements misses none. */
+/** Whether an endpoint misses a preferred limit at the requested percentile. An endpoint without measurements misses none. */
 function misses(
   { latency, throughput }: EndpointRecord,
   { preferredMaxLatency: maxLatency, preferredMinThroughput: minThroughput }: ProviderPreferences,

@@ -1,4 +1,4 @@
-/** Filters by the permissions of a key: the models and providers that may serve it. */
+/** Filters by the permissions of a key: only some models and providers may serve it. */
 import { guardrailsFor } from "../../../turn/applied-guardrails.ts";
 import { type Permissions, notPermitted } from "../../../turn/permissions.ts";
 import type { Scope } from "../../../turn/scope.ts";
@@ -6,7 +6,7 @@ import type { Catalog, Endpoint } from "../catalog.ts";
 import { type Filter, buildFilter } from "./filter.ts";
 import { policyFilters } from "./policies.ts";
 
-/** Filters by the permissions of the key, then by the guardrails over it. */
+/** Filters by the permissions of the key, then by the guardrails that apply to it. */
 export function callerFilters({ caller, permissions }: Pick<Scope, "caller" | "permissions">): readonly Filter[] {
   const guardrails = policyFilters(guardrailsFor(caller));
   return permissions ? [...permissionFilters(permissions), ...guardrails] : guardrails;
@@ -14,20 +14,20 @@ export function callerFilters({ caller, permissions }: Pick<Scope, "caller" | "p
 
 const known = new WeakMap<Permissions, readonly Filter[]>();
 
-/** Built once for each set of permissions. */
+/** Filters for a set of permissions, built once for each set. */
 function permissionFilters(permissions: Permissions): readonly Filter[] {
   let filters = known.get(permissions);
   if (filters === undefined) known.set(permissions, (filters = filtersOf(permissions)));
   return filters;
 }
 
-/** Whether the permissions leave an endpoint. */
+/** Whether the permissions allow the endpoint. */
 export const isPermitted = (permissions: Permissions, { model, provider, fullSlugs }: Endpoint): boolean =>
   permissions.allows("models", model) && permissions.allowsAny("providers", [provider, ...fullSlugs]);
 
 /**
- * The slugs of models that the permissions leave. A slug of no model stays: other checks name it.
- * @throws Fault PERMISSION_DENIED for the first slug when none is left
+ * The slugs of models the permissions allow. A slug of no model stays, because other checks report it.
+ * @throws Fault PERMISSION_DENIED for the first slug when none is allowed
  */
 export function permittedSlugs(
   catalog: Pick<Catalog, "find">,

@@ -1,4 +1,4 @@
-/** Plans the calls to each candidate for a dry run: the fields not sent, and the maximum charge. */
+/** Plans the call to each candidate endpoint for a dry run: the fields that are not sent, and the maximum charge. */
 import { type InputSize, estimateInputTokens, measureInput } from "../../estimate/tokens.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { DroppedField } from "../../../turn/trace.ts";
@@ -12,17 +12,17 @@ import { boundCost } from "../price/worst-cost.ts";
 export interface PlannedAttempt {
   readonly endpoint: Endpoint;
   readonly losses: readonly DroppedField[];
-  /** Fields outside of the contract in the body. */
+  /** Fields of the body that are unknown to Sluice's API and passed on. */
   readonly passedFields: readonly string[];
   /** Request body without credentials; undefined when no body would be sent. */
   readonly bodyJson: string | undefined;
-  /** Estimate by the size of the input. */
+  /** Input tokens, estimated from the size of the input. */
   readonly inputTokens: number;
-  /** The requested maximum, else the model's largest answer; 0 for embeddings; undefined when nothing is known. */
+  /** The requested maximum of output tokens, else the model's; 0 for embeddings; undefined when nothing is known. */
   readonly maxOutputTokens: number | undefined;
-  /** Cost of these tokens without any cache hit and without tools run by the provider; undefined when no price is known. */
+  /** Cost of these tokens without a cache hit and without tools run by the provider; undefined when no price is known. */
   readonly cost: Cost | undefined;
-  /** Amount in 10^-12 USD held by budgets for the call; undefined when no price is known. */
+  /** Amount in 10^-12 USD that budgets hold for the call; undefined when no price is known. */
   readonly held: bigint | undefined;
 }
 
@@ -33,18 +33,18 @@ export interface TranslatedRequest {
   readonly bodyJson: string | undefined;
 }
 
-/** An endpoint with the request to send to it. */
+/** An endpoint with the request that would be sent to it. */
 export interface OutgoingRequest {
   readonly endpoint: Endpoint;
   readonly request: TurnRequest;
 }
 
-/** @param all in the order of the attempts */
+/** @param all endpoints with their requests, in the order of the attempts */
 export function planAttempts(
   all: readonly OutgoingRequest[],
   preview: (endpoint: Endpoint, request: TurnRequest) => TranslatedRequest,
 ): readonly PlannedAttempt[] {
-  // Usually all endpoints get the same request.
+  // Sizes by request, because usually all endpoints get the same one.
   const sizes = new Map<TurnRequest, InputSize>();
   return all.map(({ endpoint, request }) => {
     const size = sizes.get(request) ?? measureInput(request);
@@ -70,7 +70,7 @@ export function planAttempts(
   });
 }
 
-/** Number of output images to expect: the request does not specify it, and one is usual. */
+/** Expected number of output images: the request does not state it, and one is usual. */
 const expectedImages = ({ outputModalities }: TurnRequest): number => Number(outputModalities.includes("image"));
 
 const untold = { cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };

@@ -1,4 +1,4 @@
-/** Filters of guardrails for models and providers. Each filter holds independently, so another guardrail can only exclude more. */
+/** Filters of guardrails for models and providers. Each filter holds on its own, so another guardrail can only exclude more. */
 import type { RoutingPolicy } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { type AppliedGuardrail, isAudit } from "../../../turn/applied-guardrails.ts";
 import type { Stage } from "../../../turn/trace.ts";
@@ -8,7 +8,7 @@ import { isNamed } from "./slugs.ts";
 
 const known = new WeakMap<readonly AppliedGuardrail[], readonly Filter[]>();
 
-/** Filters of guardrails, except those in audit mode. */
+/** The filters of these guardrails; guardrails in audit mode exclude nothing. */
 export function policyFilters(applied: readonly AppliedGuardrail[]): readonly Filter[] {
   let filters = known.get(applied);
   if (filters === undefined) {
@@ -22,7 +22,7 @@ function filtersOfGuardrail({ guardrail: { routingPolicy: policy } }: AppliedGua
   return policy ? [...listed(policy), ...located(policy), ...kept(policy), ...trained(policy)] : [];
 }
 
-/** A filter for a guardrail's prohibition, with a refusal as 403. */
+/** A filter for what a guardrail forbids, which gives a 403 when it excludes everything. */
 const forbids = (reason: ExclusionReason, refusal: string, admits: Filter["admits"]): Filter => ({
   ...buildFilter(reason, refusal, admits),
   forbids: true,
@@ -45,7 +45,7 @@ function listed(policy: RoutingPolicy): Filter[] {
   ];
 }
 
-/** Patterns for regions as operators write them: eu, eu-west-1, europe; us, us-east-1. */
+/** Patterns for regions as operators may write them: eu, eu-west-1, europe; us, us-east-1. */
 const regions: Readonly<Record<string, RegExp>> = { global: /^/, europe: /^eu(rope)?(?![a-z])/i, us: /^us(?![a-z])/i };
 
 function located({ allowedDataRegions }: RoutingPolicy): Filter[] {
@@ -55,7 +55,7 @@ function located({ allowedDataRegions }: RoutingPolicy): Filter[] {
   return [forbids("data_region", refusal, ({ region }) => forms.some((form) => form.test(region)))];
 }
 
-/** Authors, as slugs name them, with a separate policy field. */
+/** Authors of models for which guardrails have a separate field about data retention. */
 const authors = { anthropic: "enforceZdrAnthropic", openai: "enforceZdrOpenai", google: "enforceZdrGoogle" } as const;
 const knownAuthors: ReadonlySet<string> = new Set([...Object.keys(authors), "x-ai"]);
 
@@ -75,7 +75,7 @@ function kept(policy: RoutingPolicy): Filter[] {
 
 const authorOf = (model: string): string => model.slice(0, Math.max(0, model.indexOf("/")));
 
-/** Whether an endpoint without a price is free is unknown; it counts as free and as paid. */
+/** Filters by whether providers train on data. Without a price, it is unknown whether an endpoint is free; it counts as free and as paid. */
 function trained(policy: RoutingPolicy): Filter[] {
   const paid = policy.enablePaidModelTraining === false;
   const free = policy.enableFreeModelTraining === false;
@@ -103,7 +103,7 @@ const charges = ({ prices }: Endpoint): boolean | undefined =>
 const mayCost = (endpoint: Endpoint): boolean => charges(endpoint) !== false;
 const mayBeFree = (endpoint: Endpoint): boolean => charges(endpoint) !== true;
 
-/** Stages with the endpoints that guardrails in audit mode would have excluded. */
+/** Stages for the receipt with the endpoints guardrails in audit mode would have excluded. */
 export const auditStages = (
   applied: readonly AppliedGuardrail[],
   endpoints: readonly Endpoint[],

@@ -1,4 +1,4 @@
-/** Decides which endpoints a request goes to. Each request is decided once: all callers see the same order. */
+/** Decides which endpoints a request is sent to. Each request is decided once, so all callers see the same order. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import { guardrailsFor } from "../../../turn/applied-guardrails.ts";
 import type { Scope } from "../../../turn/scope.ts";
@@ -23,30 +23,30 @@ import type { Cooldown } from "../attempt/schedule.ts";
 export interface RouterDeps {
   readonly catalog: Catalog;
   readonly support: DialectSupport;
-  /** Shared by all replicas, so each of them sends a session to the same endpoint. */
+  /** Secret of the installation, shared by all replicas, so each of them sends a session to the same endpoint. */
   readonly secret: string;
   readonly records: EndpointRecords;
-  /** The cooldown of an endpoint; undefined when it may be called. */
+  /** Finds the cooldown of an endpoint; undefined when the endpoint may be called. */
   readonly cooldown: (endpoint: Endpoint) => Cooldown | undefined;
-  /** Present in dry runs: nothing is remembered for a session, and no ejected endpoint is claimed for a trial. */
+  /** Set in dry runs: nothing is stored for a session, and no ejected endpoint is reserved for a trial. */
   readonly dryRun?: true;
 }
 
-/** Builds the request to send to providers. */
+/** Builds the request sent to providers. */
 export type PrepareRequest = (request: TurnRequest, scope: Scope) => TurnRequest;
 
 const none: ReadonlyMap<string, Seed> = new Map();
 const noStages: readonly Stage[] = [];
 
-/** A decision of the router. An unmodified request keeps its decision, because parts of it are random and all of it takes time. */
+/** A decision of the router, which holds as long as the request is not changed: parts of it are random, and all of it takes time. */
 class Route {
-  /** Undefined once an endpoint has committed. */
+  /** The request; undefined once an endpoint has committed, to free its memory. */
   request: TurnRequest | undefined;
-  /** Whether the client has named the session. */
+  /** Whether the client has given the session a name. */
   readonly isNamedSession: boolean;
-  /** Endpoints in order of trial; at least one. */
+  /** Endpoints in the order in which they are tried; at least one. */
   readonly endpoints: readonly Endpoint[];
-  /** Seeds of the session by model; only where load is balanced. */
+  /** Seeds of the session, by model; only for models whose load is balanced. */
   readonly seeds: ReadonlyMap<string, Seed>;
 
   constructor(request: TurnRequest, endpoints: readonly Endpoint[], seeds: ReadonlyMap<string, Seed>) {
@@ -59,11 +59,11 @@ class Route {
 
 /** The router's memory of one turn. */
 class RoutingState {
-  /** The last decision; undefined before the first. */
+  /** The last decision; undefined before the first one. */
   route: Route | undefined;
-  /** Ejected endpoints this turn was chosen to try again; at most the first of each model. */
+  /** Ejected endpoints this turn was chosen to try again; at most the first endpoint of each model. */
   tried: Set<Endpoint> | undefined;
-  /** The session under which the answering model is remembered. */
+  /** Seed of the session for which the answering model is stored. */
   sticky: Seed | undefined;
 }
 
@@ -73,7 +73,7 @@ export class Router {
   readonly #parts: RouterDeps;
   readonly catalog: Catalog;
   readonly records: EndpointRecords;
-  /** The cooldown of an endpoint; undefined when it may be called. */
+  /** Finds the cooldown of an endpoint; undefined when the endpoint may be called. */
   readonly cooldown: RouterDeps["cooldown"];
   readonly #memo = new CandidateMemo();
 
@@ -85,13 +85,14 @@ export class Router {
   }
 
   /**
-   * Finds the possible endpoints of each model, in no particular order. Only the exclusions are noted in the receipt.
-   * @throws Fault as candidates.ts does
+   * Finds the possible endpoints of each model, in no particular order. Only the excluded endpoints are noted in the
+   * receipt.
+   * @throws Fault as `findCandidates` in candidates.ts does
    */
   findCandidates(request: TurnRequest, scope: Scope): readonly CandidateGroup[] {
     const { trace, caller } = scope;
     const found = this.#memo.find(request, caller, () => {
-      // Noted before the search, because the receipt also has them if no endpoint may serve the request.
+      // The exclusions are noted before the search, so the receipt has them even if no endpoint may serve the request.
       const excluded = (trace.excluded = new Map<string, number>());
       const options = { excluded, policies: callerFilters(scope) };
       return { groups: findCandidates(this.catalog, request, this.#parts.support, options), excluded };
@@ -101,8 +102,8 @@ export class Router {
   }
 
   /**
-   * Decides which endpoints to try, in order, and notes the decision in the receipt.
-   * @throws Fault as candidates.ts does
+   * Decides which endpoints are tried, in order, and notes the decision in the receipt.
+   * @throws Fault as `findCandidates` in candidates.ts does
    */
   route(request: TurnRequest, scope: Scope): readonly Endpoint[] {
     const { caller, state } = scope;
@@ -110,7 +111,7 @@ export class Router {
     if (route?.request === request) return route.endpoints;
     const groups = this.findCandidates(request, scope);
     const [only] = groups;
-    // A single endpoint has no order.
+    // A single endpoint needs no order.
     if (groups.length === 1 && only!.endpoints.length === 1) return this.#decide(request, scope, only!.endpoints, none);
     const seeds = new Map<string, Seed>();
     const arranged = orderCandidates(groups, request, {
@@ -122,7 +123,7 @@ export class Router {
     return this.#decide(request, scope, endpoints, seeds.size > 0 ? seeds : none);
   }
 
-  /** Whether the turn is chosen to try an ejected endpoint: never in a dry run, and for the whole turn once it is chosen. */
+  /** Whether the turn may try an ejected endpoint. It never may in a dry run, and it may until its end once it was chosen to. */
   #tries(endpoint: Endpoint, { state }: Scope): boolean {
     if (this.#parts.dryRun === true) return false;
     const own = state.get(routing);
@@ -145,7 +146,7 @@ export class Router {
     return endpoints;
   }
 
-  /** Endpoints to try after one of them has answered, according to `scope.again`. @throws Fault as `route` does */
+  /** The endpoints to try after one of them has answered, as `scope.again` says. @throws Fault as `route` does */
   routeAgain(request: TurnRequest, scope: Scope): readonly Endpoint[] {
     const { trace, state } = scope;
     const own = state.get(routing);
@@ -162,21 +163,21 @@ export class Router {
     );
   }
 
-  /** Called when an endpoint has committed: an answer may go on for minutes, and its request must not stay in memory for the decision. */
+  /** Called when an endpoint has committed. Releases the request, which must not stay in memory while the answer goes on for minutes. */
   committed({ state }: Scope): void {
     const { route } = state.get(routing);
     if (route) route.request = undefined;
   }
 
-  /** Stages with those of the endpoints that guardrails in audit mode would have excluded. */
+  /** Stages for the receipt with the endpoints guardrails in audit mode would have excluded. */
   auditPolicies(endpoints: readonly Endpoint[], { caller }: Scope): readonly Stage[] {
     const applied = guardrailsFor(caller);
     return applied.length === 0 ? noStages : auditStages(applied, endpoints, (slug) => this.catalog.find(slug)?.model);
   }
 
   /**
-   * Notes that an endpoint has answered to the end and now holds the session's cache. A session without a name is noted only after a cache
-   * hit, which proves it is a session.
+   * Notes that an endpoint has answered to the end and now has the session in its cache. A session without a name is
+   * noted only after a cache hit, which proves that it is a session.
    */
   noteAnswer(
     endpoint: Endpoint,
@@ -197,27 +198,27 @@ export class Router {
     return this.records.find(endpoint)?.throughput.at(0.5, this.records.now());
   }
 
-  /** The session's recent model; undefined without a session. @param chooser slug of the model alias */
+  /** The model that served the session last; undefined without a session. @param chooser slug of the model alias */
   findStickyModel(request: TurnRequest, { caller }: Scope, chooser: string): string | undefined {
     const session = findSession(request);
     if (session === undefined) return undefined;
     return this.records.stickyModels.find(this.#seed(caller.keyHash, chooser, session), this.records.now());
   }
 
-  /** Remembers a model for the session; not in a dry run. */
+  /** Stores a model for the session, except in a dry run. */
   rememberModel(request: TurnRequest, { caller }: Scope, chooser: string, model: string): void {
     const session = findSession(request);
     if (session === undefined || this.#parts.dryRun === true) return;
     this.records.stickyModels.note(this.#seed(caller.keyHash, chooser, session), model, this.records.now());
   }
 
-  /** Remembers the answering model, once known, for the session of this request. */
+  /** Notes the session of this request, so its answering model is stored once it is known. */
   rememberAnswering(request: TurnRequest, { state, caller }: Scope, slug: string): void {
     const session = findSession(request);
     if (session !== undefined) state.get(routing).sticky = this.#seed(caller.keyHash, slug, session);
   }
 
-  /** A number in [0, 1), equal in every process for a session and an event in it. */
+  /** A number in [0, 1) that is equal in every process for a session and an event in it. @param happened number of the event */
   drawFraction(request: TurnRequest, { caller }: Scope, chooser: string, happened: number): number {
     const session = findSession(request);
     const { low } =
@@ -239,7 +240,7 @@ export class Router {
     });
   }
 
-  /** @param seeds gets the seed of the session, if there is one */
+  /** @param seeds gets the seed of the session, if the request belongs to one */
   #session(request: TurnRequest, keyHash: string, model: string, seeds: Map<string, Seed>): Session {
     const session = findSession(request);
     if (session === undefined) return { seed: randomSeed(), lastEndpoint: undefined };
@@ -249,7 +250,7 @@ export class Router {
   }
 }
 
-/** Adds stages for guardrails in audit mode and endpoints chosen later. Stages already in the receipt are not repeated. */
+/** Adds stages for endpoints chosen later that guardrails in audit mode would have excluded. Stages already in the receipt are not repeated. */
 export function auditLateEndpoints(router: Router, request: TurnRequest, scope: Scope): void {
   const { stages } = scope.trace;
   const known = new Set(stages.map((stage) => JSON.stringify(stage)));
@@ -257,7 +258,7 @@ export function auditLateEndpoints(router: Router, request: TurnRequest, scope: 
   stages.push(...found.filter((stage) => !known.has(JSON.stringify(stage))));
 }
 
-/** A layer that notes the possible endpoints in the receipt, before any other layer may refuse the request. */
+/** A layer that notes the possible endpoints in the receipt, before any other layer can refuse the request. */
 export const noteCandidates = (router: Router, prepare: PrepareRequest): Layer =>
   requestLayer((request, scope) => {
     const endpoints = router.route(prepare(request, scope), scope);

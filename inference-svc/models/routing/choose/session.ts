@@ -1,10 +1,10 @@
-/** Finds the session of a request. Requests of one session go to the same endpoint, which has cached their beginning. */
+/** Finds the session of a request. Requests of one session are sent to the same endpoint, which has cached their beginning. */
 import type { InputItem, TurnRequest } from "../../../turn/request.ts";
 
-/** Length of the fingerprint: conversations with the same beginning of this length may share an endpoint. */
+/** Characters of a conversation that make its fingerprint: conversations with the same beginning of this length may share an endpoint. */
 const fingerprintCharacters = 2_048;
 
-/** The client's name of the session, else a fingerprint of the conversation; undefined when the request has neither. */
+/** The session's name given by the client, else a fingerprint of the conversation. @returns undefined when the request has neither */
 export const findSession = (request: TurnRequest): string | undefined =>
   request.sessionId || request.promptCacheKey || fingerprint(request);
 

@@ -1,17 +1,17 @@
 /**
- * Sticky sessions: remembers where sessions were served last. A moved session stays at its new endpoint, even when the former endpoint is
- * available again.
+ * Sticky sessions: remembers which endpoint or model served a session last. A session moved stays at its new
+ * endpoint, even when the former one is available again.
  *
  * Each process has its own memory, because the requests of a session come to the same process anyway.
  */
 import type { Seed } from "./rendezvous.ts";
 
-/** Bounds the memory to a few megabytes. */
+/** Maximum number of remembered sessions, which take a few megabytes. */
 const maxSessions = 20_000;
 
 interface Stay<Place> {
   readonly place: Place;
-  /** Milliseconds. */
+  /** Time at which the entry expires, in milliseconds. */
   readonly until: number;
 }
 
@@ -20,7 +20,7 @@ export class StickySessions<Place> {
   /** Entries in the order of their last use. */
   readonly #stays = new Map<string, Stay<Place>>();
 
-  /** @param keptMs counted from the last use of a session */
+  /** @param keptMs milliseconds for which an entry is kept after its last use */
   constructor(keptMs: number) {
     this.#keptMs = keptMs;
   }

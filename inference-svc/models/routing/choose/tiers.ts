@@ -12,7 +12,7 @@ const pools: Readonly<Record<string, readonly ServiceTier[]>> = {
 
 type Sort = "throughput" | "price" | "exacto";
 
-/** Requests for a fast tier sort each tier by speed, requests for flex by price. */
+/** Sort order within each tier: requests for a fast tier sort by speed, requests for flex by price. */
 const sorts: Readonly<Record<string, Sort>> = {
   priority: "throughput",
   fast: "throughput",
@@ -27,7 +27,7 @@ const variantSorts: Readonly<Record<Variant, Sort>> = { nitro: "throughput", flo
 
 export const findVariantSort = (variant: Variant | undefined): Sort | undefined => variant && variantSorts[variant];
 
-/** The tier added by each variant; undefined for none. */
+/** The tier that each variant adds; undefined when it adds none. */
 const additional: Readonly<Record<Variant, ServiceTier | undefined>> = {
   nitro: "priority",
   floor: "flex",
@@ -50,7 +50,7 @@ export function findTierPool(
 
 function tiersOf(model: CatalogModel, requestedTier: string | undefined): readonly ServiceTier[] {
   if (requestedTier === undefined) return plain;
-  // A request for flex pays the flex price or none: it uses the default tier only when no endpoint has flex.
+  // A request for flex pays the flex price: the default tier is used only when the model has no flex endpoint.
   if (requestedTier === "flex") return model.endpoints.some(({ tier }) => tier === "flex") ? ["flex"] : plain;
   return pools[requestedTier] ?? plain;
 }

@@ -3,11 +3,11 @@ import type { InputItem } from "../../../turn/request.ts";
 
 const isUser = ({ type, role }: InputItem): boolean => type === "message" && role === "user";
 
-/** Texts of user messages in order; parts without text are named by their type. */
+/** Texts of the user messages in order; parts without text are represented by their type. */
 export const userMessages = (input: readonly InputItem[]): readonly string[] =>
   input.filter(isUser).map(({ content }) => messageText(content));
 
-/** Whether a conversation ends with the output of a tool: the same task goes on. */
+/** Whether a conversation ends with the output of a tool, so the same task goes on. */
 export function endsWithToolOutput(input: readonly InputItem[]): boolean {
   const last = input.findLast((item) => isUser(item) || item.type.endsWith("_output") || item.type === "mcp_call");
   return last !== undefined && !isUser(last);
@@ -15,18 +15,19 @@ export function endsWithToolOutput(input: readonly InputItem[]): boolean {
 
 /** The user's last request in a conversation. */
 export interface UserRequest {
-  /** Absent in a conversation without user messages. */
+  /** The message with the request; absent in a conversation without user messages. */
   readonly message?: InputItem;
-  /** Text of the message without the notes added by the user's program. */
+  /** Text of the message without the notes that the user's program has added. */
   readonly text: string;
 }
 
-/** Maximum number of recent user messages to search. */
+/** Maximum number of the latest user messages searched. */
 const maxSearched = 32;
 
 /**
- * Finds the latest user message with a request. Agents put their own notes into user messages, and people write "go on"; a router that follows
- * these would choose another model in the middle of a task. If no message has a request, the last message counts unchanged.
+ * Finds the latest user message with a request. Agents put their own notes into user messages, and people write "go
+ * on"; a router that follows these would choose another model in the middle of a task. If no message contains a
+ * request, the last message is used unchanged.
  */
 export function findLastUserRequest(input: readonly InputItem[]): UserRequest {
   const userItems = input.filter(isUser).slice(-maxSearched);
@@ -38,7 +39,10 @@ export function findLastUserRequest(input: readonly InputItem[]): UserRequest {
   return message === undefined ? { text: "" } : { message, text: messageText(message["content"]) };
 }
 
-/** The opening tag of a note. Programs name theirs in several words, such as `system-reminder` or `environment_context`; markup has no such names. */
+/**
+ * Matches the opening tag of a program's note. Programs use names of several words, such as `system-reminder` or
+ * `environment_context`; markup has no such names.
+ */
 const noteTag = /<([a-z]{1,40}[-_][a-z_-]{1,40})>/g;
 
 function withoutNotes(text: string): string {
@@ -50,7 +54,7 @@ function withoutNotes(text: string): string {
     const closing = `</${name}>`;
     const closes = text.indexOf(closing, index + tag.length);
     if (closes < 0) {
-      // Each name is searched in vain only once, so many opening tags do not take quadratic time.
+      // A missing closing tag is searched only once for each name, so many opening tags do not take quadratic time.
       unclosed.add(name);
       continue;
     }
@@ -70,7 +74,7 @@ const continuations: ReadonlySet<string> = new Set(
   ).split("|"),
 );
 
-/** Maximum length of a continuation. */
+/** Maximum characters of a message that only continues the task. */
 const maxContinuation = 40;
 
 const isContinuation = (text: string): boolean =>
@@ -82,7 +86,7 @@ const isContinuation = (text: string): boolean =>
       .trim(),
   );
 
-/** Text of the content of a message. */
+/** Joins the texts in the content of a message. */
 export function messageText(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";

@@ -5,7 +5,7 @@ import { reservedAnswerTokens, inputTarget } from "../../../turn/window.ts";
 import type { CandidateGroup } from "./candidates.ts";
 import type { Endpoint } from "../catalog.ts";
 
-/** Keeps the order of endpoints with room for at least half of the input; after them the largest windows come first. */
+/** Keeps the order of the endpoints whose window takes at least half of the input; the others follow, largest window first. */
 export function sortByRoom(endpoints: readonly Endpoint[], request: TurnRequest): readonly Endpoint[] {
   if (endpoints.every(({ contextLength }) => contextLength === endpoints[0]?.contextLength)) return endpoints;
   const size = measureInput(request);
@@ -16,7 +16,7 @@ export function sortByRoom(endpoints: readonly Endpoint[], request: TurnRequest)
   return [...roomy, ...others.toSorted((a, b) => b.contextLength - a.contextLength)];
 }
 
-/** Keeps the groups whose windows take all of the input by its estimate; all groups when none does. */
+/** Keeps the groups whose context windows take all of the input, as estimated; all groups when no window does. */
 export function groupsWithRoom(
   groups: readonly CandidateGroup[],
   request: TurnRequest,

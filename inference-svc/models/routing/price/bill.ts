@@ -1,8 +1,9 @@
 /**
- * Bills an attempt: its consumption, and the cost by the prices of its endpoint at that time.
+ * Bills an attempt: what it consumed, and the cost by the prices of its endpoint at that time.
  *
- * The figures are the provider's; missing figures are estimated and marked as estimates. An attempt that failed by itself before any output
- * costs nothing; an attempt abandoned while the provider worked costs its input and the received output.
+ * The figures come from the provider; missing figures are estimated, and marked as estimates. An attempt that failed by
+ * itself before any output costs nothing; an attempt abandoned while the provider worked costs its input and
+ * the output received.
  */
 import { type InputSize, estimateInputTokens, measureInput, estimateTokens } from "../../estimate/tokens.ts";
 import { ForwardedAnswer } from "../../../turn/answer-kinds.ts";
@@ -18,14 +19,14 @@ import { calculateCost, unlistedTariff } from "./tariff.ts";
 /** Called with the usage when an attempt has come to its end. */
 export type OnAnswered = (endpoint: Endpoint, scope: Scope, usage: Usage) => void;
 
-/** Adds usage and cost to the end of one attempt. */
+/** A layer that adds usage and cost to the end of one attempt. */
 export const billLayer =
   (endpoint: Endpoint, turn: Turn, answered: OnAnswered): Turn =>
   (request, scope) => {
     const bill = new AttemptBill(endpoint, request, scope, answered);
     scope.trace.bills.push(bill);
     const answer = turn(request, scope);
-    // A request refused by the dialect reaches no provider, and has thrown before this line.
+    // A request the dialect refuses has thrown before this line: no provider was called.
     scope.modelLimits?.note(endpoint.model, bill);
     return new BilledAnswer(answer, bill);
   };
@@ -45,14 +46,14 @@ class BilledAnswer extends ForwardedAnswer {
 
 class AttemptBill implements Bill {
   readonly #endpoint: Endpoint;
-  /** Undefined once its size was measured. */
+  /** The request; undefined once its size was measured, to free its memory. */
   #request: TurnRequest | undefined;
   readonly #scope: Scope;
   readonly #answered: OnAnswered;
   readonly #doubt: UsageCheck;
   reported: Usage | undefined;
   abandoned = false;
-  /** Final usage; undefined before the end. */
+  /** Final usage; undefined before the end of the attempt. */
   #settled: Usage | undefined;
   #size!: InputSize;
   #textBytes = 0;
@@ -81,12 +82,12 @@ class AttemptBill implements Bill {
       : undefined;
   }
 
-  /** Counts the batch, and puts the bill into its end. */
+  /** Counts the contents of a batch, and adds the bill to the end event. */
   note(batch: Batch): Batch {
     for (const event of batch) this.#count(event);
     const last = batch.at(-1);
     if (last?.type !== "end") {
-      // The rest of a stream may take minutes, and the request must not stay in memory meanwhile.
+      // The request is measured now, because it must not stay in memory for the minutes a stream may take.
       this.#inputSize();
       return batch;
     }
@@ -107,7 +108,7 @@ class AttemptBill implements Bill {
         this.#textBytes += Buffer.byteLength(event.delta);
         break;
       case "item.end":
-        // Vectors have no output tokens for a provider to leave out.
+        // For vectors, a provider reports no output tokens, so none are counted.
         if (event.item.type === "embeddings") return;
         if (event.item.type === "web_search_call") this.#searches++;
         if (event.item.type === "image_generation_call" && typeof event.item["result"] === "string") this.#images++;
@@ -122,7 +123,7 @@ class AttemptBill implements Bill {
     const { usage } = outcome;
     const isReported = usage !== undefined && (usage.inputTokens + usage.outputTokens > 0 || usage.pages !== undefined);
     const reported = this.#believed(isReported ? usage : this.reported);
-    // Some servers report zero for uncounted tokens, but an input always has tokens, and so has a text.
+    // Some servers report zero for tokens they do not count, but every input has tokens, and so has a text.
     const isCounted =
       reported !== undefined &&
       (reported.pages !== undefined || (reported.inputTokens > 0 && (reported.outputTokens > 0 || !this.#produced)));
@@ -132,7 +133,7 @@ class AttemptBill implements Bill {
     return { status, reason, detail, usage: this.#settled, serviceTier, stopSequence, alignment };
   }
 
-  /** The figures without the implausible, which the receipt names. */
+  /** The reported figures without those that are implausible, which the receipt names. */
   #believed(reported: Usage | undefined): Usage | undefined {
     if (reported === undefined) return undefined;
     const shown = { bytes: this.#textBytes + this.#reasoningBytes, images: this.#images, searches: this.#searches };
@@ -144,7 +145,7 @@ class AttemptBill implements Bill {
     return believed;
   }
 
-  /** Fills in estimates by size where less was reported than was received. */
+  /** Fills in estimates from sizes where the provider reported less than was received. */
   #completed(reported: Usage | undefined): Usage {
     const { model } = this.#endpoint;
     const inputTokens = reported?.inputTokens || estimateInputTokens(this.#inputSize(), model);
@@ -178,7 +179,7 @@ class AttemptBill implements Bill {
   }
 }
 
-/** @param tier that served: a provider may serve with another tier than requested, and charges for it */
+/** Adds the cost to a usage. @param tier tier that served: a provider may serve with another tier than requested, and charges for it */
 function priced(
   { tariffs, tier: requestedTier }: Endpoint,
   usage: Usage,
@@ -205,7 +206,7 @@ function priced(
   };
 }
 
-/** Estimated usage of a call already sent, without output so far. */
+/** Estimated usage of a call sent and has given no output yet. */
 export function estimateSentUsage(endpoint: Endpoint, request: TurnRequest): Usage {
   const size = measureInput(request);
   const inputTokens = estimateInputTokens(size, endpoint.model);

@@ -1,17 +1,17 @@
-/** Estimates the cost of a call before it is made: for comparing models, never for charging. */
+/** Estimates the cost of a call before it is made, to compare models and never to charge. */
 import { type InputSize, estimateInputTokens } from "../../estimate/tokens.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import { totalCost } from "../../../turn/usage.ts";
 import type { Endpoint } from "../catalog.ts";
 import { calculateCost } from "./tariff.ts";
 
-/** Typical answer in chats, agents and summaries; how long the answers of a model really are is not counted yet. */
+/** Tokens of a typical answer in chats, agents and summaries; the actual lengths of a model's answers are not measured yet. */
 const defaultAnswerTokens = 600;
 
 /**
- * Cost in 10^-12 USD at the cheapest of the endpoints; Infinity when no price is known.
- * @param size of the request
- * @param lengthFactor how much longer than usual the answer is
+ * Expected cost in 10^-12 USD at the cheapest of the endpoints; Infinity when no price is known.
+ * @param size size of the request
+ * @param lengthFactor how many times as long as usual the answer is
  */
 export function estimateCost(
   endpoints: readonly Endpoint[],

@@ -1,15 +1,15 @@
 /**
- * Parses prices: decimal strings of USD, per million tokens in the configuration and per token in the catalogue API. Floats are used only
- * to compare prices, never to charge.
+ * Parses prices: decimal strings of USD, per million tokens in the configuration and per token in the catalogue API.
+ * Floats are used only to compare prices, never to charge.
  */
 import type { EndpointSettings } from "@sluice/proto/config/config-file.js";
 
-/** Maximum number of decimals of prices in the configuration. */
+/** Maximum number of decimals of a price in the configuration. */
 const decimals = 12;
-/** Decimal digits of a million. */
+/** Number of zeros of a million, for the conversion between prices per million tokens and per token. */
 const shift = 6;
 
-/** Parses a price into whole units of 10^-12 USD per million tokens, without rounding, so that prices can be compared. */
+/** Parses a price per million tokens into whole units of 10^-12 USD, without rounding, so prices can be compared. */
 export function parsePrice(price: string): bigint {
   const [whole = "0", fraction = ""] = price.split(".");
   return BigInt(whole + fraction.padEnd(decimals, "0"));
@@ -25,22 +25,22 @@ export function toPricePerToken(price: string): string {
   return fraction === "" ? digits.slice(0, at) : `${digits.slice(0, at)}.${fraction}`;
 }
 
-/** Prices in USD as floats, which keep the order of decimals. A price not declared is 0. */
+/** Prices in USD as floats, which keep the order of the decimals. A price that is not declared is 0. */
 export interface Prices {
-  /** Price per million tokens. */
+  /** Price of a million prompt tokens. */
   readonly prompt: number;
-  /** Price per million tokens. */
+  /** Price of a million completion tokens. */
   readonly completion: number;
   readonly request: number;
   readonly image: number;
   readonly audio: number;
-  /** Price of a million tokens: three parts prompt and one part completion. */
+  /** Price of a million tokens of which three quarters are prompt and one quarter is completion. */
   readonly blended: number;
-  /** Share of the load relative to other endpoints: 1 / blended². */
+  /** Share of the load in relation to other endpoints: 1 / blended². */
   readonly weight: number;
 }
 
-/** Share of the prompt, because chats and agents send more than they receive. */
+/** Share of prompt tokens in a blended price, since chats and agents send more than they receive. */
 const promptShare = 0.75;
 
 /** Price assumed for free endpoints, so several of them share the load. */

@@ -1,6 +1,6 @@
 /**
- * Tariffs: the prices of a provider, and the cost of an attempt by them. All amounts are whole numbers: prices come as decimal strings and
- * leave as 10^-12 USD.
+ * Tariffs: the prices of a provider, and the cost of an attempt by them. All amounts are integers: prices are parsed
+ * from decimal strings, and costs are in 10^-12 USD.
  */
 import type { EndpointSettings } from "@sluice/proto/config/config-file.js";
 import type { Media } from "../../estimate/media.ts";
@@ -10,7 +10,7 @@ import { parsePrice } from "./price.ts";
 type Pricing = NonNullable<EndpointSettings["pricing"]>;
 type RateSettings = Omit<NonNullable<Pricing["above"]>[number], "input_tokens">;
 
-/** Rates in 10^-12 USD per million tokens. */
+/** Prices in 10^-12 USD per million tokens. */
 interface Rates {
   readonly prompt: bigint;
   readonly completion: bigint;
@@ -21,9 +21,9 @@ interface Rates {
 
 export interface Tariff {
   readonly rates: Rates;
-  /** Rates for long inputs, highest bound first. A whole request is charged at the first rates whose bound its input exceeds. */
+  /** Prices for long inputs, highest bound first. A whole request is charged at the first prices whose bound its input exceeds. */
   readonly above: readonly { readonly inputTokens: number; readonly rates: Rates }[];
-  /** Fees in 10^-12 USD each. */
+  /** Fees in 10^-12 USD for each unit, such as a request. */
   readonly request: bigint;
   readonly image: bigint;
   readonly outputImage: bigint;
@@ -48,10 +48,10 @@ export function parseTariff(pricing: Pricing): Tariff {
   };
 }
 
-/** The highest price of a priority tier in vendors' lists, as a multiple of the price of the default tier (https://openai.com/api/pricing, 2026-11). */
+/** Factor for the default tier's price that no vendor's price for the priority tier exceeds (https://openai.com/api/pricing, 2026-11). */
 const priorityFactor = 2n;
 
-/** The tariff of a tier without a price from the operator: the price of a cheaper tier must not be used for it. */
+/** The tariff of a tier for which the operator states no price: the price of a cheaper tier must not be used for it. */
 export function unlistedTariff(tariff: Tariff, tier: string): Tariff {
   if (tier !== "priority") return tariff;
   return {
@@ -69,7 +69,7 @@ const scaled = ({ prompt, completion, cacheRead, cacheWrite, cacheWriteHour }: R
   cacheWriteHour: cacheWriteHour * priorityFactor,
 });
 
-/** Parses rates; without a separate price, the cache costs as much as the prompt. */
+/** Parses prices. Without a separate price, cached tokens cost as much as the prompt. */
 function parseRates({ prompt, completion, cache_read, cache_write, cache_write_1h }: RateSettings): Rates {
   const write = cache_write ?? prompt;
   return {
@@ -82,13 +82,13 @@ function parseRates({ prompt, completion, cache_read, cache_write, cache_write_1
 }
 
 /**
- * Cost of one attempt; input, output and tools at most 100,000 USD each.
- * @param media of the request
- * @param outputImages of the answer
+ * Cost of one attempt; input, output and tools count at most 100,000 USD each.
+ * @param media numbers of media in the request
+ * @param outputImages number of images in the answer
  */
 export function calculateCost(tariff: Tariff, usage: Usage, media: Media, outputImages: number): Cost {
   const rates = tariff.above.find(({ inputTokens }) => usage.inputTokens > inputTokens)?.rates ?? tariff.rates;
-  // Providers have sent contradictory figures: no part may be larger than the whole.
+  // Providers have sent contradictory figures, so no part may exceed the whole.
   const read = Math.min(usage.cachedTokens, usage.inputTokens);
   const written = Math.min(usage.cacheWriteTokens, usage.inputTokens - read);
   const hourly = Math.min(usage.cacheWriteHourTokens ?? 0, written);
@@ -110,19 +110,19 @@ export function calculateCost(tariff: Tariff, usage: Usage, media: Media, output
   };
 }
 
-/** Upper bounds of a call not made yet. */
+/** Upper bounds for a call that is not made yet. */
 export interface CallBounds {
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** The input may be written to a cache kept for an hour. */
+  /** Whether the input may be written to a cache kept for an hour. */
   readonly writesHourCache: boolean;
-  /** Web searches by the provider. */
+  /** Maximum number of web searches by the provider. */
   readonly searches: number;
   readonly media: Media;
   readonly outputImages: number;
 }
 
-/** Maximum cost of a call within these bounds, in 10^-12 USD: at the highest rates for any number of tokens up to the bounds. */
+/** Maximum cost of a call within these bounds, in 10^-12 USD: the highest prices that apply to any number of tokens up to the bounds. */
 export function calculateMaxCost({ rates, above, ...fees }: Tariff, bounds: CallBounds): bigint {
   const met = [rates, ...above.filter((step) => bounds.inputTokens > step.inputTokens).map((step) => step.rates)];
   const input = highest(
@@ -144,7 +144,10 @@ export function calculateMaxCost({ rates, above, ...fees }: Tariff, bounds: Call
 
 const highest = (values: readonly bigint[]): bigint => values.reduce((max, value) => (value > max ? value : max));
 
-/** Upper bound of the cost of an attempt, 100,000 USD, so the sum over all attempts of a turn fits into the 64 bits of the contract. */
+/**
+ * Maximum cost of a part of an attempt, 100,000 USD, so the sum over all attempts of a turn fits into the 64 bits of
+ * the protobuf field.
+ */
 const maxCost = 100_000n * 1_000_000_000_000n;
 
 const bounded = (pico: bigint): bigint => (pico > maxCost ? maxCost : pico);
@@ -153,5 +156,5 @@ const million = 1_000_000n;
 
 const upPerMillion = (value: bigint): bigint => (value + million - 1n) / million;
 
-/** Divides by a million and rounds to the nearest. */
+/** Divides by a million and rounds to the nearest integer. */
 const perMillion = (value: bigint): bigint => (value + million / 2n) / million;

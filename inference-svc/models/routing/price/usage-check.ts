@@ -1,9 +1,10 @@
 /**
- * Implausible figures of a provider: more input than the request can have, more output than was allowed and seen, parts above their
- * whole. They are not charged; estimates replace them, as for a provider without counts.
+ * Rejects implausible figures of a provider: more input than the request can have, more output than was allowed and
+ * received, parts that exceed their whole. Such figures are not charged; estimates replace them, as for a provider
+ * without counts.
  *
- * The bounds leave room for additions by honest providers: instructions of their own, results of their tools, media whose tokens only they
- * know, servers that write past the maximum.
+ * The bounds leave room for what honest providers add: instructions of their own, results of their tools, media whose
+ * tokens only they know, servers that write past the maximum.
  */
 import { maxDocumentPages } from "../../estimate/media.ts";
 import { type InputSize, estimateInputTokens } from "../../estimate/tokens.ts";
@@ -24,37 +25,40 @@ export interface AnswerContents {
   /** Bytes of text and reasoning. */
   readonly bytes: number;
   readonly images: number;
-  /** Web searches by the provider. */
+  /** Number of web searches by the provider. */
   readonly searches: number;
 }
 
 /**
- * Tokens of instructions and searches added by a provider. Of 1,017 recorded answers none exceeds the bound; the largest surplus over the
- * bytes of a request without tools and media is below 5,000.
+ * Maximum tokens of instructions and searches a provider adds. None of 1,017 recorded answers exceeds it; without tools
+ * and media, the largest number of input tokens beyond the bytes of the request is below 5,000.
  */
 const ownInputTokens = 16_384;
-/** Tokens for the wrapping of each item in a format. */
+/** Maximum tokens a format adds to each item. */
 const tokensPerItem = 36;
-/** Tokens of a picture in an answer: gpt-image counts 6,240, Gemini 2,520. */
+/** Maximum tokens of a picture in an answer: gpt-image counts 6,240, Gemini 2,520. */
 const tokensPerImage = 8_192;
-/** Servers stop a few tokens late, or at the end of a word; none of 1,017 recorded answers exceeds its maximum. */
+/**
+ * Tokens by which an answer may exceed its maximum: servers may stop a few tokens late, or at the end of a word. None
+ * of 1,017 recorded answers exceeds its maximum.
+ */
 const lateTokens = 256;
 const lateShare = 0.1;
-/** Steps of a provider's own tools where the request sets no maximum: each reads the whole input again. */
+/** Assumed steps of a provider's own tools when the request sets no maximum; each step reads the whole input again. */
 const toolSteps = 10;
-/** Calls of a provider's own tools in one answer where the request sets no maximum. */
+/** Assumed calls of a provider's own tools in one answer when the request sets no maximum. */
 const maxToolCalls = 100;
 
-/** The bounds of one call, computed before its request is released. */
+/** The bounds for one call, computed before its request is released. */
 export class UsageCheck {
   readonly #endpoint: Endpoint;
-  /** Maximum of the answer in tokens, without pictures. */
+  /** Maximum output tokens of the answer, without pictures. */
   readonly #output: number;
   readonly #runsTools: boolean;
   readonly #steps: number;
   readonly #calls: number;
   readonly #pages: number;
-  /** Rejected figures; undefined as long as all were plausible. */
+  /** Figures rejected; undefined as long as all were plausible. */
   #found: Set<DoubtfulFigure> | undefined;
 
   constructor(endpoint: Endpoint, request: TurnRequest) {
@@ -87,7 +91,7 @@ export class UsageCheck {
       this.#doubt("output_tokens");
       outputTokens = reasoningTokens = 0;
     } else if (reasoningTokens > outputTokens) {
-      // Recorded answers count a token more of reasoning than of output.
+      // In recorded answers, reasoning tokens exceed output tokens by one.
       if (reasoningTokens > outputTokens + lateTokens) this.#doubt("reasoning_tokens");
       reasoningTokens = outputTokens;
     }
@@ -120,7 +124,8 @@ export class UsageCheck {
   #mostInput(size: InputSize): number {
     const { contextLength, model } = this.#endpoint;
     const { textBytes, sealedTokens, items, mediaTokens, media } = size;
-    // No vocabulary has tokens shorter than a byte. Ordinary text stays far below this bound: above the window, twice its estimate is the bound.
+    // No vocabulary has tokens shorter than a byte. Ordinary text stays far below this bound: beyond the context
+    // window, twice its estimate is the bound.
     const text = textBytes + sealedTokens + items * tokensPerItem;
     const bound = Math.min(text, Math.max(contextLength, 2 * estimateInputTokens(size, model)));
     const hasMedia = media.images + media.audios + media.others > 0;

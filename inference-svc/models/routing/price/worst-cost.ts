@@ -1,4 +1,4 @@
-/** Bounds the cost of a call, for budgets to hold the amount, and limits its answer to keep the bound. */
+/** Computes the maximum cost of a call, which budgets hold, and limits the length of its answer so the cost stays within it. */
 import { estimateInputTokens, measureInput } from "../../estimate/tokens.ts";
 import { boundInput } from "../../estimate/worst-case.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
@@ -7,17 +7,20 @@ import { minAnswerTokens } from "../choose/answer-limit.ts";
 import { calculateMaxCost, unlistedTariff } from "./tariff.ts";
 
 export interface BoundedCall {
-  /** The request to send to the provider, with a maximum for its answer. */
+  /** The request for the provider, with a maximum for its answer. */
   readonly request: TurnRequest;
-  /** Upper bound of the cost in 10^-12 USD. */
+  /** Maximum cost in 10^-12 USD. */
   readonly pico: bigint;
 }
 
-/** Maximum for answers without a limit: nearly all answers are shorter, and the largest answer of a model is far above what a budget should hold. */
+/**
+ * Maximum output tokens for requests that set none: nearly all answers are shorter, and the longest possible answer of
+ * a model costs far more than a budget should hold.
+ */
 const defaultAnswerTokens = 4_096;
 const defaultSearches = 10;
 
-/** Vectors are paid for by their input. */
+/** Output of an embeddings call, which is paid for by its input. */
 const noOutput = {
   outputTokens: 0,
   writesHourCache: false,
@@ -28,10 +31,10 @@ const noOutput = {
 
 const fastTiers: ReadonlySet<unknown> = new Set(["priority", "fast", "ultrafast"]);
 
-/** Whether the tier priority may be sent to the provider. */
+/** Whether the provider may be asked for the tier priority. */
 const isFast = ({ serviceTier }: TurnRequest): boolean => fastTiers.has(serviceTier);
 
-/** @returns undefined when no price is known: then no amount is held, and the request is unchanged */
+/** @returns undefined when no price is known: no amount is then held, and the request is unchanged */
 export function boundCost(endpoint: Endpoint, request: TurnRequest): BoundedCall | undefined {
   const own = endpoint.tariffs.get(endpoint.tier);
   if (own === undefined) return undefined;
@@ -44,7 +47,8 @@ export function boundCost(endpoint: Endpoint, request: TurnRequest): BoundedCall
   const searches = request.tools.some(({ type }) => type === "hosted") ? (request.maxToolCalls ?? defaultSearches) : 0;
   const pico = calculateMaxCost(tariff, {
     inputTokens,
-    // Unused tokens of a prediction are charged in addition to the answer; no vocabulary has tokens shorter than a byte.
+    // Unused tokens of a prediction are charged in addition to the answer; no vocabulary has tokens shorter than a
+    // byte.
     outputTokens: outputTokens + Buffer.byteLength(request.predictionJson ?? ""),
     writesHourCache,
     searches,
@@ -54,7 +58,7 @@ export function boundCost(endpoint: Endpoint, request: TurnRequest): BoundedCall
   return { request: { ...request, maxOutputTokens: outputTokens }, pico };
 }
 
-/** Maximum for the answer: servers with small windows refuse a maximum without enough room after the input. */
+/** Maximum output tokens: servers with small context windows refuse a maximum for which the input leaves too little room. */
 function answerTokens(endpoint: Endpoint, { reasoning }: TurnRequest, inputTokens: number): number {
   const wanted = defaultAnswerTokens + (reasoning?.maxTokens ?? 0);
   const room = Math.max(minAnswerTokens, Math.min(wanted, endpoint.contextLength - inputTokens));

@@ -1,4 +1,4 @@
-/** Metric of the state of each endpoint called so far. */
+/** Metric with the state of each endpoint called so far. */
 import { type Registry, labelledGauge } from "@sluice/proto/lib/metrics/metrics.js";
 import type { Catalog } from "../catalog.ts";
 import type { EndpointState } from "../attempt/ejection.ts";
@@ -6,7 +6,7 @@ import type { EndpointRecords } from "./endpoint-record.ts";
 
 const values: Readonly<Record<EndpointState, number>> = { "in use": 0, "on trial": 1, ejected: 2 };
 
-/** @param catalog read at each scrape; its names are the operator's: a small set */
+/** @param catalog returns the catalogue, read at each scrape; its names come from the configuration file, so there are few label values */
 export function endpointMetrics(registry: Registry, catalog: () => Catalog, records: EndpointRecords): void {
   const states = {
     name: "sluice_endpoint_state",

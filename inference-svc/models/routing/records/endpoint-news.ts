@@ -6,13 +6,13 @@ import type { EndpointRecords } from "./endpoint-record.ts";
 
 export interface EndpointNewsDeps {
   readonly access: Pick<Access, "onEndpoints" | "reportEndpoint">;
-  /** The catalogue in force. */
+  /** Returns the current catalogue. */
   readonly catalog: () => Catalog;
   readonly records: EndpointRecords;
   readonly registry: Registry;
 }
 
-/** Call it before the policy is watched: news come and go with that stream. */
+/** Starts the exchange. Must be called before the policy is watched, because news is sent and received on that stream. */
 export function exchangeEndpointNews({ access, catalog, records, registry }: EndpointNewsDeps): void {
   const counts = new Counter({
     name: "sluice_endpoint_news_total",
@@ -20,7 +20,7 @@ export function exchangeEndpointNews({ access, catalog, records, registry }: End
     labelNames: ["direction"],
     registers: [registry],
   });
-  // Both exist from the start to make their first increase visible.
+  // Both counters exist from the start, so their first increase is visible.
   const sentCount = counts.labels({ direction: "told" });
   const receivedCount = counts.labels({ direction: "heard" });
   records.onChange((endpoint, failing) => {

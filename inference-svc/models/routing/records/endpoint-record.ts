@@ -1,4 +1,4 @@
-/** This process's recent observations of its endpoints: their speed, their tool calls and their failures. */
+/** This process's recent observations of its endpoints: speed, tool calls and failures. */
 import type { Endpoint } from "../catalog.ts";
 import { Ejection } from "../attempt/ejection.ts";
 import { TaskSpending } from "./task-spending.ts";
@@ -9,9 +9,12 @@ import { RetryBudget } from "../attempt/retry-budget.ts";
 import type { Seed } from "../choose/rendezvous.ts";
 import { StickySessions } from "../choose/sticky-sessions.ts";
 
-/** About as long as providers keep a cache. */
+/** Milliseconds for which a session keeps its endpoint after its last request, about as long as providers keep a cache. */
 const stickyEndpointMs = 600_000;
-/** Longest pause between two steps of one task; after a longer pause the best model is chosen anew. */
+/**
+ * Milliseconds for which a session keeps its model: the longest pause between two steps of one task. After it, the best
+ * model is chosen anew.
+ */
 const stickyModelMs = 300_000;
 
 export class EndpointRecord {
@@ -23,7 +26,7 @@ export class EndpointRecord {
   readonly ejection: Ejection;
   readonly budget = new RetryBudget();
 
-  /** @param changed as for `Ejection` */
+  /** @param changed called when the endpoint fails, or answers again: see `Ejection` */
   constructor(changed?: (failing: boolean) => void) {
     this.ejection = new Ejection(changed);
   }
@@ -31,14 +34,14 @@ export class EndpointRecord {
 
 export class EndpointRecords {
   readonly #byEndpoint = new WeakMap<Endpoint, EndpointRecord>();
-  /** Endpoints with a session's cache, by their seeds: seeds survive a reload of the configuration. */
+  /** For each session, the endpoint that has it in its cache, by the endpoint's seed: seeds survive a reload of the configuration. */
   readonly stickyEndpoints = new StickySessions<Seed>(stickyEndpointMs);
-  /** Models chosen for a session, by their slugs. */
+  /** For each session, the slug of the chosen model. */
   readonly stickyModels = new StickySessions<string>(stickyModelMs);
   readonly tokenMix = new TokenMix();
-  /** The last sums from admin-svc, over the calls of all processes. */
+  /** The spending by task admin-svc reported last, for the calls of all processes. */
   readonly taskSpending = new TaskSpending();
-  /** Current time in milliseconds. */
+  /** Returns the time in milliseconds. */
   readonly now: () => number;
   #changed: (endpoint: Endpoint, failing: boolean) => void = () => {};
 
@@ -51,12 +54,12 @@ export class EndpointRecords {
     this.#changed = listener;
   }
 
-  /** The record of an endpoint; undefined before its first call. */
+  /** The record of an endpoint. @returns undefined before its first call */
   find(endpoint: Endpoint): EndpointRecord | undefined {
     return this.#byEndpoint.get(endpoint);
   }
 
-  /** Gives the record of an endpoint to the same endpoint of a reloaded configuration. */
+  /** Gives an endpoint's record to the same endpoint of a reloaded configuration. */
   carryOver(from: Endpoint, to: Endpoint): void {
     const record = this.#byEndpoint.get(from);
     if (record) this.#byEndpoint.set(to, record);

@@ -1,6 +1,6 @@
 /**
- * Updates the spending by task, used for ranking by auto routers, at the start and then every hour. While admin-svc is unreachable, the last
- * sums stay; before the first sums, only the scores of the catalogue count.
+ * Updates the spending by task, by which auto routers rank models, at the start and then every hour. While admin-svc
+ * cannot be reached, the last sums stay in use; before the first sums, only the scores of the catalogue count.
  */
 import { create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
@@ -18,7 +18,7 @@ export interface LearnedSpendingDeps {
   readonly client: Client;
   readonly token: ServiceToken;
   readonly spending: TaskSpending;
-  /** Share of the requests whose task is recorded, from the current configuration file. */
+  /** Share of the requests whose task is recorded, from 0 to 1, as in the current configuration file. */
   readonly share: () => number;
   readonly log: Pick<Logger, "warn">;
 }
@@ -32,13 +32,13 @@ export class LearnedSpending {
     this.#parts = parts;
   }
 
-  /** Fetches the sums now, and again later. Never rejects. */
+  /** Fetches the sums now, and again after a pause. Never rejects. */
   async refresh(): Promise<void> {
     clearTimeout(this.#timer);
     const pauseMs = await this.#refresh();
     if (this.#isStopped) return;
     clearTimeout(this.#timer);
-    // Random, so processes started together do not send their queries together.
+    // The pause is random, so processes started together do not send their queries together.
     this.#timer = setTimeout(() => void this.refresh(), pauseMs * (0.9 + 0.2 * Math.random())).unref();
   }
 
@@ -47,7 +47,7 @@ export class LearnedSpending {
     clearTimeout(this.#timer);
   }
 
-  /** @returns milliseconds until the next time */
+  /** Fetches the sums. @returns milliseconds until the next time */
   async #refresh(): Promise<number> {
     const { spending, share, log } = this.#parts;
     if (share() === 0) {
@@ -56,9 +56,9 @@ export class LearnedSpending {
     }
     try {
       const sums = await this.#sums();
-      // A reload may have ended the learning meanwhile.
+      // A reload may have turned the recording off meanwhile.
       const recorded = share();
-      // Scales the sums up: unrecorded requests cost about as much as those recorded.
+      // Scales the sums up, because requests whose task was not recorded cost about as much as the recorded ones.
       spending.replace(recorded === 0 ? [] : sums.map(({ usd, ...sum }) => ({ ...sum, usd: usd / recorded })));
       return refreshMs;
     } catch (error) {

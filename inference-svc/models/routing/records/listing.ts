@@ -1,4 +1,7 @@
-/** The catalogue as its API shows it: the operator's configuration, with measurements of this process. Never contains keys or addresses. */
+/**
+ * The catalogue as Sluice's API shows it: the operator's configuration, with measurements of this process. It never
+ * contains API keys or addresses.
+ */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type {
   EndpointSchema,
@@ -21,14 +24,14 @@ type ModelEntry = MessageInitShape<typeof ModelSchema>;
 type EndpointEntry = MessageInitShape<typeof EndpointSchema>;
 type ProviderEntry = MessageInitShape<typeof ProviderSchema>;
 
-/** Models in the order of the configuration. @param permissions of the key that reads the list; undefined for everything */
+/** Models in the order of the configuration. @param permissions permissions of the key that reads the list; undefined for all models */
 export const listModels = (catalog: Catalog, permissions?: Permissions): ModelEntry[] =>
   catalog.models.flatMap((model) => {
     const permitted = permittedPart(model, permissions);
     return permitted ? modelEntry(permitted, catalog) : [];
   });
 
-/** The model with the endpoints that the key may use; undefined when none is left. */
+/** The model with only the endpoints the key may use. @returns undefined when none is left */
 function permittedPart(model: CatalogModel, permissions: Permissions | undefined): CatalogModel | undefined {
   if (permissions === undefined) return model;
   const { settings, endpoints } = model;
@@ -42,7 +45,7 @@ function permittedPart(model: CatalogModel, permissions: Permissions | undefined
   };
 }
 
-/** Endpoints of the slug's model, ignoring the variant; undefined for a slug that is unknown or that the key may not use. */
+/** Endpoints of the model with this slug, whatever its variant. @returns undefined for a slug that is unknown or that the key may not use */
 export function listEndpoints(
   catalog: Catalog,
   records: EndpointRecords,
@@ -61,7 +64,7 @@ export function listEndpoints(
   );
 }
 
-/** Providers in the order of the configuration; for a key with permissions those that may serve it. */
+/** Providers in the order of the configuration; for a key with permissions, only those that may serve it. */
 export function listProviders(catalog: Catalog, records: EndpointRecords, permissions?: Permissions): ProviderEntry[] {
   const models = catalog.models.flatMap((model) => permittedPart(model, permissions) ?? []);
   return [...catalog.providers.values()].flatMap((provider) => {
@@ -89,7 +92,7 @@ const publicFacts = (provider: ProviderSettings): ProviderEntry => ({
   ...(provider.status_page_url !== undefined && { statusPageUrl: provider.status_page_url }),
 });
 
-/** The status of a provider by its endpoints called in the last half hour; empty when none was. */
+/** Status of a provider by those of its endpoints called in the last half hour; empty when none was. */
 function providerStatus(endpoints: readonly Endpoint[], records: EndpointRecords): string {
   const now = records.now();
   const requested = endpoints
@@ -101,7 +104,7 @@ function providerStatus(endpoints: readonly Endpoint[], records: EndpointRecords
   return failing === requested.length ? "outage" : "degraded";
 }
 
-/** An endpoint with too few failures for an ejection, and without any answer, fails as well. */
+/** Whether an endpoint fails. It also does with too few failures for an ejection if it gave no answer. */
 const isFailing = (ejection: Ejection, now: number): boolean =>
   ejection.state(now) !== "in use" || (ejection.failing && ejection.uptime.percent("halfHour", now) === 0);
 
@@ -166,7 +169,7 @@ function endpointEntry(
   };
 }
 
-/** The name of an endpoint in preferences; for most endpoints it is unambiguous. */
+/** Name of an endpoint in provider preferences, which is unambiguous for most endpoints. */
 function endpointTag({ provider, tier, quantization }: Endpoint): string {
   if (tier !== "default") return `${provider}/${tier}`;
   return quantization === "unknown" ? provider : `${provider}/${quantization}`;
@@ -206,8 +209,8 @@ const rateEntry = (rates: Omit<Pricing, "above">) => ({
 });
 
 /**
- * The cheapest prices by prompt, then by completion. All figures are one endpoint's, so the combination is a real offer. Tiers
- * other than the default count only when there is no default tier.
+ * The cheapest prices by prompt, then by completion. All of them belong to one endpoint, so the combination is a real
+ * offer. Tiers other than the default count only when there is no default tier.
  */
 export function cheapestPricing(endpoints: readonly EndpointSettings[]): Pricing | undefined {
   const priced = endpoints.filter(({ pricing }) => pricing);

@@ -1,14 +1,14 @@
-/** Percentiles of the measurements of the last five minutes or half an hour, to within 7 %, in buckets whose bounds grow by 15 %. */
+/** Percentiles of measurements over the last five minutes or half hour, to within 7 %, from buckets whose bounds grow by 15 %. */
 import { RollingCounts } from "./rolling-counts.ts";
 
 const ratio = Math.log(1.15);
-/** Lower bound of the first bucket: a millisecond, when seconds are measured. The last bucket then begins at half a day. */
+/** Lower bound of the first bucket: a millisecond when seconds are measured. The last bucket then begins at half a day. */
 const minValue = 0.001;
 const buckets = 128;
 const slots = 10;
-/** Routing goes by the last five minutes. */
+/** Milliseconds per slot for the last five minutes, which routing uses. */
 const recentSlotMs = 30_000;
-/** Lists show half an hour. */
+/** Milliseconds per slot for the last half hour, which lists show. */
 const listedSlotMs = 180_000;
 
 export class RecentPercentiles {
@@ -22,12 +22,12 @@ export class RecentPercentiles {
     this.#listed.add(at, now);
   }
 
-  /** The value below which this share (0 to 1) of the measurements of five minutes lies; undefined without measurements. */
+  /** The value below which this share (0 to 1) of the last five minutes' measurements lies; undefined without measurements. */
   at(share: number, now: number): number | undefined {
     return valueAt(share, this.#recent.sum(now));
   }
 
-  /** The same over half an hour. */
+  /** The value below which this share (0 to 1) of the last half hour's measurements lies; undefined without measurements. */
   atInHalfHour(share: number, now: number): number | undefined {
     return valueAt(share, this.#listed.sum(now));
   }

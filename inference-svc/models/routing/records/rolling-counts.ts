@@ -1,4 +1,4 @@
-/** Counts events of a few kinds in a recent period: a ring of slots with a running sum, so reading costs nothing. */
+/** Counts events of a few kinds in a recent period, in a ring of slots with a running sum, so reading costs nothing. */
 export class RollingCounts {
   readonly #slots: readonly Uint32Array[];
   readonly #slotMs: number;
@@ -6,14 +6,14 @@ export class RollingCounts {
   /** Number of the newest slot, counted from time 0. */
   #newest = 0;
 
-  /** Counts older than `slots` times `slotMs` are forgotten. @param things number of kinds of events */
+  /** Counts older than `slots` times `slotMs` milliseconds are dropped. @param things number of kinds of events */
   constructor(things: number, slots: number, slotMs: number) {
     this.#slots = Array.from({ length: slots }, () => new Uint32Array(things));
     this.#slotMs = slotMs;
     this.#sum = new Uint32Array(things);
   }
 
-  /** @param now milliseconds; never earlier than in the call before */
+  /** @param thing kind of the event, from 0 @param now time in milliseconds; never earlier than in the call before */
   add(thing: number, now: number): void {
     this.#advance(now);
     const slot = this.#slots[this.#newest % this.#slots.length]!;
@@ -21,7 +21,7 @@ export class RollingCounts {
     this.#sum[thing]! += 1;
   }
 
-  /** The sum for each kind. The array is reused by the next call. */
+  /** The number of events of each kind. The returned array is used again by the next call. */
   sum(now: number): Uint32Array {
     this.#advance(now);
     return this.#sum;
@@ -30,7 +30,7 @@ export class RollingCounts {
   #advance(now: number): void {
     const newest = Math.floor(now / this.#slotMs);
     const count = this.#slots.length;
-    // After a long silence, one round empties all slots.
+    // After a long pause, one round of the ring empties all slots.
     for (let at = Math.max(this.#newest + 1, newest - count + 1); at <= newest; at++) {
       const slot = this.#slots[at % count]!;
       for (let thing = 0; thing < slot.length; thing++) this.#sum[thing]! -= slot[thing]!;

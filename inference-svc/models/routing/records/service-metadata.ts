@@ -3,17 +3,17 @@ import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_
 import type { Trace } from "../../../turn/trace.ts";
 
 export interface ServiceMetadata {
-  /** Number of the serving attempt, from 1; for a failed turn the number of attempts. */
+  /** Number of the attempt that served, from 1; for a failed turn, the number of attempts. */
   readonly attempt: number;
   readonly [field: string]: unknown;
 }
 
 export interface MetadataParts {
-  /** The requested slug. */
+  /** The slug the client requested. */
   readonly requested: string;
   /** Region of this process. */
   readonly region: string;
-  /** Request fields outside the contract; absent when there are none. */
+  /** Request fields unknown to Sluice's API; absent when there are none. */
   readonly unknownFields?: RunTurnRequest["unknownFields"];
 }
 

@@ -1,4 +1,4 @@
-/** Spending of keys on models named in their requests, by kind of task: the last sums of the ledger. */
+/** Spending of keys on models their requests name, by kind of task, as the ledger summed it up last. */
 export interface TaskSum {
   readonly task: string;
   /** Slug of the model. */
@@ -11,7 +11,7 @@ const nothing: ReadonlyMap<string, number> = new Map();
 export class TaskSpending {
   #byTask: ReadonlyMap<string, ReadonlyMap<string, number>> = new Map();
 
-  /** USD by slug. */
+  /** Spending in USD on a task, by slug of the model. */
   of(task: string): ReadonlyMap<string, number> {
     return this.#byTask.get(task) ?? nothing;
   }

@@ -1,8 +1,8 @@
-/** The mix of prompt and completion tokens in the answers of this process; older answers count less. */
+/** The share of prompt tokens in the tokens of this process's answers; older answers count less. */
 
-/** An answer counts half after this time. */
+/** Milliseconds after which an answer counts half. */
 const halfLifeMs = 24 * 60 * 60_000;
-/** Minimum number of answers for a mix: among fewer, a few long answers decide. */
+/** Minimum number of answers: with fewer, a few long answers would decide the share. */
 const minAnswers = 100;
 
 export class TokenMix {
@@ -11,7 +11,7 @@ export class TokenMix {
   #answers = 0;
   #at = 0;
 
-  /** @param now milliseconds */
+  /** @param now time in milliseconds */
   add(promptTokens: number, completionTokens: number, now: number): void {
     this.#decay(now);
     this.#prompt += promptTokens;
@@ -19,7 +19,7 @@ export class TokenMix {
     this.#answers += 1;
   }
 
-  /** Share of the prompt, from 0 to 1; undefined while there are too few answers. */
+  /** Share of prompt tokens, from 0 to 1; undefined while there are too few answers. */
   promptShare(now: number): number | undefined {
     this.#decay(now);
     const all = this.#prompt + this.#completion;

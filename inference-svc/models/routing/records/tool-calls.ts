@@ -1,8 +1,8 @@
-/** The share of an endpoint's tool calls with arguments valid by the tool's schema; older calls count less. */
+/** The share of an endpoint's tool calls whose arguments are valid by the tool's schema; older calls count less. */
 
-/** A call counts half after this time. */
+/** Milliseconds after which a call counts half. */
 const halfLifeMs = 60 * 60_000;
-/** Minimum number of calls for a share: an endpoint that fails one in ten still gets twenty right with a chance of one in eight. */
+/** Minimum number of calls for a share: an endpoint that fails one call in ten gets twenty right with a chance of one in eight. */
 const minCalls = 20;
 
 export class ToolCallSuccess {
@@ -10,14 +10,14 @@ export class ToolCallSuccess {
   #all = 0;
   #at = 0;
 
-  /** @param now milliseconds */
+  /** @param fits whether the arguments are valid @param now time in milliseconds */
   add(fits: boolean, now: number): void {
     this.#decay(now);
     this.#all += 1;
     if (fits) this.#good += 1;
   }
 
-  /** From 0 to 1; undefined while there are too few calls. */
+  /** Share of valid calls, from 0 to 1; undefined while there are too few calls. */
   share(now: number): number | undefined {
     this.#decay(now);
     return this.#all < minCalls ? undefined : this.#good / this.#all;

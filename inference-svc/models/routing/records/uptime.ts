@@ -4,7 +4,7 @@ import { RollingCounts } from "./rolling-counts.ts";
 const wentWell = 0;
 const failed = 1;
 
-/** Slots and their milliseconds: a span is right to within a thirtieth of itself. */
+/** Number of slots and their milliseconds for each span; a span is exact to within a thirtieth of itself. */
 const spans = { fiveMinutes: [30, 10_000], halfHour: [30, 60_000], day: [96, 900_000] } as const;
 export type UptimeSpan = keyof typeof spans;
 
@@ -17,7 +17,7 @@ export class Uptime {
     day: countsOf(spans.day),
   };
 
-  /** @param now milliseconds; never earlier than in the call before */
+  /** @param well whether the attempt succeeded @param now time in milliseconds; never earlier than in the call before */
   add(well: boolean, now: number): void {
     const outcome = well ? wentWell : failed;
     this.#counts.fiveMinutes.add(outcome, now);
@@ -25,7 +25,7 @@ export class Uptime {
     this.#counts.day.add(outcome, now);
   }
 
-  /** 0 to 100; undefined when no attempt ended in the span. */
+  /** Percentage of successful attempts, 0 to 100; undefined when no attempt ended in the span. */
   percent(span: UptimeSpan, now: number): number | undefined {
     const counts = this.#counts[span].sum(now);
     const all = counts[wentWell]! + counts[failed]!;

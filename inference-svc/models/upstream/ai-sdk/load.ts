@@ -1,6 +1,6 @@
 /**
- * Packages of the AI SDK, configured as `ai-sdk:<package>`, for vendors whose format Sluice does not speak. The operator
- * installs them, and they are loaded once, at start.
+ * Loads packages of the AI SDK, configured as `ai-sdk:<package>`, for vendors whose format Sluice does not support. The
+ * operator installs the packages, and they are loaded once, at the start.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,10 +12,10 @@ import { isObject } from "../json.ts";
 import { packageFetch } from "./package-fetch.ts";
 import { fromVersion3 } from "./version-3.ts";
 
-/** Finds a model of a package for calls with this API key. */
+/** Finds a model of a package, for calls with this API key. */
 export type FindModel = (upstreamModel: string, key: string | undefined) => LanguageModelV4;
 
-/** Settings understood by the factories of all packages. */
+/** Settings the factories of all packages understand. */
 interface FactorySettings {
   readonly name: string;
   readonly apiKey?: string;
@@ -26,7 +26,7 @@ interface FactorySettings {
 
 type Factory = (settings: FactorySettings) => ProviderV3 | ProviderV4;
 
-/** Interface version of a package. */
+/** Version of the AI SDK interface a package implements. */
 export type SdkVersion = "v3" | "v4";
 
 interface Loaded {
@@ -34,7 +34,7 @@ interface Loaded {
   readonly version: SdkVersion;
 }
 
-/** Packages by name, or the reason why the package cannot be used. */
+/** Loaded packages by name, or the reason why a package cannot be used. */
 export type SdkPackages = ReadonlyMap<string, Loaded | string>;
 
 export const noPackages: SdkPackages = new Map();
@@ -46,8 +46,8 @@ export const isSdk = ({ dialect }: ProviderSettings): boolean => dialect.startsW
 const packageOf = ({ dialect }: ProviderSettings): string => dialect.slice(prefix.length);
 
 /**
- * Loads the packages named by the providers.
- * @param folder the operator's package folder
+ * Loads the packages the providers need.
+ * @param folder the operator's folder of packages
  */
 export async function loadSdkPackages(
   providers: readonly ProviderSettings[],
@@ -68,7 +68,7 @@ async function load(name: string, provider: ProviderSettings, folder: string | u
 }
 
 /**
- * The configuration without the providers whose packages failed to load.
+ * The configuration without the providers whose packages could not be loaded.
  * @throws ConfigError when nothing is left to serve
  */
 export function leaveOutBrokenProviders(loaded: LoadedConfig, packages: SdkPackages, path: string): LoadedConfig {
@@ -81,7 +81,7 @@ export function leaveOutBrokenProviders(loaded: LoadedConfig, packages: SdkPacka
 }
 
 /**
- * @param version of Sluice, for the user agent
+ * @param version version of Sluice, for the user agent
  * @throws ConfigError when the package was not loaded at the start
  */
 export function openModels(
@@ -96,7 +96,7 @@ export function openModels(
     throw new ConfigError(`provider ${provider.id}`, [problem]);
   }
   const byKey = new Map(
-    // If they get no key, packages read an environment variable for it.
+    // A package that gets no key reads it from an environment variable.
     [undefined, ...(provider.api_keys ?? [])].map((key) => [key, found.create(settingsOf(provider, key, version))]),
   );
   const modelOf: FindModel = (upstreamModel, key) => {
@@ -114,7 +114,7 @@ const settingsOf = ({ id, base_url }: ProviderSettings, key: string | undefined,
   fetch: packageFetch,
 });
 
-/** Some packages export the same factory under an older name as well. */
+/** Finds the factory in a package's exports. Some packages export the same factory under an older name as well. */
 function factoryIn(name: string, exported: Readonly<Record<string, unknown>>): Factory {
   const names = Object.keys(exported).filter((key) => /^create[A-Z]/.test(key) && typeof exported[key] === "function");
   const [only, ...others] = new Set(names.map((key) => exported[key]));
@@ -132,8 +132,8 @@ function versionOf(name: string, { specificationVersion: version }: { specificat
 
 /**
  * Imports a package from the operator's folder, else from Sluice's own modules.
- * @param folder prefix of `npm install --prefix`
- * @throws Error with the command for installing the package
+ * @param folder folder given to `npm install --prefix`
+ * @throws Error with the command that installs the package
  */
 export async function importPackage(
   name: string,
@@ -150,7 +150,7 @@ export async function importPackage(
   }
 }
 
-/** The file loaded by `import` of the package from a module in this folder. Undefined when it is not installed there. */
+/** The file a module in this folder would load by importing the package. @returns undefined when the package is not installed there */
 function entryIn(folder: string, name: string): URL | undefined {
   const home = pathToFileURL(`${join(folder, "node_modules", name)}/`);
   const manifest = readIfPresent(new URL("package.json", home));
@@ -160,10 +160,10 @@ function entryIn(folder: string, name: string): URL | undefined {
   return new URL(targetOf(root) ?? (typeof main === "string" ? main : "index.js"), home);
 }
 
-/** Conditions of `exports` for Node's imports, see https://nodejs.org/api/packages.html#conditional-exports. */
+/** Conditions in `exports` that Node's imports match, see https://nodejs.org/api/packages.html#conditional-exports. */
 const conditions: ReadonlySet<string> = new Set(["import", "node", "module-sync", "default"]);
 
-/** The first target with matching conditions. */
+/** The first target in `exports` whose conditions match. */
 function targetOf(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   if (!isObject(value)) return undefined;

@@ -1,4 +1,4 @@
-/** The input of a request as a prompt of the AI SDK. */
+/** Converts the input of a request to a prompt of the AI SDK. */
 import type {
   LanguageModelV4Message,
   LanguageModelV4Prompt,
@@ -43,10 +43,13 @@ class PromptWriter implements ConversationWriter {
   readonly #translation: TranslationContext;
   readonly prompts: FirstPrompts<UserPart>;
   readonly messages: LanguageModelV4Message[] = [];
-  /** The message and the name of each call, by call id. */
+  /** For each call, the message that contains it and its name, by call id. */
   readonly #calls = new Map<unknown, { readonly name: string; readonly message: AssistantMessage }>();
   readonly #results = new Map<AssistantMessage, Results>();
-  /** Images and files from tool outputs. Most packages take only text there, so they follow as a user message. */
+  /**
+   * Images and files from tool outputs that wait for the next message: most packages take only text in outputs, so they
+   * follow as a user message.
+   */
   #attachments: UserPart[] = [];
 
   constructor(translation: TranslationContext, instructions: string) {
@@ -54,7 +57,10 @@ class PromptWriter implements ConversationWriter {
     this.prompts = new FirstPrompts(this.#content(instructions, "instructions"));
   }
 
-  /** System messages at the beginning stay system messages; later ones are sent as the user's, because many packages allow no others. */
+  /**
+   * Adds a system message. One at the beginning stays a system message; a later one becomes a user message, because
+   * many packages allow no others.
+   */
   addPrompt(item: InputItem, path: string): void {
     const parts = this.#content(item.content, `${path}.content`);
     if (item.role === "user") return this.addUser(parts);
@@ -96,7 +102,7 @@ class PromptWriter implements ConversationWriter {
     });
   }
 
-  /** Each package seals reasoning differently, so none is sent back. */
+  /** Reports reasoning as not sent: each package encrypts it differently, so none is sent back. */
   addReasoning(_item: InputItem, path: string): void {
     this.#translation.onDropped(path, "the interface takes no reasoning back");
   }
@@ -105,7 +111,7 @@ class PromptWriter implements ConversationWriter {
     this.addUser([{ type: "text", text: head }, ...this.#content(content, path)]);
   }
 
-  /** Adds pending images and files of tool outputs before the next message. */
+  /** Adds waiting images and files of tool outputs, before the next message. */
   settle(): void {
     const attachments = this.#attachments;
     this.#attachments = [];
@@ -126,7 +132,7 @@ class PromptWriter implements ConversationWriter {
     return message;
   }
 
-  /** Results stand right after their calls, even when other messages came in between. */
+  /** Finds the results for a message's calls. They stand right after the calls, even when other messages came in between. */
   #findResults(message: AssistantMessage): Results {
     const known = this.#results.get(message);
     if (known) return known;
@@ -146,7 +152,7 @@ class PromptWriter implements ConversationWriter {
 const textsOf = (parts: readonly UserPart[]): readonly string[] =>
   parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
 
-/** Unfinished arguments are invalid JSON and are kept as text. */
+/** Parses arguments. Unfinished ones are invalid JSON, and are kept as text. */
 function parseInput(json: string): unknown {
   try {
     return JSON.parse(json === "" ? "{}" : json);

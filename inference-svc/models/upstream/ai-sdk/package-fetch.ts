@@ -1,8 +1,8 @@
-/** The fetch of packages of the AI SDK. Packages parse answers themselves, so the JSON values of an answer are counted before. */
+/** The `fetch` that AI SDK packages use. Packages parse answers themselves, so the JSON values of an answer are counted before. */
 import { ValueCount, tooManyValues } from "@sluice/proto/lib/json/values.js";
 import { answerTooLarge } from "../failure.ts";
 
-/** Redirects are refused, because they would receive the credentials. */
+/** Fetches a URL. Redirects are refused, because their targets would receive the credentials. */
 export const packageFetch: typeof fetch = async (input, init) => {
   const response = await fetch(input, { ...init, redirect: "error" });
   const { body, headers, status, statusText } = response;
@@ -22,10 +22,10 @@ export const packageFetch: typeof fetch = async (input, init) => {
 const newline = 0x0a;
 const carriageReturn = 0x0d;
 
-/** Counts the values of each event of a stream. A blank line ends an event, whose lines of data are one text. */
+/** Counts the JSON values in each event of a stream. A blank line ends an event, whose lines of data are one text. */
 class EventCount {
   #values = new ValueCount();
-  /** Whether the line so far has no character but a carriage return. */
+  /** Whether the line has had no character other than a carriage return so far. */
   #isBlank = true;
   isTooMany = false;
 

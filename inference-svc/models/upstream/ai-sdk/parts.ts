@@ -1,4 +1,4 @@
-/** Message parts in the types of the AI SDK. */
+/** Converts message parts to the types of the AI SDK. */
 import type { LanguageModelV4FilePart, LanguageModelV4TextPart } from "@ai-sdk/provider";
 import { readFileData } from "../../../content/files/data-url.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
@@ -6,7 +6,7 @@ import type { TranslationContext } from "../translate/context.ts";
 
 export type UserPart = LanguageModelV4TextPart | LanguageModelV4FilePart;
 
-/** @param part accepted by `refuseSdk` */
+/** @param part a part that `refuseSdk` accepts */
 export function sdkPart(part: JsonObject, path: string, { onDropped }: TranslationContext): UserPart {
   for (const mark of ["cache_control", "prompt_cache_breakpoint"]) {
     if (isObject(part[mark])) onDropped(`${path}.${mark}`, "the interface of the AI SDK has no field for it");
@@ -17,7 +17,7 @@ export function sdkPart(part: JsonObject, path: string, { onDropped }: Translati
   return filePart(part) ?? { type: "text", text: text(part.text ?? part.refusal) };
 }
 
-/** Undefined for a part other than a file, and for a file by URL or id. */
+/** The file of a part. @returns undefined for a part other than a file, and for a file given by URL or id */
 export function filePart(part: JsonObject): LanguageModelV4FilePart | undefined {
   if (part.type === "input_audio" && isObject(part.input_audio)) {
     const { data, format } = part.input_audio;

@@ -23,7 +23,7 @@ import { withPackedThoughts } from "../events/packed-thoughts.ts";
 
 const targetOf = ({ upstreamModel, tier }: Destination): Target => ({ upstreamModel, tier, original: false });
 
-/** @throws ConfigError when the package has not been loaded */
+/** Opens a provider. @throws ConfigError when its package was not loaded */
 export function sdkProvider(
   settings: ProviderSettings,
   { version, packages, log, now }: ProviderDependencies,
@@ -68,7 +68,7 @@ export function sdkProvider(
     };
   }
 
-  /** A preview shows the options of the call: the body is known only once the package has sent it. */
+  /** The request as a preview shows it: the options of the call, because the body is known only once the package has sent it. */
   function preview(destination: Destination, request: TurnRequest): RequestPreview {
     const droppedFields: DroppedField[] = [];
     const onDropped = (path: string, reason: string) => void droppedFields.push({ path, reason });
@@ -85,7 +85,7 @@ export function sdkProvider(
   };
 }
 
-/** Request paths by the names of settings in a package's warnings. */
+/** Paths in the request, by the names of settings in a package's warnings. */
 const paths: Readonly<Record<string, string>> = {
   ...Object.fromEntries(Object.entries(sdkNames).map(([path, name]) => [name, path])),
   responseFormat: "text.format",
@@ -105,7 +105,10 @@ export function refuseSdk(request: TurnRequest): Refusal | undefined {
     : undefined;
 }
 
-/** Media by URL are refused here, and Sluice fetches them safely: many packages would fetch any address, or pass it on unread. */
+/**
+ * Why a part cannot be sent. Media given by URL are refused, so Sluice downloads them safely: many packages would fetch
+ * any address, or pass it on unread.
+ */
 function partRefusal(part: JsonObject): string | undefined {
   switch (part.type) {
     case "input_image":

@@ -1,4 +1,4 @@
-/** A turn as call options of the AI SDK. */
+/** Converts a turn to call options of the AI SDK. */
 import type {
   LanguageModelV4CallOptions,
   LanguageModelV4FunctionTool,
@@ -21,7 +21,7 @@ import { dropAddition } from "../translate/additions.ts";
 
 const noField = "the interface of the AI SDK has no field for it";
 
-/** Names of the interface; packages also use them in their warnings. */
+/** Names of settings in the AI SDK interface, which packages also use in their warnings. */
 export const sdkNames = {
   max_output_tokens: "maxOutputTokens",
   temperature: "temperature",
@@ -35,7 +35,7 @@ export const sdkNames = {
 
 const parameters = new FormatParameters(sdkNames, noField);
 
-/** @param version of the package's interface */
+/** @param version interface version of the package */
 export function callOptions(
   request: TurnRequest,
   target: Target,
@@ -58,7 +58,7 @@ export function callOptions(
 
 const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
 
-/** Version 4 has a field for the effort and nothing else about reasoning. */
+/** The reasoning effort. Version 4 of the interface has a field for it, and no other setting of reasoning. */
 function reasoningOf(request: TurnRequest, translation: TranslationContext): (typeof efforts)[number] | undefined {
   const { effort: _, ...others } = request.reasoning ?? {};
   const names = { ...others, max_tokens: others.maxTokens, maxTokens: undefined };
@@ -119,7 +119,7 @@ function choiceOf(
 ): LanguageModelV4ToolChoice | undefined {
   if (choice === undefined) return undefined;
   if (typeof choice === "string") return { type: choice };
-  // Tools excluded by the choice are not sent at all.
+  // Tools the choice excludes are not sent at all.
   if (choice.type === "allowed_tools") return { type: choice.mode };
   if (choice.tool.type === "namespace") return { type: "required" };
   const { tool: reference } = choice;

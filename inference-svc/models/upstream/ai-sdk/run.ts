@@ -1,6 +1,7 @@
 /**
- * A call through a package. Parts that arrive in one turn of the event loop leave as one batch, and reading pauses while too much waits
- * for the consumer. The call is aborted when the signal aborts, a time limit passes, or the consumer leaves.
+ * Runs a call through an AI SDK package. Parts that arrive in one turn of the event loop are passed on as one batch,
+ * and reading pauses while too much waits for the consumer. The call is aborted when the signal aborts, a time limit
+ * passes, or the consumer leaves.
  */
 import type {
   LanguageModelV4,
@@ -20,32 +21,32 @@ import { BatchQueue } from "../transport/queue.ts";
 import { requestFault, sdkFault } from "./error.ts";
 import { type SdkReader, findFileData } from "./stream.ts";
 
-/** Limits in characters: of events waiting for the consumer, and of a whole answer. */
+/** Maximum characters of events that wait for the consumer, and of a whole answer. */
 const unreadLimit = 256 * 1024;
 const answerLimit = 64 * 1024 * 1024;
 
-/** The text of a part, and the item built from it, whose characters may take two bytes each. */
+/** Copies of a part's text in memory: the text and the item built from it, whose characters may take two bytes each. */
 const copiesOfPart = 4;
-/** Memory per part, excluding its text. */
+/** Bytes of memory per part, in addition to its text. */
 const partBytes = 64;
 
 export interface ModelCall {
-  /** Throws if the package does not know the model. */
+  /** Finds the model; throws if the package does not know it. */
   readonly model: () => LanguageModelV4;
   readonly options: LanguageModelV4CallOptions;
   readonly timeouts: { readonly headers_ms: number; readonly first_event_ms: number; readonly idle_ms: number };
   readonly deadline: AttemptDeadline;
   readonly signal: TurnSignal;
-  /** Counts the memory of the answer. */
+  /** Memory account of the answer. */
   readonly held: Account;
-  /** False for requests that get the whole answer at once. */
+  /** Whether the answer streams; false for requests that get the whole answer at once. */
   readonly stream: boolean;
   readonly reader: (emit: (event: TurnEvent) => void) => SdkReader;
-  /** Called with the body sent by the package. */
+  /** Called with the body the package has sent. */
   readonly sent: (body: unknown) => void;
-  /** Called with the usage of an interrupted answer, if the provider sent any. */
+  /** Called with the usage of an interrupted answer, if the provider has sent any. */
   readonly reported: (usage: Usage) => void;
-  /** Called when the turn abandons an answer whose provider may still be working on it and will charge for it. */
+  /** Called when the turn abandons an answer on which the provider may still be working, and for which it will charge. */
   readonly abandoned: () => void;
 }
 
@@ -64,7 +65,7 @@ class ModelRun {
   #flushing = false;
   #closed = false;
   #size = 0;
-  /** Resolves when the consumer has taken all waiting events. */
+  /** Resolves a promise when the consumer has taken all waiting events. */
   #room: (() => void) | undefined;
 
   constructor(call: ModelCall) {
@@ -111,7 +112,7 @@ class ModelRun {
 
   readonly #onAbort = () => this.#abandon(abortFault(this.#call.signal));
 
-  /** Once the abort listener is set, the package has begun to send: an aborted call may be charged. */
+  /** Abandons the answer. Once the abort listener is set, the package has begun to send, and an aborted call may be charged. */
   #abandon(fault: Fault): void {
     if (!this.#closed) this.#call.abandoned();
     this.#fail(fault);
@@ -126,7 +127,7 @@ class ModelRun {
     this.#queue.unreadBytes += size;
     this.#flushSoon();
     if (this.#queue.open && this.#queue.unreadBytes > unreadLimit) await this.#untilTaken();
-    // Parts before the first text, such as metadata, do not reset the idle timer.
+    // Parts without text, such as metadata, do not restart the idle timer.
     if (size > 0 || part.type === "tool-call") this.#wait("event", this.#call.timeouts.idle_ms);
   }
 
@@ -143,7 +144,7 @@ class ModelRun {
       this.#timer = setTimeout(() => this.#fail(providerTimeout(phase)), limitMs);
   }
 
-  /** Parts of one read arrive in separate promises, all before the next turn of the event loop. */
+  /** Flushes at the end of this turn of the event loop: parts of one read arrive in separate promises, all before the next turn. */
   #flushSoon(): void {
     if (this.#flushing) return;
     this.#flushing = true;

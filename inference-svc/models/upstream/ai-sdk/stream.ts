@@ -1,4 +1,4 @@
-/** Reads the parts of an answer as turn events. */
+/** Converts the parts of an answer to turn events. */
 import type { LanguageModelV4File, LanguageModelV4StreamPart, LanguageModelV4Usage } from "@ai-sdk/provider";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Outcome } from "../../../turn/turn.ts";
@@ -18,9 +18,9 @@ type Finish = Extract<LanguageModelV4StreamPart, { type: "finish" }>;
 
 interface Call {
   readonly writer: CallWriter;
-  /** Present for a custom tool sent as a function. */
+  /** Reader of the input; present for a custom tool sent as a function. */
   readonly wrapped: WrappedInput | undefined;
-  /** True when the streamed pieces are plain text; the JSON comes with the whole call. */
+  /** Whether the streamed pieces are plain text; the JSON then comes with the whole call. */
   readonly inText: boolean;
 }
 
@@ -29,9 +29,9 @@ export class SdkReader {
   readonly #tier: string;
   readonly #output: Output;
   readonly #tools: SentTools;
-  /** Called for each setting that the package reports as ignored. */
+  /** Called for each setting the package reports as ignored. */
   readonly #warned: (feature: string, details: string) => void;
-  /** Either a message or reasoning is open, never both. */
+  /** The open message; a message and reasoning are never open at the same time. */
   #message: MessageWriter | undefined;
   #reasoning: ReasoningWriter | undefined;
   readonly #calls = new Map<string, Call>();
@@ -46,7 +46,7 @@ export class SdkReader {
     this.#warned = warned;
   }
 
-  /** @throws Fault for an error part */
+  /** Reads a part. @throws Fault for an error part */
   read(part: LanguageModelV4StreamPart): void {
     switch (part.type) {
       case "stream-start":
@@ -77,7 +77,7 @@ export class SdkReader {
         this.#finish = part;
         return;
       default:
-        // The start and end parts of texts carry no useful data.
+        // The start and end parts of texts contain nothing that is used.
         return;
     }
   }
@@ -88,7 +88,7 @@ export class SdkReader {
    */
   close(): void {
     const { unified, raw } = this.#finish?.finishReason ?? {};
-    // Packages end a stream in good order even when the provider broke off.
+    // Packages end a stream normally even when the provider broke it off.
     const isCut = unified === "interrupted" || (unified === "other" && raw === undefined);
     if (unified === undefined || isCut) throw connectionLost();
     if (unified === "error") throw providerFailed(`finish reason ${maskUnknownName(raw ?? "error")}`);
@@ -120,7 +120,7 @@ export class SdkReader {
     this.#reasoning.text(0, delta);
   }
 
-  /** The AI SDK does not link a source to a text, so the annotation covers all of it. */
+  /** Adds a citation. The AI SDK does not link a source to a place in the text, so the annotation covers all of the text. */
   #cite(url: string, title: string): void {
     const part = this.#message?.parts.at(-1);
     if (!this.#message || part?.type !== "output_text") return;
@@ -139,7 +139,7 @@ export class SdkReader {
   #call(id: string, sentName: string, inText = false): Call {
     this.#closeReasoning();
     this.#closeMessage();
-    // A call whose id is used again is complete.
+    // An id used again shows that the call before is complete.
     const before = this.#calls.get(id);
     if (before) this.#endCall(before, "completed");
     const called = this.#tools.findBySentName(sentName);
@@ -163,7 +163,7 @@ export class SdkReader {
     call?.writer.arguments(call.wrapped ? call.wrapped.read(json) : json);
   }
 
-  /** A whole call repeats input already streamed. */
+  /** Handles a whole call, which repeats input that was already streamed. */
   #called(id: string, sentName: string, input: string): void {
     const call = this.#calls.get(id) ?? this.#call(id, sentName);
     const written = call.wrapped ? call.wrapped.json : call.writer.written;
@@ -188,11 +188,11 @@ export class SdkReader {
   }
 }
 
-/** Undefined for a file given only by URL. */
+/** Data of a file. @returns undefined for a file given only by URL */
 export const findFileData = ({ data }: LanguageModelV4File): string | Uint8Array | undefined =>
   data.type === "data" ? data.data : undefined;
 
-/** Undefined when the package reports no totals. */
+/** Usage of the answer. @returns undefined when the package reports no totals */
 function usageOf({ inputTokens: read, outputTokens: written }: LanguageModelV4Usage): Usage | undefined {
   if (read.total === undefined && written.total === undefined) return undefined;
   return {

@@ -1,4 +1,4 @@
-/** Adapts models of version 3 of the interface to version 4: they differ in files and in reasoning. */
+/** Adapts models of version 3 of the AI SDK interface to version 4, which differs in files and in reasoning. */
 import type {
   LanguageModelV3,
   LanguageModelV3FilePart,
@@ -24,7 +24,7 @@ export const fromVersion3 = (model: LanguageModelV3): LanguageModelV4 => ({
   },
 });
 
-/** Files are the only prompt parts built here with a different form in each version. */
+/** Converts a prompt to version 3. Of the parts Sluice builds, only files differ between the versions. */
 const promptOf = (prompt: LanguageModelV4Prompt): LanguageModelV3Prompt =>
   prompt.map((message) =>
     message.role === "user"

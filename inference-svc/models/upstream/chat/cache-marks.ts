@@ -1,9 +1,9 @@
-/** Cache marks in both forms known to servers of chat completions: `prompt_cache_breakpoint` and `cache_control`. */
+/** Sets cache marks in both forms known to servers of chat completions: `prompt_cache_breakpoint` and `cache_control`. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import { type JsonObject, isObject } from "../json.ts";
 import { type TranslationContext, supportsParameter } from "../translate/context.ts";
 
-/** Providers with `cache_control` take at most four. */
+/** Maximum number of marks; providers with `cache_control` take no more. */
 const maxMarks = 4;
 
 export type MarkedPart = { [field: string]: unknown };
@@ -13,7 +13,7 @@ export class ChatCacheMarks {
   readonly #controls: boolean;
   readonly #marked: { readonly part: MarkedPart; readonly path: string }[] = [];
 
-  /** Number of marks on tools; tools are sent before the messages. */
+  /** Number of marks on tools, which are sent before the messages. */
   readonly #onTools: number;
 
   constructor(translation: TranslationContext) {
@@ -22,12 +22,12 @@ export class ChatCacheMarks {
     this.#controls = supportsParameter(translation.target, "cache_control");
   }
 
-  /** Whether a part has a mark, or has had one. */
+  /** Whether any part has a mark, or had one that was removed. */
   get any(): boolean {
     return this.#marked.length > 0;
   }
 
-  /** Copies the mark of a part, if it has one, to the outgoing part. */
+  /** Copies the mark of a part, if it has one, to the part sent. */
   copy(from: JsonObject, to: MarkedPart, path: string): void {
     const { cache_control: control, prompt_cache_breakpoint: breakpoint } = from;
     if (isObject(breakpoint)) this.#breakpoint(breakpoint, to, path);
@@ -48,7 +48,8 @@ export class ChatCacheMarks {
   }
 
   /**
-   * Puts the mark of the whole request on the last block. When there are too many marks, the last ones stay: they cover the longest prefix.
+   * Puts the mark of the whole request on the last block. When there are too many marks, the last ones stay, because
+   * they cover the longest beginning.
    */
   finish(control: TurnRequest["cacheControl"], messages: readonly MarkedPart[]): void {
     if (!control && this.#marked.length === 0) return;
@@ -64,7 +65,7 @@ export class ChatCacheMarks {
   }
 }
 
-/** A string becomes a text part to make room for a mark. */
+/** The last block that can have a mark. A string becomes a text part to make room for the mark. */
 function lastBlock(messages: readonly MarkedPart[]): MarkedPart | undefined {
   const message = messages.findLast(
     ({ content }) => Array.isArray(content) || (typeof content === "string" && content !== ""),

@@ -1,14 +1,14 @@
 /**
- * Recognizes chunks that differ only in their text. Servers repeat about a hundred characters around each word; parsing them costs half of
- * the whole cost of a stream event here (0.9 of 1.6 us, 2026-11-22, Node 20), comparing them almost nothing. The text before and after the
- * content was parsed once with other content in between. Content without quotes, escapes and control characters in the same place is
- * therefore the whole content of the chunk.
+ * Recognizes chunks that differ only in their text. Servers repeat about a hundred characters around each word; parsing
+ * these costs half of the whole cost of a stream event (0.9 of 1.6 us, 2026-11-22, Node 20), comparing them almost
+ * nothing. The text before and after the content was parsed once, with other content in between. Content without
+ * quotes, escapes and control characters in the same place is therefore all of the chunk's content.
  */
 import { type JsonObject, isObject, objects, parseObject } from "../json.ts";
 
-/** Attempts in a row before giving up: some servers write something different into every chunk. */
+/** Maximum attempts in a row to find a template: some servers write something different into every chunk. */
 const maxAttempts = 3;
-/** Placeholder for the content, to check its position. */
+/** Text that replaces the content to check the content's position. */
 const mark = "words";
 const opening = /"content":\s*"/g;
 const escaped = /["\\\p{Cc}]/u;
@@ -18,7 +18,7 @@ export class ChunkTemplate {
   #behind = "";
   #tries = maxAttempts;
 
-  /** The content of a chunk that matches the template; undefined for any other chunk. */
+  /** The content of a chunk that matches the template. @returns undefined for any other chunk */
   readContent(data: string): string | undefined {
     const before = this.#before;
     if (before === undefined || data.length < before.length + this.#behind.length) return undefined;
@@ -36,7 +36,7 @@ export class ChunkTemplate {
   note(data: string, chunk: JsonObject): void {
     const content = readOnlyContent(chunk);
     if (content === undefined || content === mark || this.#tries === 0) return;
-    // The content is escaped in the JSON, so it cannot be found there by its text.
+    // The content is escaped in the JSON, so its text cannot be found there.
     if (escaped.test(content)) return;
     this.#tries--;
     this.#before = undefined;
@@ -44,7 +44,7 @@ export class ChunkTemplate {
       const start = index + found.length;
       if (!data.startsWith(`${content}"`, start)) continue;
       const [before, behind] = [data.slice(0, start), data.slice(start + content.length)];
-      // Another "content" member, not the answer's, may have the same text.
+      // Another member named "content" may have the same text without being the answer's.
       if (readOnlyContent(parseObject(before + mark + behind)) !== mark) continue;
       this.#before = before;
       this.#behind = behind;
@@ -53,7 +53,7 @@ export class ChunkTemplate {
   }
 }
 
-/** The content of a chunk with nothing else in it. Fields not named here are read nowhere. */
+/** The content of a chunk that has nothing else. Fields not named here are never read. */
 function readOnlyContent({ choices, error, usage }: JsonObject): string | undefined {
   const [choice, ...others] = objects(choices);
   if (choice === undefined || others.length > 0 || (choice.index ?? 0) !== 0 || !isObject(choice.delta))

@@ -1,4 +1,4 @@
-/** Citations of vendors with their own web search and a list of sources next to the choices: Perplexity and xAI. */
+/** Citations of vendors with their own web search, which send a list of sources next to the choices: Perplexity and xAI. */
 import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import { type JsonObject, objects, text } from "../json.ts";
 
@@ -7,7 +7,7 @@ interface Source {
   readonly title: string;
 }
 
-/** References in the text by the number of the source, from 1. */
+/** Matches references in the text: the number of the source in brackets, from 1. */
 const marks = /\[(\d{1,3})\]/g;
 
 const none: readonly never[] = [];
@@ -15,7 +15,7 @@ const none: readonly never[] = [];
 export class Citations {
   #sources: readonly Source[] = none;
 
-  /** @param chunk each chunk repeats the whole list; the last one counts */
+  /** Notes the sources of a chunk: each chunk repeats the whole list, so the last one counts. */
   read({ citations, search_results }: JsonObject): void {
     const results = objects(search_results).map(({ url, title }) => ({ url: text(url), title: text(title) }));
     if (results.length > 0) this.#sources = results;
@@ -24,8 +24,8 @@ export class Citations {
   }
 
   /**
-   * Each reference cites its source. A text without references cites all sources as a whole.
-   * @param answer the whole text
+   * The citations: each reference cites its source. A text without references cites all sources as a whole.
+   * @param answer the whole text of the answer
    */
   annotations(answer: string): readonly JsonObject[] {
     if (this.#sources.length === 0) return none;

@@ -1,4 +1,4 @@
-/** The dialect of servers compatible with OpenAI's chat completions. */
+/** The dialect of servers that are compatible with OpenAI's chat completions. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import { bearer } from "../credentials/bearer.ts";
 import type { Dialect, Refusal, Target } from "../dialect.ts";

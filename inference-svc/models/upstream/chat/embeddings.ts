@@ -1,4 +1,4 @@
-/** Embeddings of servers compatible with OpenAI's. */
+/** Embeddings of servers that are compatible with OpenAI's API. */
 import { bearer } from "../credentials/bearer.ts";
 import type { Dialect, Target } from "../dialect.ts";
 import { EmbeddingTranslator, type VectorFormat } from "../embedding/translator.ts";
@@ -23,7 +23,7 @@ const format: VectorFormat = {
   usage: ({ usage }) => (isObject(usage) ? readInputTokens(usage.prompt_tokens ?? usage.total_tokens) : undefined),
 };
 
-/** Perplexity's vectors are base64 of signed bytes, whatever the request asks for, and it refuses `float` and `base64`. */
+/** Perplexity's format of vectors: base64 of signed bytes. It refuses the formats `float` and `base64`. */
 const byteFormat: VectorFormat = {
   ...format,
   vectors: (answer, source) => format.vectors(answer, source).map(bytesAsNumbers),
@@ -31,7 +31,7 @@ const byteFormat: VectorFormat = {
 
 const givesBytes = ({ vendor }: Target): boolean => vendor === "perplexity";
 
-/** The vectors by their index; some servers leave it out when it is the place in the list. */
+/** The vectors in the order of their index; some servers leave the index out when it is the position in the list. */
 function readData(data: unknown, source: Buffer): readonly VectorJson[] {
   const entries = listEntries(source, findMember(source, 0, "data"));
   const vectors = entries.map((): VectorJson | undefined => undefined);
@@ -43,7 +43,7 @@ function readData(data: unknown, source: Buffer): readonly VectorJson[] {
   return vectors as VectorJson[];
 }
 
-/** Whether the index is within the list and not yet taken by a vector. */
+/** Whether the index is within the list and no vector has it yet. */
 const isFree = (vectors: readonly unknown[], index: unknown): index is number =>
   typeof index === "number" &&
   Number.isInteger(index) &&

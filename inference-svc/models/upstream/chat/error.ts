@@ -1,4 +1,4 @@
-/** Errors of OpenAI-compatible servers, in the shapes met in practice. */
+/** Reads errors of OpenAI-compatible servers, in all forms met in practice. */
 import type { ProviderError } from "../failure.ts";
 import type { Overflow } from "../../../turn/provider-error.ts";
 import { untilReset } from "../transport/retry-after.ts";
@@ -6,15 +6,16 @@ import { readGoogleError } from "../translate/google-error.ts";
 import { isRefusedKey } from "../translate/refused-key.ts";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
 
-/** @param status of the answer; undefined for an error inside a 200, whose own number then counts */
+/** @param status HTTP status of the answer; undefined for an error inside a 200, whose own number then counts */
 export function chatError(status: number | undefined, body: unknown): ProviderError {
-  // Google's compatible endpoint answers in the shape of its own API, in a list of one.
+  // Google's compatible endpoint answers in the form of Google's own API, in a list of one.
   if (Array.isArray(body)) return readGoogleError(status, body);
   const outer: JsonObject = isObject(body) ? body : {};
-  // Shapes: {"error": {...}}, {"error": "text"}, {"detail": ...} of FastAPI servers, and vLLM's flat {"message", "code"}.
+  // Known forms: {"error": {...}}, {"error": "text"}, {"detail": ...} of FastAPI servers, and vLLM's flat {"message",
+  // "code"}.
   const error: JsonObject = isObject(outer.error) ? outer.error : outer;
   const message = messageOf(error.message) || text(outer.error) || messageOf(outer.detail);
-  // `http_status_code` is the name in text-generation-inference.
+  // The member `http_status_code` is used by text-generation-inference.
   const own = [error.code, error.status, error.http_status_code]
     .map(Number)
     .find((number) => number >= 400 && number <= 599);
@@ -31,7 +32,10 @@ export function chatError(status: number | undefined, body: unknown): ProviderEr
   };
 }
 
-/** OpenRouter puts the headers of its limits into the error: `{"headers": {"X-RateLimit-Reset": "1780000000000"}}`. */
+/**
+ * Time of a rate limit's reset. OpenRouter puts the headers of its limits into the error: `{"headers":
+ * {"X-RateLimit-Reset": "1780000000000"}}`.
+ */
 function resetIn(metadata: unknown): number | undefined {
   const headers = isObject(metadata) && isObject(metadata.headers) ? metadata.headers : {};
   return headers["X-RateLimit-Remaining"] === "0"
@@ -39,7 +43,7 @@ function resetIn(metadata: unknown): number | undefined {
     : undefined;
 }
 
-/** HTTP statuses for codes of MiniMax (https://platform.minimax.io/docs/api-reference/errorcode). */
+/** HTTP statuses for the error codes of MiniMax (https://platform.minimax.io/docs/api-reference/errorcode). */
 const minimaxStatuses: ReadonlyMap<unknown, number> = new Map([
   [1002, 429],
   [1004, 401],
@@ -51,7 +55,7 @@ const minimaxStatuses: ReadonlyMap<unknown, number> = new Map([
   [2049, 401],
 ]);
 
-/** The error that MiniMax writes beside empty choices, with the status 200; undefined for a success. */
+/** The error that MiniMax sends next to empty choices, with the status 200. @returns undefined for a success */
 export function minimaxError({ base_resp: told, choices }: JsonObject): JsonObject | undefined {
   if (!isObject(told) || told.status_code === 0 || typeof told.status_code !== "number") return undefined;
   if (Array.isArray(choices) && choices.length > 0) return undefined;
@@ -59,19 +63,19 @@ export function minimaxError({ base_resp: told, choices }: JsonObject): JsonObje
   return { code: String(told.status_code), status, message: told.status_msg };
 }
 
-/** llama.cpp has separate fields for the counts. */
+/** Requested and maximum tokens of a context overflow; llama.cpp has separate fields for them. */
 function overflowOf({ n_prompt_tokens: requested, n_ctx: maximum }: JsonObject): Overflow | undefined {
   return typeof requested === "number" && typeof maximum === "number" ? { requested, maximum } : undefined;
 }
 
 function statusOf(status: number | undefined, code: string, message: string): number | undefined {
   if (isRefusedKey(status, message)) return 401;
-  // Groq answers 413 to a request larger than the rate limit per minute.
+  // Groq answers 413 to a request that is larger than the rate limit per minute.
   if (status === 413 && code === "rate_limit_exceeded") return 429;
   return status;
 }
 
-/** A text, or the problem list of FastAPI servers: `[{"loc", "msg"}]`, nested one level deeper by Mistral. */
+/** The message in an error: a text, or the list of problems of FastAPI servers (`[{"loc", "msg"}]`), which Mistral nests one level deeper. */
 function messageOf(value: unknown): string {
   if (isObject(value)) return messageOf(value.message ?? value.detail);
   if (!Array.isArray(value)) return text(value);

@@ -1,19 +1,20 @@
-/** Reads finish reasons of all vendors. Reasons not listed here are normal ends: eos_token, tool_calls, end_turn. */
+/** Reads the finish reasons of all vendors. Reasons not listed here are normal ends, such as eos_token, tool_calls and end_turn. */
 import type { Outcome } from "../../../turn/turn.ts";
 import { providerFault } from "../failure.ts";
 
 const limits: ReadonlySet<string> = new Set(["length", "max_tokens", "max_output_tokens"]);
 
-/** Mistral and GLM report a full context window with these two. */
+/** Reasons with which Mistral and GLM report a full context window. */
 const windows: ReadonlySet<string> = new Set(["model_length", "model_context_window_exceeded"]);
 
-/** Google's reasons come through its compatible endpoint: SAFETY, or "content_filter: RECITATION". */
+/** Matches reasons for filtered content. Google's reasons come through its compatible endpoint: SAFETY, or "content_filter: RECITATION". */
 const filtered =
   /^(content_filter\b|sensitive$|safety$|recitation$|blocklist$|prohibited_content$|spii$|image_(safety|prohibited_content|recitation)$)/;
 
 /**
- * The server itself broke off: vLLM and SGLang (abort), GLM (network_error), DeepSeek (insufficient_system_resource), and Google for an
- * unparsable call (function_call_filter: MALFORMED_FUNCTION_CALL).
+ * Matches reasons with which the server itself broke off: vLLM and SGLang (abort), GLM (network_error), DeepSeek
+ * (insufficient_system_resource), and Google for a call it could not parse (function_call_filter:
+ * MALFORMED_FUNCTION_CALL).
  */
 const broken =
   /^(error|abort|aborted|cancell?ed|network_error|insufficient_system_resource|malformed_(function_call|response)|function_call_filter\b.*)$/;

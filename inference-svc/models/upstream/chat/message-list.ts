@@ -1,4 +1,4 @@
-/** The growing list of chat messages: calls join the assistant message before them, reasoning joins the one after it. */
+/** The growing list of chat messages. Calls join the assistant message before them, and reasoning joins the one after it. */
 import { type JsonObject, objects, text } from "../json.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import { PromptsAmidCalls } from "../translate/prompts-amid-calls.ts";
@@ -7,29 +7,29 @@ export type ChatMessage = { role: string; content: unknown; tool_calls?: JsonObj
 
 export interface ChatReasoning {
   readonly path: string;
-  /** Fields of the message of the assistant. Parts of `content` stand before its text. */
+  /** Fields for the assistant message. Parts in `content` are placed before its text. */
   readonly fields: JsonObject;
 }
 
 export interface MessageRules {
   /** Whether the server answers 400 to a prompt right after the result of a tool, as Mistral's does. */
   readonly answersResults: boolean;
-  /** Whether entries of `reasoning_details` have their number in the message. */
+  /** Whether entries of `reasoning_details` have their index in the message. */
   readonly countsDetails: boolean;
 }
 
 export class ChatMessageList {
   readonly #onDropped: TranslationContext["onDropped"];
   readonly #messages: ChatMessage[] = [];
-  /** The assistant message that the next call joins. */
+  /** The assistant message the next call joins. */
   #assistant: ChatMessage | undefined;
   #thoughts: ChatReasoning[] = [];
-  /** Images and files from tool outputs. A tool message holds only text, so they follow as a user message. */
+  /** Images and files from tool outputs that wait for the next message: a tool message holds only text, so they follow as a user message. */
   #attachments: JsonObject[] = [];
 
   readonly #prompts: PromptsAmidCalls<ChatMessage>;
   readonly #rules: MessageRules;
-  /** Place in the request of the current item. */
+  /** Path in the request of the item being translated. */
   path = "input";
 
   constructor(onDropped: TranslationContext["onDropped"], rules: MessageRules) {
@@ -42,7 +42,7 @@ export class ChatMessageList {
     return this.#messages.length;
   }
 
-  /** Whether the messages so far are independent of later items. */
+  /** Whether later items cannot change the messages so far. */
   get isComplete(): boolean {
     return (
       this.#assistant === undefined &&
@@ -67,7 +67,8 @@ export class ChatMessageList {
   }
 
   /**
-   * Text next to a call without output joins the message of the call: nothing may stand between call and output.
+   * Adds text of the assistant. Text next to a call without output joins the message of the call, because nothing may
+   * stand between call and output.
    * @returns the message, if a new one was added
    */
   addAssistantMessage(content: string, refusal: string): ChatMessage | undefined {
@@ -161,12 +162,12 @@ export class ChatMessageList {
   }
 }
 
-/** A text as parts of a content. */
+/** A text as a list of content parts. */
 const textParts = (content: string): readonly JsonObject[] => (content === "" ? [] : [{ type: "text", text: content }]);
 
 const isThought = ({ type }: JsonObject): boolean => type === "thinking";
 
-/** Thoughts come before the text, after the thoughts already there. */
+/** Content with reasoning added: it stands before the text, after reasoning that is already there. */
 function withThoughts(thoughts: readonly JsonObject[], content: unknown): readonly JsonObject[] {
   const parts = typeof content === "string" ? textParts(content) : objects(content);
   return [...parts.filter(isThought), ...thoughts, ...parts.filter((part) => !isThought(part))];

@@ -1,4 +1,4 @@
-/** The input of a request as chat messages. */
+/** Converts the input of a request to chat messages. */
 import type { InputItem, TurnRequest } from "../../../turn/request.ts";
 import { type JsonObject, Verbatim, objects, text } from "../json.ts";
 import { ChatCacheMarks, type MarkedPart } from "./cache-marks.ts";
@@ -34,7 +34,7 @@ export function chatMessages(request: TurnRequest, translation: TranslationConte
   const { instructions, input, cacheControl } = request;
   const opening = openingOf(request, !takesPromptsAnywhere(translation.target));
   const from = opening.joins ? opening.prompts : 0;
-  // The cache mark of the whole request may go into any message.
+  // The cache mark of the whole request may change any message, so no cached messages are used.
   const repeated = cacheControl ? undefined : RepeatedMessages.open(input, translation, from, opening.prompts);
   const writer = new ChatWriter(repeated?.translation ?? translation, repeated, opening);
   if (opening.joins) writer.joinPrompts(instructions, input);
@@ -48,7 +48,7 @@ export function chatMessages(request: TurnRequest, translation: TranslationConte
   return new Verbatim(repeated ? repeated.json(messages, heads) : JSON.stringify(messages));
 }
 
-/** OpenAI answers 400 to longer ids of calls in this format ("Expected a string with maximum length 40"). */
+/** Maximum characters of a call id. OpenAI answers 400 to longer ones in this format ("Expected a string with maximum length 40"). */
 const vendorIdLength = 40;
 
 class ChatWriter implements ConversationWriter {
@@ -62,7 +62,7 @@ class ChatWriter implements ConversationWriter {
   readonly #opening: Opening;
   #index = 0;
   readonly thread: ChatMessageList;
-  /** Absent before the first mark: most requests have none. */
+  /** The cache marks; absent before the first one, since most requests have none. */
   marks: ChatCacheMarks | undefined;
 
   constructor(translation: TranslationContext, repeated: RepeatedMessages | undefined, opening: Opening) {
@@ -82,7 +82,7 @@ class ChatWriter implements ConversationWriter {
     this.thread.add({ role: this.#opening.asksInstructions ? "user" : "system", content: instructions });
   }
 
-  /** Writes the instructions and the first prompts as one message of the system: as one text, or as parts if one of them has a cache mark. */
+  /** Writes the instructions and the first prompts as one system message: as one text, or as parts if one of them has a cache mark. */
   joinPrompts(instructions: string | undefined, input: readonly InputItem[]): void {
     const { onDropped } = this.translation;
     const parts: JsonObject[] = instructions === undefined ? [] : [{ type: "text", text: instructions }];
@@ -100,7 +100,7 @@ class ChatWriter implements ConversationWriter {
   begin(index: number): void {
     this.#index = index;
     this.thread.path = `input.${index}`;
-    // Whether a mark stays depends on all others.
+    // Whether a mark stays depends on all other marks, so messages with marks are not cached.
     if (this.#repeated && this.thread.isComplete && !this.marks?.any)
       this.#repeated.complete(index, this.thread.length);
   }
@@ -133,7 +133,7 @@ class ChatWriter implements ConversationWriter {
     this.#markAnswer(objects(content), message, `${path}.content`);
   }
 
-  /** The parts of an answer form one text: its last mark counts. */
+  /** Puts the cache mark of an answer on its message. The parts of an answer form one text, so their last mark counts. */
   #markAnswer(parts: readonly JsonObject[], message: ChatMessage | undefined, path: string): void {
     const last = parts.findLastIndex(isMarked);
     for (const [index, part] of parts.entries()) {
@@ -162,7 +162,7 @@ class ChatWriter implements ConversationWriter {
     );
   }
 
-  /** The vendor takes any text; other servers parse it. */
+  /** Arguments of a call. OpenAI takes any text; other servers parse it, so it must be JSON. */
   #arguments(json: string): string {
     if (this.translation.target.original) return json;
     const sent = objectArguments(json);
@@ -175,10 +175,10 @@ class ChatWriter implements ConversationWriter {
     if (typeof output === "string") return this.thread.answer(callId, output, []);
     const parts = objects(output).map((part, index) => this.#part(part, `${path}.${index}`));
     const texts = parts.filter(isText);
-    // Mistral's models take pictures in a result, and some answer 400 to a user message after it.
+    // Mistral's models take pictures in a tool result, and some answer 400 to a user message after it.
     const takesMedia = this.#isMistral || this.#vendor.takesMediaInResults;
     if (takesMedia && texts.length < parts.length) return this.thread.answer(callId, parts, []);
-    // Simple servers take only a string, so parts are sent only when one carries a cache mark.
+    // Simple servers take only a string, so parts are sent only when one of them has a cache mark.
     const content = texts.every(isPlainText) ? texts.map((part) => text(part.text)).join("\n") : texts;
     const media = parts.filter((part) => !isText(part));
     if (media.length > 0) this.translation.onDropped(path, moved);
@@ -202,7 +202,7 @@ class ChatWriter implements ConversationWriter {
     this.thread.add({ role: "user", content: [{ type: "text", text: head }, ...parts] });
   }
 
-  /** Plain text stays a string, because simple servers take nothing else. */
+  /** Content of a message. Plain text stays a string, because simple servers take nothing else. */
   #content(content: unknown, path: string): unknown {
     if (typeof content === "string") return content;
     const parts: MarkedPart[] = [];

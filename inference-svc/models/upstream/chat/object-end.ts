@@ -1,4 +1,4 @@
-/** Finds the end of a JSON object that comes in pieces, without reading a piece twice. */
+/** Finds the end of a JSON object that arrives in pieces, without reading a piece twice. */
 
 const [quote, backslash] = [0x22, 0x5c];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];

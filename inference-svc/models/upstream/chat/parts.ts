@@ -1,4 +1,4 @@
-/** Message parts in the form of chat completions. */
+/** Converts message parts to the form of chat completions. */
 import type { Target } from "../dialect.ts";
 import { readFileData } from "../../../content/files/data-url.ts";
 import { type JsonObject, text } from "../json.ts";
@@ -7,7 +7,7 @@ import type { MarkedPart } from "./cache-marks.ts";
 import { unsupportedMessage } from "../translate/unsupported-inputs.ts";
 import type { TranslationContext } from "../translate/context.ts";
 
-/** The reason why a part cannot be sent. Leaving it out would change the question. */
+/** Why a part cannot be sent. It is not left out instead, because this would change the question. @returns undefined when it can be sent */
 export function refuseChatPart(part: JsonObject, target: Target): string | undefined {
   switch (part.type) {
     case "input_image":
@@ -32,8 +32,8 @@ const refuseDocument = ({ file_data, file_url, file_id }: JsonObject): string | 
     : unsupportedMessage("files without content");
 
 /**
- * Builds a new part; a cache mark may be added to it.
- * @param part accepted by `refuseChatPart`
+ * Builds a new part, to which a cache mark may be added.
+ * @param part a part that `refuseChatPart` accepts
  */
 export function chatPart(part: JsonObject, path: string, { target, onDropped }: TranslationContext): MarkedPart {
   switch (part.type) {
@@ -53,14 +53,14 @@ export function chatPart(part: JsonObject, path: string, { target, onDropped }: 
 }
 
 function imagePart(part: JsonObject, path: string, onDropped: TranslationContext["onDropped"]): MarkedPart {
-  // Chat has no "original"; "auto" is its default, and some servers know no `detail` at all.
+  // Chat completions have no "original"; "auto" is the default, and some servers know no `detail` at all.
   const detail = part.detail === "original" ? "high" : part.detail;
   if (part.detail === "original") onDropped(`${path}.detail`, "sent as high");
   const stated = typeof detail === "string" && detail !== "auto" ? { detail } : {};
   return { type: "image_url", image_url: { url: part.image_url, ...stated } };
 }
 
-/** A document in the part of its vendor; undefined where documents are files. */
+/** A document in the part type of its vendor. @returns undefined for vendors that take documents as files */
 function documentPart({ file_data, file_url, filename }: JsonObject, target: Target): MarkedPart | undefined {
   const { document } = chatVendor(target);
   const source = text(file_data) || text(file_url);
@@ -71,7 +71,7 @@ function documentPart({ file_data, file_url, filename }: JsonObject, target: Tar
     const url = data ? `data:${data.type};base64,${data.base64}` : source;
     return { type: document, document_url: url, ...(named !== "" && { document_name: named }) };
   }
-  // Bare base64: "no data: prefix" (https://docs.perplexity.ai/guides/file-attachments).
+  // Perplexity takes bare base64: "no data: prefix" (https://docs.perplexity.ai/guides/file-attachments).
   const url = source.replace(dataPrefix, "");
   return { type: document, file_url: { url }, ...(named !== "" && { file_name: named }) };
 }

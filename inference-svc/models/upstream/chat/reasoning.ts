@@ -1,7 +1,8 @@
 /**
- * Reasoning in chat: an effort or a budget on the way out, and reasoning text in the history. Servers with open models have
- * `reasoning_content`, `reasoning` or parts of the content, others `reasoning_details` with a format and a seal. Reasoning goes back only where
- * `supported_parameters` names it, sealed reasoning only to the family that sealed it.
+ * Reasoning in chat: an effort or a budget in the request, and reasoning text in the history. Servers of open models
+ * use `reasoning_content`, `reasoning` or parts of the content; others use `reasoning_details` with a format and
+ * encrypted text. Reasoning is sent back only if `supported_parameters` names its field, and encrypted reasoning only
+ * to the model family that encrypted it.
  */
 import type { InputItem, Reasoning, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
@@ -11,13 +12,14 @@ import { type TranslationContext, supportsParameter } from "../translate/context
 import { type ChatVendor, chatVendor } from "./vendors.ts";
 import { type ReasoningEffort, lastEffort, namesEfforts } from "../translate/reasoning-effort.ts";
 
-/** Hardly any server but the vendor's own knows the levels above high. */
+/** Replacements for effort levels above high, which hardly any server other than the vendor's own knows. */
 const otherEfforts: Readonly<Record<string, string>> = { xhigh: "high", max: "high" };
 
 export function addChatReasoning(body: ObjectWriter, request: TurnRequest, translation: TranslationContext): void {
   const { target, onDropped } = translation;
   if (request.reasoning) dropReasoningFields(request.reasoning, onDropped);
-  // The vendor returns no thoughts. Other servers' thoughts are open, and are packed into the field.
+  // OpenAI returns no reasoning in this format. The reasoning of other servers is plain text, and becomes the item's
+  // encrypted content.
   if (target.original) dropAddition(request, "reasoning.encrypted_content", onDropped);
   const effort = lastEffort(request, translation);
   const maxTokens = request.reasoning?.maxTokens;
@@ -52,11 +54,11 @@ function addEffort(body: ObjectWriter, effort: ReasoningEffort, { target, onDrop
   body.add("reasoning_effort", known ?? effort.value);
 }
 
-/** Reasoning formats in the contract. */
+/** Matches the reasoning formats of Sluice's API. */
 const formats =
   /^(unknown|(azure-|bedrock-)?openai-responses-v1|(bedrock-)?xai-responses-v1|meta-responses-v1|anthropic-claude-v1|google-gemini-v1)$/;
 
-/** Fields of the assistant's message; undefined where the endpoint takes no such reasoning. */
+/** Fields of the assistant message for reasoning. @returns undefined if the endpoint does not take such reasoning */
 export function buildReasoningFields(item: InputItem, target: Target): JsonObject | undefined {
   const format = text(item.format) || "unknown";
   const sealed = text(item.encrypted_content);
@@ -71,7 +73,7 @@ export function buildReasoningFields(item: InputItem, target: Target): JsonObjec
     .map((part) => text(part.text))
     .join("");
   const signature = text(item.signature);
-  // An id may be that of the call whose signature this is.
+  // An id may be the one of the call to which this signature belongs.
   const named = takesDetails && text(item.id) !== "" ? { format, id: item.id } : { format };
   const details = [
     ...(thought === ""
@@ -84,14 +86,14 @@ export function buildReasoningFields(item: InputItem, target: Target): JsonObjec
 }
 
 /**
- * Whether an open thought goes back in this field: that of most open models, Groq's or Mistral's. The parameters of the endpoint name it; where they are
- * unknown, it is that of the vendor.
+ * Whether reasoning without encryption is sent back in this field: the one of most open models, of Groq or of Mistral.
+ * The endpoint's parameters name the field; if they are unknown, the vendor determines it.
  */
 export const takesThought = (field: NonNullable<ChatVendor["thought"]>, target: Target): boolean =>
   supportsParameter(target, field) ||
   (target.supportedParameters === undefined && chatVendor(target).thought === field);
 
-/** A thought without a seal, as the fields of a message. */
+/** Reasoning without encryption, as fields of a message. */
 function openThought(texts: readonly string[], target: Target): JsonObject | undefined {
   if (takesThought("reasoning_content", target)) return { reasoning_content: texts.join("") };
   if (takesThought("message.reasoning", target) || takesThought("reasoning_details", target))
@@ -104,14 +106,14 @@ function openThought(texts: readonly string[], target: Target): JsonObject | und
 export interface ReasoningDelta {
   readonly text: string;
   readonly summary: string;
-  /** format, signature and encrypted_content, as far as known. */
+  /** The members format, signature and encrypted_content, as far as they are known. */
   readonly seal: JsonObject;
 }
 
 /**
  * @param details entries of reasoning_details
- * @param plain the same reasoning as a string, used when they hold no text
- * @param sealed whether the client requested sealed text
+ * @param plain the same reasoning as a string, used when the entries contain no text
+ * @param sealed whether the client requested encrypted reasoning
  */
 export function readReasoningDetails(details: readonly JsonObject[], plain: string, sealed: boolean): ReasoningDelta {
   const joinField = (field: string) => details.map((detail) => text(detail[field])).join("");

@@ -1,6 +1,6 @@
 /**
- * Writes the messages of a conversation as JSON. Messages of the first items are cached with the items; the next request repeats these, and
- * only later items are translated.
+ * Writes the messages of a conversation as JSON. Messages of its first items are cached with these items. The next
+ * request of the conversation repeats them, so only later items are translated.
  */
 import { knownItemsOf } from "../../../turn/parse/beginnings.ts";
 import { isShared } from "../../../turn/parse/shared-items.ts";
@@ -9,27 +9,27 @@ import type { DroppedField } from "../../../turn/trace.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import { isAmidResults } from "../translate/repeated-results.ts";
 
-/** Messages independent of later items. */
+/** Cached messages, which later items cannot change. */
 interface KnownMessages {
-  /** Place of the first item translated into them. */
+  /** Index of the first item they contain. */
   readonly from: number;
-  /** Number of first items that stay messages of the system. */
+  /** Number of first items that stay system messages. */
   readonly prompts: number;
-  /** Number of items translated into them. */
+  /** Number of items they contain. */
   readonly items: number;
-  /** The messages with commas between them. */
+  /** JSON of the messages, with commas between them. */
   readonly json: string;
   readonly dropped: readonly DroppedField[];
-  /** The translation also depends on these. */
+  /** Target of the translation, on which the messages depend as well. */
   readonly target: TranslationContext["target"];
   readonly tools: TranslationContext["tools"];
 }
 
 const known = Symbol("messages");
-/** The messages are stored on the list itself, like the results of a `ListMemo`. */
+/** A list of input items on which its messages are stored, like the results of a `ListMemo`. */
 type Input = readonly InputItem[] & { [known]?: KnownMessages };
 
-/** A place in the input where the messages were complete. */
+/** A place in the input at which all messages were complete. */
 interface Place {
   readonly items: number;
   readonly messages: number;
@@ -44,7 +44,7 @@ export class RepeatedMessages {
   readonly #prompts: number;
   readonly #onDropped: TranslationContext["onDropped"];
   #dropped: DroppedField[] = [];
-  /** The context for the new items. */
+  /** The translation context for items that are not cached. */
   readonly translation: TranslationContext;
   #inBeginning: Place | undefined = undefined;
   #last: Place | undefined = undefined;
@@ -79,9 +79,10 @@ export class RepeatedMessages {
   }
 
   /**
-   * Undefined for an input without known items and not expected to repeat.
-   * @param from place of the first item with messages of its own: those before it are in the first messages, which are written each time
-   * @param prompts number of first items that stay messages of the system
+   * @param from index of the first item that has a message of its own; the items before it are in the first messages,
+   * which are written each time
+   * @param prompts number of first items that stay system messages
+   * @returns undefined for an input without cached items that is not expected to be repeated
    */
   static open(
     input: readonly InputItem[],
@@ -94,18 +95,18 @@ export class RepeatedMessages {
     return new RepeatedMessages(input, beginning, translation, from, prompts);
   }
 
-  /** Called after the first messages, whose dropped fields are not cached: reports those of the known messages. */
+  /** Called after the first messages, whose dropped fields are not cached. Reports the dropped fields of the cached messages. */
   beginItems(): void {
     this.#dropped = [...(this.#known?.dropped ?? [])];
     for (const { path, reason } of this.#dropped) this.#onDropped(path, reason);
   }
 
-  /** Number of first items without need for translation. */
+  /** Number of first items that need no translation. */
   get knownItems(): number {
     return this.#known?.items ?? this.#from;
   }
 
-  /** Notes that the messages so far are independent of later items. @param messages number of written messages, without the known messages */
+  /** Notes that later items cannot change the messages so far. @param messages number of messages written, without the cached ones */
   complete(items: number, messages: number): void {
     if (isAmidResults(this.#input, items)) return;
     const place = { items, messages, dropped: this.#dropped.length };
@@ -114,7 +115,7 @@ export class RepeatedMessages {
   }
 
   /**
-   * The messages as a JSON array, including the known messages.
+   * The messages as a JSON array, with the cached ones.
    * @param heads number of first messages that belong to no item
    */
   json(written: readonly object[], heads: number): string {
@@ -141,13 +142,13 @@ export class RepeatedMessages {
   }
 }
 
-/** A remembered input has only shared items. */
+/** Whether the input was seen before: it then consists only of shared items. */
 function isRemembered(input: readonly InputItem[]): boolean {
   const last = input.at(-1);
   return last !== undefined && isShared(last);
 }
 
-/** The elements of an array with commas between them. */
+/** JSON of an array's elements, with commas between them. */
 const membersJson = (values: readonly object[]): string => JSON.stringify(values).slice(1, -1);
 
 const joinTexts = (before: string, after: string): string =>

@@ -1,4 +1,4 @@
-/** A turn as the body of POST /chat/completions. */
+/** Converts a turn to the body of POST /chat/completions. */
 import type { SchemaFormat, TextFormat, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { ObjectWriter, Verbatim, objectJson } from "../json.ts";
@@ -43,7 +43,10 @@ export function chatBody(request: TurnRequest, target: Target, onDropped: OnDrop
 
 const notKnown = "the vendor of the format does not know it";
 
-/** The vendor's names are newer; it answers 400 to unknown names and to more stops (https://platform.openai.com/docs/api-reference/chat/create). */
+/**
+ * Parameters of OpenAI's own endpoint. Their names are newer; it answers 400 to unknown names and to more stop
+ * sequences (https://platform.openai.com/docs/api-reference/chat/create).
+ */
 const vendorParameters = new FormatParameters(
   {
     max_output_tokens: "max_completion_tokens",
@@ -73,7 +76,8 @@ const jsonObject = new Verbatim('{"type":"json_object"}');
 function responseFormat(format: TextFormat, { target, tools, onDropped }: TranslationContext): Verbatim | undefined {
   if (format.type === "text") return undefined;
   if (format.type === "json_object") {
-    // "`response_format` json_object cannot be combined with tool/function calling" (agno-agi/agno issue 1065).
+    // Groq refuses JSON mode with tools: "`response_format` json_object cannot be combined with tool/function calling"
+    // (agno-agi/agno issue 1065).
     const isRefused = target.vendor === "groq" && tools.list.length > 0;
     return format.isInstructed && isRefused ? undefined : jsonObject;
   }
@@ -98,10 +102,10 @@ const formatsOf = cacheByObject(
 const verbatim = (json: string | undefined): Verbatim | undefined =>
   json === undefined ? undefined : new Verbatim(json);
 
-/** The vendor of the format takes no levels above high. */
+/** Replacements for levels of verbosity above high, which OpenAI does not take. */
 const vendorVerbosity: Readonly<Record<string, string>> = { xhigh: "high", max: "high" };
 
-/** The vendor has newer names for parameters, and answers 400 to unknown names. */
+/** Adds settings for OpenAI's own endpoint, which has newer names for parameters, and answers 400 to unknown names. */
 function addVendorSettings(body: ObjectWriter, request: TurnRequest, { onDropped }: TranslationContext): void {
   if (request.imageConfigJson !== undefined) onDropped("image_config", notKnown);
   const { verbosity = "" } = request;
@@ -114,7 +118,7 @@ function addVendorSettings(body: ObjectWriter, request: TurnRequest, { onDropped
   body.add("safety_identifier", request.identityHash);
 }
 
-/** Parameters newer than the format's first years are sent only where `supported_parameters` names them. */
+/** Adds settings for other servers. Parameters newer than the first years of the format are sent only if `supported_parameters` names them. */
 function addOtherSettings(body: ObjectWriter, request: TurnRequest, { target, onDropped }: TranslationContext): void {
   const addNewer = (name: string, value: unknown, path = name): void => {
     if (value === undefined || supportsParameter(target, name)) body.add(name, value);

@@ -1,4 +1,4 @@
-/** Reads a chat completion, in chunks or whole, as turn events. A whole message is read like a single delta. */
+/** Converts a chat completion, in chunks or whole, to turn events. A whole message is read like a single delta. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import { readDataUrl } from "../../../content/files/data-url.ts";
 import type { Outcome, TurnEvent } from "../../../turn/turn.ts";
@@ -27,28 +27,28 @@ export class ChatTranslator implements Translator {
   readonly #emit: Emit;
   readonly #target: Target;
   readonly #logprobs: boolean;
-  /** Sealed reasoning is returned in the format of its server, and elsewhere on request. */
+  /** Whether encrypted reasoning is returned: always to clients of chat completions, to others on request. */
   readonly #sealed: boolean;
   readonly #output: Output;
   readonly #tools: SentTools;
-  /** Absent before the first tool call. */
+  /** The tool calls; absent before the first one. */
   #calls: ChatToolCalls | undefined;
-  /** Absent for a whole answer: it has only one chunk. */
+  /** Recognizes chunks that differ only in text; absent for a whole answer, which has only one chunk. */
   readonly #alike: ChunkTemplate | undefined;
-  /** Absent before the first chunk with sources. */
+  /** The citations; absent before the first chunk with sources. */
   #sources: Citations | undefined;
-  /** Either a message or reasoning is open, never both. */
+  /** The open message; a message and reasoning are never open at the same time. */
   #message: MessageWriter | undefined;
   #reasoning: ReasoningWriter | undefined;
-  /** Format, signature and sealed text of the open reasoning. */
+  /** Format, signature and encrypted text of the open reasoning. */
   #seal: JsonObject | undefined;
-  /** Whether the answer comes in deltas with more than a role, so that a message is the whole of them. */
+  /** Whether the answer has deltas with more than a role, so a whole message only repeats them. */
   #hasDeltas = false;
-  /** The text of the messages before the open one. */
+  /** The text of all messages before the open one. */
   #textBefore = "";
   #finished = false;
   #stopSequence: string | undefined;
-  /** The reason for an incomplete answer. */
+  /** Why the answer is incomplete; undefined for a complete one. */
   #reason: Outcome["reason"];
   #detail: Outcome["detail"];
   #figures: JsonObject | undefined;
@@ -82,14 +82,15 @@ export class ChatTranslator implements Translator {
     }
     const chunk = parseObject(data);
     const choice = firstChoice(chunk.choices);
-    // Some servers write "error": null into every chunk; others send a flat error, recognized only by its event or object.
+    // Some servers write "error": null into every chunk; others send a flat error, which only its event or object
+    // reveals.
     const error =
       chunk.error ??
       choice?.error ??
       (name === "error" || chunk.object === "error" ? chunk : undefined) ??
       minimaxError(chunk);
     if (error !== undefined && error !== null) throw providerFault(chatError(undefined, { error }));
-    // Moonshot reports usage inside the choice.
+    // Moonshot reports the usage inside the choice.
     const figures = isObject(chunk.usage) ? chunk.usage : choice?.usage;
     if (isObject(figures)) this.#figures = mergeFigures(this.#figures, figures);
     this.#tier = chunk.service_tier ?? this.#tier;
@@ -98,10 +99,10 @@ export class ChatTranslator implements Translator {
     if (choice === undefined) return;
     const delta = this.#saidIn(choice);
     if (delta) this.#delta(delta, choice);
-    // The end is not handled here: some vendors repeat the reason in every chunk, and content may still follow.
+    // The answer is not ended here: some vendors repeat the reason in every chunk, and content may still follow.
     const finish = finishOf(choice);
     if (finish !== "") {
-      // vLLM and SGLang name the text here.
+      // vLLM and SGLang name the stop sequence here.
       this.#stopSequence = matchingStop(this.#stop, choice.stop_reason ?? choice.matched_stop);
       const { reason, detail } = readFinishReason(finish);
       this.#reason = reason;
@@ -112,8 +113,9 @@ export class ChatTranslator implements Translator {
   }
 
   /**
-   * Perplexity writes an empty delta next to a whole message, and the whole text so far as a message next to each delta. Other servers
-   * end their deltas with the whole message, which repeats them, and some write every piece as a message.
+   * The delta or message to read. Perplexity sends an empty delta next to a whole message, and the whole text so far as
+   * a message next to each delta. Other servers end their deltas with the whole message, which repeats them, and some
+   * send every piece as a message.
    */
   #saidIn({ delta, message }: JsonObject): JsonObject | undefined {
     if (!isObject(delta)) {
@@ -124,7 +126,7 @@ export class ChatTranslator implements Translator {
     return isObject(message) && this.#output.count === 0 && isBlank(delta) ? message : delta;
   }
 
-  /** The part of a whole message that the deltas before it did not have. */
+  /** The part of a whole message the deltas before it did not contain. */
   #restOf(message: JsonObject): JsonObject {
     if (this.#output.count === 0) return message;
     const said = this.#textBefore + textOf(this.#message);
@@ -144,9 +146,9 @@ export class ChatTranslator implements Translator {
     else if (reasoning !== "") this.#openReasoning().text(0, reasoning);
     const logprobs = this.#logprobs && isObject(choice.logprobs) ? objects(choice.logprobs.content) : undefined;
     if (Array.isArray(delta.content)) this.#sayParts(objects(delta.content), logprobs);
-    // Spoken answers are given as their transcript: the contract has no sound.
+    // A spoken answer is given as its transcript, because turn events have no sound.
     this.#addText(text(delta.content) || (isObject(delta.audio) ? text(delta.audio.transcript) : ""), logprobs);
-    // Before the refusal of a whole answer: sources belong to its text.
+    // Sources belong to the text of a whole answer, so they are added before its refusal.
     for (const annotation of objects(delta.annotations)) this.#annotate(annotation);
     const refusal = text(delta.refusal);
     if (refusal !== "") {
@@ -172,7 +174,7 @@ export class ChatTranslator implements Translator {
     this.#calls.delta(call);
   }
 
-  /** A few vendors send content parts, including reasoning. */
+  /** Adds content parts, which only a few vendors send, including reasoning. */
   #sayParts(parts: readonly JsonObject[], logprobs: readonly JsonObject[] | undefined): void {
     for (const part of parts) {
       const thought = readThinkingPart(part);
@@ -189,7 +191,7 @@ export class ChatTranslator implements Translator {
 
   #think(details: readonly JsonObject[], plain: string): void {
     const { text: content, summary, seal } = readReasoningDetails(details, plain, this.#sealed);
-    // A late signature has no reasoning to attach to; sealed text is reasoning by itself.
+    // A signature that comes late has no reasoning to which it belongs; encrypted text is reasoning by itself.
     if (content === "" && summary === "" && !("encrypted_content" in seal) && !this.#reasoning) return;
     const reasoning = this.#openReasoning(text(seal.format) || undefined);
     if (summary !== "") reasoning.summary(0, summary);
@@ -203,7 +205,7 @@ export class ChatTranslator implements Translator {
     message.annotation(message.part("output_text"), { type: "url_citation", title: "", ...annotation.url_citation });
   }
 
-  /** Sources are complete only at the end, so only a message still open then gets citations. */
+  /** Adds the citations. Sources are complete only at the end, so only a message that is still open gets citations. */
   #cite(sources: Citations): void {
     const part = this.#message?.parts.at(-1);
     if (!this.#message || part?.type !== "output_text" || part.annotations.length > 0) return;
@@ -211,7 +213,7 @@ export class ChatTranslator implements Translator {
     for (const annotation of sources.annotations(part.text)) this.#message.annotation(at, annotation);
   }
 
-  /** @param format of its seal, as far as it is known */
+  /** @param format format of the reasoning, as far as it is known */
   #openReasoning(format?: string): ReasoningWriter {
     this.#closeMessage("completed");
     this.#calls?.endWhole();
@@ -238,7 +240,7 @@ export class ChatTranslator implements Translator {
     this.#seal = undefined;
   }
 
-  /** Some servers give no finish reason. Calls with incomplete arguments were cut, even if the server reports an end. */
+  /** Ends an answer for which the server gave no finish reason. Calls with incomplete arguments were cut, even if the server reports an end. */
   #finishWithoutReason(isWhole: boolean): void {
     if (!isWhole) throw connectionLost();
     if (this.#output.count === 0) throw providerFailed("an answer without content");
@@ -267,7 +269,10 @@ export class ChatTranslator implements Translator {
   }
 }
 
-/** The form before tool_calls, still used by a few servers, counts only if the newer form is absent: Snowflake writes an empty one next to it. */
+/**
+ * The calls in a delta. The form before tool_calls, which a few servers still use, counts only if tool_calls is absent:
+ * Snowflake sends an empty one next to it.
+ */
 function callsIn({ tool_calls, function_call }: JsonObject): readonly JsonObject[] {
   const calls = objects(tool_calls);
   return calls.length === 0 && isObject(function_call) ? [{ index: 0, function: function_call }] : calls;
@@ -282,7 +287,7 @@ const isBlank = (delta: JsonObject): boolean =>
     ([name, value]) => name === "role" || (value ?? "") === "" || (Array.isArray(value) && value.length === 0),
   );
 
-/** The choice with index 0; the index may be left out. */
+/** The choice with index 0; servers may leave the index out. */
 function firstChoice(choices: unknown): JsonObject | undefined {
   if (!Array.isArray(choices)) return undefined;
   for (const choice of choices as readonly unknown[]) if (isObject(choice) && (choice.index ?? 0) === 0) return choice;
@@ -290,7 +295,7 @@ function firstChoice(choices: unknown): JsonObject | undefined {
 }
 
 /**
- * Base64, or the URL of an image that is not inline; empty without an image.
+ * An image as base64, or as the URL of an image that is not inline; empty without an image.
  * @param image `{type: "image_url", image_url: {url}}`
  */
 function readImage(image: JsonObject): string {
@@ -298,6 +303,6 @@ function readImage(image: JsonObject): string {
   return readDataUrl(url)?.base64 ?? url;
 }
 
-/** OpenAI's models of 2023 that read pictures end with an object instead of the word. */
+/** The finish reason of a choice. OpenAI's models of 2023 that read pictures have an object instead of the word. */
 const finishOf = ({ finish_reason: reason, finish_details: details }: JsonObject): string =>
   text(reason) || (isObject(details) ? text(details.type) : "");

@@ -1,4 +1,4 @@
-/** Reads the tool calls of a chat answer. They come in pieces by index, and vendors differ in everything else. */
+/** Reads the tool calls of a chat answer. They come in pieces with an index, and vendors differ in everything else. */
 import { parseWithin } from "@sluice/proto/lib/json/values.js";
 import type { CallWriter, ItemStatus } from "../events/item-writer.ts";
 import type { Output } from "../events/output.ts";
@@ -11,18 +11,18 @@ import { ObjectEnd } from "./object-end.ts";
 
 interface Call {
   readonly index: unknown;
-  /** The id in the form in which the server wrote it; empty before a piece has one. */
+  /** The id as the server wrote it; empty until a piece has one. */
   givenId: string;
-  /** Empty for a call whose id is that of an earlier call. */
+  /** Id of the call for the client; empty for a call that has the id of an earlier call. */
   callId: string;
   writer: CallWriter | undefined;
   /** Arguments received before the name: an item cannot begin without a name. */
   pending: string;
-  /** Absent until the end of the arguments matters. */
+  /** Looks for the end of the arguments; absent until that end matters. */
   objectEnd: ObjectEnd | undefined;
-  /** Present for a custom tool sent as a function. */
+  /** Reader of the input; present for a custom tool sent as a function. */
   wrapped: WrappedInput | undefined;
-  /** True for a call in the format's own form for custom tools, with input other than JSON. */
+  /** Whether the call has the format's own form for custom tools, with input other than JSON. */
   custom: boolean;
   ended: boolean;
 }
@@ -45,11 +45,12 @@ export class ChatToolCalls {
     this.#tools = tools;
   }
 
-  /** Reads an entry of `tool_calls`: a piece of a function call, or of a custom call where the format's own vendor serves. */
+  /** Reads an entry of `tool_calls`: a piece of a function call, or of a custom call from OpenAI's own endpoint. */
   delta(entry: JsonObject): void {
     const piece = parsePiece(entry);
     const known = this.#find(piece);
-    // A late piece without text adds nothing to a finished call, and an empty piece begins none: Snowflake sends one with each message.
+    // A late piece without text adds nothing to a finished call, and an empty piece begins none: Snowflake sends one
+    // with each message.
     if (!begins(piece) && (known ? known.ended : piece.id === "")) return;
     if (known && isRepeated(known, piece)) return;
     const call = known && !known.ended ? known : this.#open(piece);
@@ -63,23 +64,23 @@ export class ChatToolCalls {
       call.objectEnd?.read(piece.args);
     }
     if (!call.writer && piece.name !== "") this.#begin(call, piece.name);
-    // An empty object may be a placeholder for arguments still to come.
+    // An empty object may be a placeholder for arguments that are still to come.
     if (!call.writer || (!call.custom && argumentsOf(call) === call.pending && isPlaceholder(call.pending))) return;
     call.writer.arguments(call.wrapped ? call.wrapped.read(call.pending) : call.pending);
     call.pending = "";
   }
 
-  /** Whether the arguments of every call are whole. */
+  /** Whether the arguments of every call are complete. */
   get isWhole(): boolean {
     return this.#calls.every((call) => call.ended || (call.writer && (call.writer.written === "" || isWhole(call))));
   }
 
-  /** Ends the calls with complete arguments; the others stay open next to the following item. */
+  /** Ends the calls with complete arguments; the others stay open beside the next item. */
   endWhole(): void {
     for (const call of this.#calls) if (!call.ended && call.writer && isWhole(call)) finish(call, "completed");
   }
 
-  /** A token limit cuts the last call and every incomplete call, whatever the order of their pieces. */
+  /** Ends all calls. A token limit cuts the last call and every incomplete one, whatever the order of their pieces. */
   end(status: ItemStatus): void {
     const last = this.#calls.at(-1);
     for (const call of this.#calls) {
@@ -89,8 +90,8 @@ export class ChatToolCalls {
   }
 
   /**
-   * A piece belongs to the call that has its id, else to the last call unless it begins another. Some servers give every call index 0, and some
-   * send the beginnings of all calls first.
+   * Finds the call to which a piece belongs: the one with its id, else the last one unless the piece begins another.
+   * Some servers give every call the index 0, and some send the beginnings of all calls first.
    */
   #find(piece: Piece): Call | undefined {
     const isIndexed = typeof piece.index === "number";
@@ -106,7 +107,7 @@ export class ChatToolCalls {
     return isOther(last, piece) ? undefined : last;
   }
 
-  /** An id names one call: a second call with the same id gets a new id. */
+  /** Whether a call has the id already: a second call with the same id gets a new one. */
   #hasId(id: string): boolean {
     return id !== "" && this.#calls.some(({ callId }) => callId === id);
   }
@@ -120,7 +121,7 @@ export class ChatToolCalls {
     return call;
   }
 
-  /** The item carries the client's name of the tool; for a tool never offered it keeps the model's name. */
+  /** Begins the item of a call. It has the client's name of the tool; for a tool that was never offered, the model's name. */
   #begin(call: Call, sentName: string): void {
     const tool = this.#tools.findBySentName(sentName);
     const name = tool?.tool.name ?? sentName;
@@ -145,7 +146,7 @@ function parsePiece(entry: JsonObject): Piece {
   };
 }
 
-/** The format requires a string; a few vendors send an object. */
+/** The arguments as text. The format requires a string; a few vendors send an object. */
 function argumentsText(value: unknown): string {
   if (value === null || value === undefined) return "";
   return typeof value === "string" ? value : JSON.stringify(value);
@@ -153,7 +154,7 @@ function argumentsText(value: unknown): string {
 
 const begins = ({ name, args }: Piece): boolean => name !== "" || args !== "";
 
-/** Whether a piece with the id of a call begins another one: some servers give two calls one id. */
+/** Whether a piece with the id of a call begins another call: some servers give two calls one id. */
 const isNextOfSameId = (call: Call, { name, args }: Piece): boolean =>
   name !== "" &&
   args.trimStart().startsWith("{") &&
@@ -162,9 +163,9 @@ const isNextOfSameId = (call: Call, { name, args }: Piece): boolean =>
   !isSame(call, args);
 
 /**
- * Whether a piece whose id no call has, or without an id, begins another call than the last one. Google gives every call index 0, and some no id:
- * after a whole object, a new name with a new object is another call. Oracle gives each piece of a call an id of its own: one without a name goes
- * on with the call whose object is still open.
+ * Whether a piece begins another call than the last one, if its id is missing or new. Google gives every call the index
+ * 0, and some no id: after a complete object, a new name with a new object is another call. Oracle gives each piece of
+ * a call another id: a piece without a name continues the call whose object is still open.
  */
 function isOther(call: Call, { id, name, args }: Piece): boolean {
   if (id !== "" && call.givenId !== "") return name !== "" || !call.writer || hasWholeObject(call);
@@ -172,19 +173,19 @@ function isOther(call: Call, { id, name, args }: Piece): boolean {
 }
 
 /**
- * Some servers repeat the whole arguments in their last chunk. The lengths are compared first: reading text concatenated from pieces copies it,
- * and a copy for each piece would take quadratic time.
+ * Whether a piece repeats the whole arguments, as some servers do in their last chunk. The lengths are compared first:
+ * reading text concatenated from pieces copies it, and a copy for each piece would take quadratic time.
  */
 function isRepeated(call: Call, { id, args }: Piece): boolean {
   if (args === "" || args.length !== argumentsOf(call).length) return false;
   return isSame(call, args) && hasWholeObject(call) && (id === "" ? !call.ended : id === call.givenId);
 }
 
-/** Whether a text is that of the arguments so far, which may have been repaired. */
+/** Whether a text equals the arguments so far, which may have been repaired. */
 const isSame = (call: Call, args: string): boolean =>
   args === argumentsOf(call) || repairEscapes(args) === argumentsOf(call);
 
-/** Longest text recognized as a placeholder. */
+/** Maximum characters of a text that counts as a placeholder. */
 const maxPlaceholder = 64;
 
 const isPlaceholder = (args: string): boolean => args.length <= maxPlaceholder && /^\s*\{\s*\}\s*$/.test(args);
@@ -195,21 +196,21 @@ function finish(call: Call, status: ItemStatus): void {
     call.wrapped.read(call.pending);
     if (status === "completed") call.writer.arguments(call.wrapped.finish());
   } else if (status === "completed" && call.writer.written === "" && !call.custom) {
-    // Clients parse the arguments; for a call without arguments some vendors send nothing where others send {}.
+    // Clients parse the arguments; for a call without arguments, some vendors send nothing where others send {}.
     call.writer.arguments("{}");
   }
   call.writer.end(status);
   call.ended = true;
 }
 
-/** The input of a native custom call is free text, without a recognizable end. */
+/** Whether a call's arguments are complete JSON. The input of a native custom call is free text, without a recognizable end. */
 const isWhole = (call: Call): boolean => !call.custom && isJson(argumentsOf(call));
 
-/** Arguments so far, including a placeholder not yet written. */
+/** Arguments so far, including a placeholder that is not yet written. */
 const argumentsOf = ({ wrapped, writer, pending }: Call): string =>
   (wrapped?.json ?? writer?.received ?? "") || pending;
 
-/** Whether the object of the arguments has come to its end. They are read once and then piece by piece, however often it is asked. */
+/** Whether the object of the arguments is closed. Each piece is read only once, however often this is asked. */
 function hasWholeObject(call: Call): boolean {
   if (call.custom) return false;
   if (!call.objectEnd) {

@@ -1,4 +1,4 @@
-/** Tools and the tool choice in the form of chat completions. */
+/** Converts tools and the tool choice to the form of chat completions. */
 import type { ToolChoice, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, type ObjectWriter, Verbatim, arrayJson, objectJson } from "../json.ts";
@@ -20,7 +20,7 @@ export function addChatTools(body: ObjectWriter, request: TurnRequest, translati
   body.add("parallel_tool_calls", request.parallelToolCalls);
 }
 
-/** Tools as known vendors take them; other servers get schemas as they came. */
+/** Writers of tools for servers of unknown vendors, which get schemas as the client wrote them. */
 const plainTools: ToolWriters = {
   bare: new WeakCache(({ list }: SentTools, onDropped) => arrayJson(list.map((tool) => chatTool(tool, onDropped, {})))),
   marked: new WeakCache(({ list }: SentTools, onDropped) =>
@@ -44,10 +44,10 @@ function writerOf(target: Target): WeakCache<SentTools, Verbatim> {
   return supportsParameter(target, "cache_control") ? marked : bare;
 }
 
-/** Writers of the list of tools. */
+/** Writers for the list of tools. */
 interface ToolWriters {
   readonly bare: WeakCache<SentTools, Verbatim>;
-  /** The writer for tools with cache marks. */
+  /** Writes tools with cache marks. */
   readonly marked: WeakCache<SentTools, Verbatim>;
 }
 
@@ -57,7 +57,7 @@ interface ToolForm {
   readonly schemas?: VendorSchemas;
 }
 
-/** Servers that pass marks on have them next to the function, as Anthropic has them in its tools. */
+/** A tool with a cache mark. Servers that pass marks on expect the mark next to the function, as Anthropic has it in its tools. */
 function markedTool(offered: SentTool, onDropped: OnDropped, form: ToolForm): JsonObject {
   const { cacheControl } = offered.tool;
   const tool = chatTool(offered, onDropped, { ...form, takesMarks: true });
@@ -90,7 +90,7 @@ const nativeFormat = (format: JsonObject | undefined): JsonObject | undefined =>
 
 function toolChoice(choice: ToolChoice, { tools }: TranslationContext): unknown {
   if (typeof choice === "string") return choice;
-  // Tools excluded by the choice are not sent at all.
+  // Tools the choice excludes are not sent at all.
   if (choice.type === "allowed_tools") return choice.mode;
   if (choice.tool.type === "namespace") return "required";
   const chosen = tools.list.find(({ tool, namespace }) => refersTo(choice.tool, tool, namespace?.name));

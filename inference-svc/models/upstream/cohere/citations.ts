@@ -1,4 +1,4 @@
-/** Citations of an answer as annotations. Only a source with a URL can be cited; documents and most tool outputs have none. */
+/** Converts citations of an answer to annotations. Only a source with a URL can be cited; documents and most tool outputs have none. */
 import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
 
@@ -6,20 +6,20 @@ const none: readonly never[] = [];
 
 export class CohereCitations {
   #citations: JsonObject[] = [];
-  /** Code points of the message before each of its content blocks; offsets of citations count from there. */
+  /** For each content block, the number of code points of the message in front of it; offsets of citations count from there. */
   readonly #starts = new Map<unknown, number>();
 
-  /** Citations of thoughts and plans are left out: annotations belong to answers. */
+  /** Notes a citation. Citations of reasoning and plans are left out, because annotations belong to answers. */
   read(citation: unknown): void {
     if (isObject(citation) && (citation.type ?? "TEXT_CONTENT") === "TEXT_CONTENT") this.#citations.push(citation);
   }
 
-  /** @param before the text of the message before this block */
+  /** @param before the text of the message in front of this block */
   begin(block: unknown, before: string): void {
     if (!this.#starts.has(block)) this.#starts.set(block, codePointLength(before));
   }
 
-  /** @param answer the whole text of the message; another message may follow */
+  /** The annotations. @param answer the whole text of the message; another message may follow */
   take(answer: string): readonly JsonObject[] {
     const annotations = this.#citations.flatMap((citation) => this.#annotations(citation, answer));
     this.#citations = [];
@@ -42,8 +42,9 @@ function parseSource({ document, tool_output: output }: JsonObject): JsonObject 
 }
 
 /**
- * Offsets in code points. Where the provider's offsets do not match, the cited text is searched; if it is nowhere, the whole text is cited.
- * @param before code points before the block of these offsets
+ * The cited place as offsets in code points. Where the provider's offsets do not match, the cited text is searched; if
+ * it is nowhere, the whole text is cited.
+ * @param before code points in front of the block to which the offsets refer
  */
 function findPlace({ start, end, text: cited }: JsonObject, before: number, answer: string): JsonObject {
   const quote = text(cited);

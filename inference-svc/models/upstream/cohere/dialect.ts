@@ -1,4 +1,4 @@
-/** The dialect of Cohere's Chat API, version 2 (https://docs.cohere.com/reference/chat), also spoken by compatible servers. */
+/** The dialect of Cohere's Chat API, version 2 (https://docs.cohere.com/reference/chat), which compatible servers support as well. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import { bearer } from "../credentials/bearer.ts";
 import type { Dialect, Refusal } from "../dialect.ts";

@@ -1,4 +1,4 @@
-/** Embeddings of Cohere's API, version 2 (https://docs.cohere.com/reference/embed), also accepted by Bedrock. */
+/** Embeddings of Cohere's API, version 2 (https://docs.cohere.com/reference/embed), a format Bedrock takes as well. */
 import { openBrace } from "@sluice/proto/lib/json/bytes.js";
 import type { TurnRequest } from "../../../turn/request.ts";
 import { bearer } from "../credentials/bearer.ts";
@@ -9,13 +9,16 @@ import { isObject, objectJson } from "../json.ts";
 import { serverSentEvents } from "../transport/sse.ts";
 import { cohereError } from "./error.ts";
 
-/** Cohere's limit for one call. */
+/** Maximum texts per call at Cohere. */
 export const maxCohereTexts = 96;
 
-/** Models of version 3 and later refuse a call without the purpose of the vectors; most vectors are stored for search. */
+/**
+ * Purpose of the vectors when the request names none: models of version 3 and later refuse a call without it, and most
+ * vectors are stored for search.
+ */
 const defaultInputType = "search_document";
 
-/** Older models on Bedrock answer a list; all others name the type of the numbers. */
+/** The format of Cohere's vectors. Older models on Bedrock answer with a list; all others with an object by type of number. */
 export const cohereVectors: VectorFormat = {
   vectors: (_, source) => {
     const embeddings = findMember(source, 0, "embeddings");
@@ -27,7 +30,7 @@ export const cohereVectors: VectorFormat = {
     isObject(meta) && isObject(meta.billed_units) ? readInputTokens(meta.billed_units.input_tokens) : undefined,
 };
 
-/** @param model absent where the path names it */
+/** @param model name of the model; absent if the path contains it */
 export const cohereEmbeddingsBody = ({ input, embedding }: TurnRequest, model: Target["upstreamModel"] | undefined) =>
   objectJson({
     model,

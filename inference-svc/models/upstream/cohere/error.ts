@@ -1,19 +1,22 @@
-/** Errors of Cohere: `{"message", "id"}` (https://docs.cohere.com/reference/errors). Clouds send `{"error": {...}}` for its models. */
+/**
+ * Reads errors of Cohere: `{"message", "id"}` (https://docs.cohere.com/reference/errors). Clouds send `{"error":
+ * {...}}` for Cohere's models.
+ */
 import type { ProviderError } from "../failure.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 
-/** Statuses with a meaning other than their number. */
+/** Errors with a meaning that differs from their status, each with the status that fits. */
 const misleading: readonly (readonly [status: number, message: RegExp, known: number])[] = [
-  // A model not served by the API is a plain 400; it is an error of the configuration.
+  // Cohere answers 400 for a model its API does not serve, which is an error of the configuration.
   [400, /^(invalid request: )?model '[^']*' (is not supported|not found)/i, 404],
-  // The monthly limit of a trial key is used up: waiting does not help.
+  // When the monthly limit of a trial key is used up, waiting does not help.
   [429, /\/ month\b/i, 402],
 ];
 
-/** Cohere's 498 is a request or an answer with a deny-listed word. */
+/** Cohere's status for a request or an answer with a word on its deny list. */
 const denied = 498;
 
-/** @param status of the answer; undefined for an error inside a 200 */
+/** @param status HTTP status of the answer; undefined for an error inside a 200 */
 export function cohereError(status: number | undefined, body: unknown): ProviderError {
   const outer: JsonObject = isObject(body) ? body : {};
   const error: JsonObject = isObject(outer.error) ? outer.error : outer;

@@ -1,12 +1,12 @@
-/** The growing list of messages: consecutive thoughts, text and calls of the assistant form a single message. */
+/** The growing list of messages for Cohere. Consecutive reasoning, text and calls of the assistant form one message. */
 import { type JsonObject, text } from "../json.ts";
 import type { OnDropped } from "../dialect.ts";
 import { PromptsAmidCalls } from "../translate/prompts-amid-calls.ts";
 import { isTextPart } from "./parts.ts";
 
-/** A message of the assistant, still open for additions. */
+/** An assistant message to which more can be added. */
 interface Turn {
-  /** Thoughts and texts, in their order. */
+  /** Reasoning and text of the message, in order. */
   readonly parts: JsonObject[];
   readonly calls: JsonObject[];
 }
@@ -15,21 +15,21 @@ export class CohereMessageList {
   readonly #messages: JsonObject[] = [];
   readonly #prompts: PromptsAmidCalls<readonly JsonObject[]>;
   #turn: Turn | undefined;
-  /** Images of tool outputs. A tool message holds only text, so they follow as a user message. */
+  /** Images of tool outputs that wait for the next message: a tool message holds only text, so they follow as a user message. */
   #attachments: JsonObject[] = [];
 
   constructor(onDropped: OnDropped) {
     this.#prompts = new PromptsAmidCalls(onDropped);
   }
 
-  /** Whether only the system has spoken so far. */
+  /** Whether there are only system messages so far. */
   get isEmpty(): boolean {
     return this.#messages.length === 0 && this.#turn === undefined;
   }
 
   /**
-   * Cohere answers 400 to a message without content.
-   * @param path place of the message in the request
+   * Adds a user message, unless it has no content: Cohere answers 400 to such a message.
+   * @param path path of the message in the request
    */
   addUserMessage(parts: readonly JsonObject[], path: string): void {
     if (parts.length === 0) return;
@@ -38,7 +38,7 @@ export class CohereMessageList {
     this.#messages.push({ role: "user", content: contentOf(parts) });
   }
 
-  /** @param parts thoughts or texts */
+  /** @param parts reasoning or texts */
   addAssistantMessage(parts: readonly JsonObject[]): void {
     if (parts.length > 0) this.#open().parts.push(...parts);
   }
@@ -56,7 +56,7 @@ export class CohereMessageList {
     if (this.#prompts.isSettled) this.#release();
   }
 
-  /** @param prompts parts of the message of the system */
+  /** Returns all messages. @param prompts parts of the system message */
   finish(prompts: readonly JsonObject[]): readonly JsonObject[] {
     this.#release();
     this.#settle();
@@ -86,7 +86,10 @@ export class CohereMessageList {
   }
 }
 
-/** Text together with calls is a plan: Cohere's models send it in this form (https://docs.cohere.com/docs/tool-use-overview). */
+/**
+ * Builds an assistant message. Text together with calls is a plan, the form in which Cohere's models send it
+ * (https://docs.cohere.com/docs/tool-use-overview).
+ */
 function assistantMessage({ parts, calls }: Turn): JsonObject {
   if (calls.length === 0) return { role: "assistant", content: contentOf(parts) };
   const thoughts = parts.filter((part) => !isTextPart(part));
@@ -102,7 +105,7 @@ function assistantMessage({ parts, calls }: Turn): JsonObject {
   };
 }
 
-/** A single text is sent as a string, accepted by every server. */
+/** Content of a message. A single text is sent as a string, which every server accepts. */
 function contentOf(parts: readonly JsonObject[]): unknown {
   const [only] = parts;
   if (only === undefined) return "";

@@ -1,4 +1,4 @@
-/** The input of a request as messages. */
+/** Converts the input of a request to messages for Cohere. */
 import type { InputItem, TurnRequest } from "../../../turn/request.ts";
 import { type JsonObject, objects, text } from "../json.ts";
 import {
@@ -42,7 +42,7 @@ class CohereWriter implements ConversationWriter {
     this.#path = `input.${index}`;
   }
 
-  /** System messages at the beginning become one; for later ones Cohere answers 400, so they are sent as the user's. */
+  /** Adds a system message. Several at the beginning become one; Cohere answers 400 to later ones, so they become user messages. */
   addPrompt(item: InputItem, path: string): void {
     const parts = this.#content(item.content, `${path}.content`);
     if (item.role === "user") return this.thread.addUserMessage(parts, this.#path);

@@ -1,4 +1,4 @@
-/** Turns the content, the plan and the calls of an answer into output items. */
+/** Converts the content, the plan and the calls of a Cohere answer to output items. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Emit, ItemStatus } from "../events/item-writer.ts";
 import { type MessageWriter, Output, type ReasoningWriter } from "../events/output.ts";
@@ -13,11 +13,11 @@ export class CohereOutputItems {
   readonly #output: Output;
   readonly #tools: SentTools;
   readonly #citations = new CohereCitations();
-  /** Either a message, reasoning or a call is open, never two of them. */
+  /** The open message; of message, reasoning and call, only one is open at a time. */
   #message: MessageWriter | undefined;
   #reasoning: ReasoningWriter | undefined;
   #call: CohereToolCall | undefined;
-  /** Index of the content block of the open reasoning. */
+  /** Index of the content block with the open reasoning. */
   #thoughtIndex: unknown;
 
   constructor(request: TurnRequest, emit: Emit) {
@@ -26,8 +26,8 @@ export class CohereOutputItems {
   }
 
   /**
-   * Reads a content block, or a delta of one: each has either a thought or a text. Empty blocks give no items.
-   * @param index of the block
+   * Reads a content block, or a delta of one. Each has either reasoning or text; empty blocks give no items.
+   * @param index index of the block
    */
   content({ thinking, text: content }: JsonObject, index: unknown): void {
     if (text(thinking) !== "") this.#think(text(thinking), index);
@@ -35,7 +35,7 @@ export class CohereOutputItems {
   }
 
   /**
-   * Consecutive texts are one message. A plan is a text as well: it explains the purpose of the calls to users.
+   * Adds text. Consecutive texts are one message. A plan counts as text: it explains the purpose of the calls to users.
    * @param block index of the content block; undefined for the plan
    */
   addText(words: string, block?: unknown): void {
@@ -47,7 +47,7 @@ export class CohereOutputItems {
     this.#message.text(part, words);
   }
 
-  /** A citation follows the text it is for. */
+  /** Adds a citation, which comes after the text to which it refers. */
   cite(citation: unknown): void {
     if (this.#message) this.#citations.read(citation);
   }
@@ -57,7 +57,7 @@ export class CohereOutputItems {
     this.#call = new CohereToolCall(call, index, this.#output, this.#tools);
   }
 
-  /** @throws Fault when another item has followed the call, or when the call never began */
+  /** Adds a piece of a call's arguments. @throws Fault when another item has followed the call, or when the call never began */
   callDelta(piece: JsonObject, index: unknown): void {
     if (!this.#call || this.#call.index !== index) throw providerFailed("a delta of a call that is not open");
     this.#call.read(piece);
@@ -87,7 +87,7 @@ export class CohereOutputItems {
     this.#message = undefined;
   }
 
-  /** Cohere may cite a text after its end, so annotations are emitted once nothing follows. */
+  /** Closes a message, and then emits the annotations: Cohere may cite a text after its end. */
   #closeMessage(message: MessageWriter, status: ItemStatus): void {
     for (const annotation of this.#citations.take(textOf(message))) message.annotation(0, annotation);
     message.end(status);

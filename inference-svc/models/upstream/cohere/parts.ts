@@ -1,11 +1,11 @@
-/** Parts of messages and tool outputs: text, and images of users (https://docs.cohere.com/docs/image-inputs). */
+/** Converts parts of messages and tool outputs for Cohere: text, and images of users (https://docs.cohere.com/docs/image-inputs). */
 import { type JsonObject, isObject, text } from "../json.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import { refuseMedia, unsupportedMessage } from "../translate/unsupported-inputs.ts";
 
 const sendable = /^(https?:\/\/|data:image\/)/i;
 
-/** The reason why a part cannot be sent. Leaving it out would change the question. */
+/** Why a part cannot be sent. It is not left out instead, because this would change the question. @returns undefined when it can be sent */
 export function refuseCoherePart(part: JsonObject): string | undefined {
   switch (part.type) {
     case "input_image":
@@ -19,7 +19,7 @@ export function refuseCoherePart(part: JsonObject): string | undefined {
   }
 }
 
-/** @param part accepted by `refuseCoherePart` */
+/** @param part a part that `refuseCoherePart` accepts */
 export function coherePart(part: JsonObject, path: string, { onDropped }: TranslationContext): JsonObject {
   for (const mark of ["cache_control", "prompt_cache_breakpoint"]) {
     if (isObject(part[mark])) onDropped(`${path}.${mark}`, "the provider caches by itself");

@@ -1,17 +1,20 @@
-/** Reasoning: a budget of tokens on the way out, and thoughts in the history (https://docs.cohere.com/docs/reasoning). */
+/**
+ * Reasoning of Cohere's models: a budget of tokens in the request, and reasoning text in the history
+ * (https://docs.cohere.com/docs/reasoning).
+ */
 import type { InputItem, TurnRequest } from "../../../turn/request.ts";
 import type { Target } from "../dialect.ts";
 import { type JsonObject, objects, text } from "../json.ts";
 import { type TranslationContext, supportsParameter } from "../translate/context.ts";
 import { lastEffort } from "../translate/reasoning-effort.ts";
 
-/** Share of the output limit used as the budget of an effort. Higher efforts get no bound, as recommended by Cohere. */
+/** Share of the output limit that is the budget for an effort. Higher efforts have no budget, as Cohere recommends. */
 const shares: Readonly<Record<string, number>> = { medium: 0.5, low: 0.2, minimal: 0.1 };
 
-/** Output limit for computing a budget when neither the request nor the endpoint has a limit. */
+/** Output tokens from which a budget is computed when neither the request nor the endpoint has a limit. */
 const defaultMaxTokens = 4_096;
 
-/** Undefined when the model decides for itself. */
+/** The reasoning settings of a request. @returns undefined when the model decides for itself */
 export function cohereThinking(request: TurnRequest, translation: TranslationContext): JsonObject | undefined {
   const { summary, maxTokens, context = "auto", mode = "standard" } = request.reasoning ?? {};
   const { target, onDropped } = translation;
@@ -34,7 +37,10 @@ export function cohereThinking(request: TurnRequest, translation: TranslationCon
   };
 }
 
-/** Undefined for sealed reasoning, readable only for its own vendor, and if the endpoint is not known to accept thoughts. */
+/**
+ * The part for earlier reasoning. @returns undefined for encrypted reasoning, which only its own vendor can read, and
+ * if the endpoint is not known to accept reasoning
+ */
 export function toThinkingPart(item: InputItem, target: Target): JsonObject | undefined {
   const isOpen = (text(item.format) || "unknown") === "unknown" && text(item.encrypted_content) === "";
   if (!isOpen || !supportsParameter(target, "reasoning_content")) return undefined;

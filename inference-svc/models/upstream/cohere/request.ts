@@ -1,4 +1,4 @@
-/** A turn as the body of POST /v2/chat (https://docs.cohere.com/reference/chat). */
+/** Converts a turn to the body of POST /v2/chat (https://docs.cohere.com/reference/chat). */
 import type { TextFormat, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { ObjectWriter, Verbatim, objectJson } from "../json.ts";
@@ -29,7 +29,7 @@ export function cohereBody(request: TurnRequest, target: Target, onDropped: OnDr
   return body.end();
 }
 
-/** Names and limits of https://docs.cohere.com/reference/chat. */
+/** Parameters with Cohere's names and limits (https://docs.cohere.com/reference/chat). */
 const parameters = new FormatParameters({
   max_output_tokens: "max_tokens",
   temperature: clampedTo("temperature", 0, 1),

@@ -1,4 +1,4 @@
-/** Reads an answer of Cohere, as a stream (https://docs.cohere.com/docs/streaming) or whole, as turn events. */
+/** Converts a Cohere answer, as a stream (https://docs.cohere.com/docs/streaming) or whole, to turn events. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Outcome, TurnEvent } from "../../../turn/turn.ts";
 import type { Target, Translator } from "../dialect.ts";
@@ -10,7 +10,7 @@ import { cohereError } from "./error.ts";
 import { CohereOutputItems } from "./output-items.ts";
 import { cohereUsage } from "./usage.ts";
 
-/** HTTP status equivalent to the finish reason of a failed answer. Any other reason but `MAX_TOKENS` is a normal end. */
+/** HTTP statuses equivalent to the finish reasons of failed answers. Any other reason except `MAX_TOKENS` is a normal end. */
 const failures: ReadonlyMap<string, number> = new Map([
   ["ERROR", 500],
   ["TIMEOUT", 504],
@@ -63,12 +63,12 @@ export class CohereTranslator implements Translator {
       case "message-end":
         return this.#end(isObject(delta) ? delta : none);
       default:
-        // Beginnings and ends without content, and events of later versions, which may come at any time.
+        // These are starts and ends without content, and events of later versions, which may come at any time.
         return this.#other(event, type);
     }
   }
 
-  /** @param type empty for a whole answer, and for an error */
+  /** Handles events with other types. @param type type of the event; empty for a whole answer, and for an error */
   #other(event: JsonObject, type: string): void {
     const isError = type === "error" || (type === "" && text(event.message) !== "");
     if (isError || isObject(event.error)) throw providerFault(cohereError(undefined, event));
@@ -120,7 +120,7 @@ export class CohereTranslator implements Translator {
 
 const hasText = (block: JsonObject | undefined): boolean => text(block?.text) !== "";
 
-/** Index of the block of a citation: the last text, unless it names another block. */
+/** Index of the block to which a citation belongs: the last text, unless the citation names a block. */
 function blockOf({ content_index: index }: JsonObject, blocks: readonly JsonObject[]): number {
   return typeof index === "number" && hasText(blocks[index]) ? index : blocks.findLastIndex(hasText);
 }

@@ -1,4 +1,4 @@
-/** A tool call of an answer, with arguments in pieces. */
+/** A tool call of a Cohere answer, whose arguments come in pieces. */
 import type { CallWriter, ItemStatus } from "../events/item-writer.ts";
 import type { Output } from "../events/output.ts";
 import { providerFailed } from "../failure.ts";
@@ -9,14 +9,15 @@ import { WrappedInput } from "../translate/wrapped-input.ts";
 export class CohereToolCall {
   readonly index: unknown;
   readonly #writer: CallWriter;
-  /** Present for a custom tool sent as a function. */
+  /** Reader of the input; present for a custom tool sent as a function. */
   readonly #wrapped: WrappedInput | undefined;
-  /** The beginning of the arguments while it may still become `null`. */
+  /** The beginning of the arguments, as long as it may still become `null`. */
   #held: string | undefined = "";
   #finished = false;
 
   /**
-   * The item carries the client's name of the tool; for a tool never offered it keeps the model's name.
+   * Begins the item of the call. It has the client's name of the tool; for a tool that was never offered, the model's
+   * name.
    * @param call `{id, function: {name, arguments}}`
    */
   constructor(call: JsonObject, index: unknown, output: Output, tools: SentTools) {
@@ -33,7 +34,8 @@ export class CohereToolCall {
   }
 
   /**
-   * Cohere writes `null` for a call of a tool without parameters, and clients cannot read it as an object.
+   * Adds a piece of the arguments. For a tool without parameters Cohere writes `null`, which clients cannot read as an
+   * object, so it becomes {}.
    * @param piece `{function: {arguments}}`
    */
   read(piece: JsonObject): void {
@@ -47,7 +49,7 @@ export class CohereToolCall {
     this.#held = undefined;
   }
 
-  /** The arguments are complete. */
+  /** Called when the arguments are complete. */
   finish(): void {
     if (this.#finished) return;
     this.#finished = true;
@@ -70,7 +72,7 @@ export class CohereToolCall {
   }
 }
 
-/** The format requires a string; compatible servers may send an object. */
+/** The arguments as text. The format requires a string; compatible servers may send an object. */
 function argumentsText(value: unknown): string {
   if (value === null || value === undefined) return "";
   return typeof value === "string" ? value : JSON.stringify(value);

@@ -1,4 +1,4 @@
-/** Tools and the tool choice (https://docs.cohere.com/docs/tool-use-overview). */
+/** Converts tools and the tool choice for Cohere (https://docs.cohere.com/docs/tool-use-overview). */
 import type { ToolChoice, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 import { type JsonObject, type ObjectWriter, Verbatim, arrayJson, objectJson } from "../json.ts";
@@ -35,7 +35,7 @@ const strictlyDeclared = new WeakCache(({ list }: SentTools, onDropped) =>
   arrayJson(list.map((tool) => cohereTool(tool, onDropped, true))),
 );
 
-/** The format requires a schema. @param enforces whether calls must follow the schemas */
+/** A tool in Cohere's format, which requires a schema. @param enforces whether calls must follow the schemas */
 function cohereTool(offered: SentTool, onDropped: OnDropped, enforces: boolean): JsonObject {
   const { path, tool, sentName: name } = offered;
   dropToolFields(offered, onDropped);
@@ -47,17 +47,17 @@ function cohereTool(offered: SentTool, onDropped: OnDropped, enforces: boolean):
   return { type: "function", function: new Verbatim(objectJson(declaration)) };
 }
 
-/** The tool named in the choice: the format cannot name one, so it is the only tool sent. */
+/** The tool the choice names. The format cannot name one in a choice, so no other tool is sent. */
 function onlyTool(choice: ToolChoice | undefined, { list }: SentTools): SentTool | undefined {
   if (typeof choice !== "object" || choice.type !== "tool" || choice.tool.type === "namespace") return undefined;
   return list.find(({ tool, namespace }) => refersTo(choice.tool, tool, namespace?.name));
 }
 
-/** Tools excluded by a choice are not sent at all, so any of the others will do. */
+/** Whether the choice forces a call. Tools it excludes are not sent at all, so any of the others will do. */
 const isForced = (choice: ToolChoice | undefined): boolean =>
   choice === "required" || (typeof choice === "object" && (choice.type === "tool" || choice.mode === "required"));
 
-/** The format enforces the schemas of all tools or of none. */
+/** Whether calls must follow the schemas. The format can enforce the schemas of all tools, or of none. */
 function isStrict(sent: readonly SentTool[], onDropped: OnDropped): boolean {
   const strict = sent.filter(({ tool }) => tool.type === "function" && tool.strict === true);
   if (strict.length === 0) return false;

@@ -1,12 +1,12 @@
-/** Usage of an answer: the billed tokens, and those read and written by the model (https://docs.cohere.com/reference/chat). */
+/** Usage of a Cohere answer: the billed tokens, and those that the model has read and written (https://docs.cohere.com/reference/chat). */
 import type { Usage } from "../../../turn/usage.ts";
 import { type JsonObject, isObject, parseCount } from "../json.ts";
 
 const none: JsonObject = {};
 
 /**
- * Billed tokens count, because prices apply to them. The model also reads a prompt by Cohere, without a charge: it comes first, so
- * the cached tokens are its tokens before any others. Thoughts have no separate count.
+ * Billed tokens count, because prices apply to them. The model also reads a prompt of Cohere that is not charged. It
+ * comes first, so cached tokens are first of all tokens of this prompt. Reasoning has no separate count.
  */
 export function cohereUsage(value: unknown): Usage | undefined {
   if (!isObject(value)) return undefined;

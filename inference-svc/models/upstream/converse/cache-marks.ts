@@ -1,4 +1,4 @@
-/** Cache points of Converse (https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html). */
+/** Sets cache points of Converse (https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html). */
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, isObject } from "../json.ts";
@@ -11,7 +11,7 @@ import type { Family } from "./family.ts";
 
 export type ConverseCacheMarks = Pick<CacheMarks, "copy" | "copyCall" | "copyTools" | "finish">;
 
-/** Models outside of these families answer 400 to a cache point. */
+/** Whether the model takes cache points; models of other families answer 400 to one. */
 export const takesCacheMarks = (target: Target, family: Family): boolean =>
   family === "anthropic" || family === "nova" || supportsParameter(target, "cache_control");
 
@@ -49,7 +49,7 @@ class NoMarks implements ConverseCacheMarks {
   }
 }
 
-/** Marks for Nova: no marks on tools, and none with a lifetime of an hour. */
+/** Cache marks for Nova, which takes none on tools, and none with a lifetime of an hour. */
 class ShortMarks extends CacheMarks {
   readonly #declare: OnDropped;
 
@@ -82,10 +82,7 @@ class ShortMarks extends CacheMarks {
   }
 }
 
-/**
- * The cache point after a marked block.
- * @param mark the `cache_control` of the block
- */
+/** The cache point that follows a block with this `cache_control`. */
 export const cachePoint = ({ ttl }: JsonObject): JsonObject => ({
   cachePoint: { type: "default", ...(ttl === "1h" && { ttl }) },
 });

@@ -46,7 +46,7 @@ export function refuseConverse(request: TurnRequest, target: Target): Refusal | 
   return (cached ? refuseCacheMarks(request) : undefined) ?? findSoleBlockRefusal(request, target);
 }
 
-/** Bedrock answers 400 to a message with a document and no text. */
+/** Refuses a message with a document and no text, to which Bedrock answers 400. */
 function findSoleBlockRefusal(request: TurnRequest, target: Target): Refusal | undefined {
   const files = findSpecialInputs(request.input).some(({ part }) => part?.type === "input_file");
   const messages = files ? previewConversation(request, target).messages : [];

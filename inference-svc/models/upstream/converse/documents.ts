@@ -1,4 +1,4 @@
-/** Files as document blocks (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_DocumentBlock.html). */
+/** Converts files to document blocks (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_DocumentBlock.html). */
 import { readDataUrl, readFileData } from "../../../content/files/data-url.ts";
 import type { OnDropped } from "../dialect.ts";
 import { type JsonObject, text } from "../json.ts";
@@ -28,7 +28,7 @@ export function refuseDocument(part: JsonObject): string | undefined {
     : undefined;
 }
 
-/** The format by media type; for bare base64, by the extension of the file name. */
+/** Format of a document by its media type; for bare base64, by the extension of the file name. */
 function formatOf(part: JsonObject): string | undefined {
   const data = text(part.file_data);
   const type = readFileData(data)?.type;
@@ -36,7 +36,7 @@ function formatOf(part: JsonObject): string | undefined {
   return extension.exec(text(part.filename))?.[1]?.toLowerCase();
 }
 
-/** @param part accepted by `refuseConversePart` */
+/** @param part a part that `refuseConversePart` accepts */
 export function documentBlock(part: JsonObject, path: string, onDropped: OnDropped): Block {
   const data = text(part.file_data);
   const format = formatOf(part);
@@ -52,8 +52,8 @@ export function documentBlock(part: JsonObject, path: string, onDropped: OnDropp
 }
 
 /**
- * Names may have letters, digits, single spaces and -()[], at most 200 characters. A name is required, and the model reads it, so the default
- * is neutral.
+ * Name of a document. Letters, digits, single spaces and -()[] are allowed, at most 200 characters. A name is required,
+ * and the model reads it, so the default is neutral.
  */
 function nameOf(filename: string): string {
   const name = filename.replaceAll(/[^A-Za-z0-9()[\]-]+/g, " ").trim();
@@ -64,7 +64,7 @@ function nameOf(filename: string): string {
 export class DocumentNames {
   readonly #taken = new Set<unknown>();
 
-  /** @param document with its preferred name */
+  /** @param document document with its preferred name */
   makeUnique(document: JsonObject): JsonObject {
     const wanted = text(document.name);
     let name = wanted;

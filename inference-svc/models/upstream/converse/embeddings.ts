@@ -1,5 +1,5 @@
 /**
- * Embeddings on Amazon Bedrock. There is no common format: each vendor's models are invoked in the vendor's format
+ * Embeddings on Amazon Bedrock. There is no common format: the models of each vendor are called in the vendor's format
  * (https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-embed-text.html).
  */
 import { cohereEmbeddingsBody, cohereVectors, maxCohereTexts } from "../cohere/embeddings.ts";
@@ -27,7 +27,7 @@ export const converseEmbeddings: Dialect = {
     isTitan(target) || isCohere(target)
       ? refuseTokenIds(request)
       : { path: "model", message: "of the embedding models on Bedrock, those of Titan and Cohere are supported" },
-  // Titan takes one text.
+  // Titan takes one text per call.
   maxInputs: (target) => (isTitan(target) ? 1 : maxCohereTexts),
   body: (request, target, onDropped) => {
     if (!isTitan(target)) return cohereEmbeddingsBody(request, undefined);

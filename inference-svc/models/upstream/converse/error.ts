@@ -1,12 +1,12 @@
 /**
- * Errors of Amazon Bedrock: named in a header, in the body or in a frame, with a message in the body
+ * Reads errors of Amazon Bedrock. Their name is in a header, in the body or in a frame, and their message in the body
  * (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html#API_runtime_ConverseStream_Errors).
  */
 import type { ProviderError } from "../failure.ts";
 import type { ResponseFields } from "../transport/http/response-head.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 
-/** HTTP status by exception. Bedrock's own status misleads: 424 for a model that fails, 429 for a model that is not ready. */
+/** HTTP statuses by the name of the exception. Bedrock's own status misleads: 424 for a model that fails, 429 for a model that is not ready. */
 const statuses: Readonly<Record<string, number>> = {
   AccessDeniedException: 403,
   InternalServerException: 500,
@@ -15,19 +15,19 @@ const statuses: Readonly<Record<string, number>> = {
   ModelStreamErrorException: 500,
   ModelTimeoutException: 408,
   ResourceNotFoundException: 404,
-  // A quota of the account, not an error of the request.
+  // The quota belongs to the account; the request is not wrong.
   ServiceQuotaExceededException: 402,
   ServiceUnavailableException: 503,
   ThrottlingException: 429,
   ValidationException: 400,
 };
 
-/** A wrong model id is a plain 400; it is an error of the configuration. */
+/** Matches the message for an unknown model id, for which Bedrock answers 400 although the configuration is wrong. */
 const unknownModel = /model identifier is invalid|on-demand throughput isn.t supported/i;
 
 /**
- * @param status of the answer; undefined for an error inside a 200
- * @param named exception name in a frame or header
+ * @param status HTTP status of the answer; undefined for an error inside a 200
+ * @param named name of the exception in a frame or header
  */
 export function converseError(status: number | undefined, body: unknown, named?: string): ProviderError {
   const fields: JsonObject = isObject(body) ? body : {};
@@ -41,7 +41,10 @@ export function converseError(status: number | undefined, body: unknown, named?:
 /** The name of the exception in the headers of an answer. */
 export const findErrorType = (headers: ResponseFields): string | undefined => headers.first("x-amzn-errortype");
 
-/** "com.amazon.coral.service#ThrottlingException", "ThrottlingException:http://…" and "throttlingException" are one name. */
+/**
+ * Normalizes the name of an exception: "com.amazon.coral.service#ThrottlingException", "ThrottlingException:http://…"
+ * and "throttlingException" are equal.
+ */
 function nameOf(raw: string): string {
   const name = (raw.split("#").at(-1) ?? "").split(":", 1)[0] ?? "";
   return name.charAt(0).toUpperCase() + name.slice(1);

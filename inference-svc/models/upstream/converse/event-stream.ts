@@ -1,4 +1,4 @@
-/** The event streams of Amazon Bedrock: each frame is an event, or the exception at the end of a failed stream. */
+/** Reads the event streams of Amazon Bedrock: each frame is an event, or the exception that ends a failed stream. */
 import { parseWithin } from "@sluice/proto/lib/json/values.js";
 import { isUtf8 } from "node:buffer";
 import type { Framing, Translator } from "../dialect.ts";
@@ -32,7 +32,7 @@ function read({ headers, payload }: Frame, translator: Translator): void {
     case "exception":
       throw providerFault(converseError(undefined, parsed(payload), headers.get(":exception-type")));
     case "error":
-      // An error of the service in front of the model.
+      // The error comes from the service in front of the model.
       throw providerFault(
         converseError(undefined, { message: headers.get(":error-message") }, headers.get(":error-code")),
       );

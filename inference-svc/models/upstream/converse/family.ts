@@ -1,7 +1,8 @@
 /**
- * The model family of a Bedrock model id, for fields defined by each family and not by Converse. An id is `vendor.model` after an
- * optional region, or the last part of an ARN (https://docs.aws.amazon.com/bedrock/latest/userguide/models-supported.html). Application
- * inference profiles and provisioned models do not show their family.
+ * Finds the model family of a Bedrock model id, for request fields that each family defines, and not Converse. An id is
+ * `vendor.model` after an optional region, or the last part of an ARN
+ * (https://docs.aws.amazon.com/bedrock/latest/userguide/models-supported.html). Ids of application inference profiles
+ * and provisioned models do not show the family.
  */
 export type Family = "anthropic" | "nova" | "openai" | "mistral" | "other";
 

@@ -1,4 +1,7 @@
-/** The input of a request as Converse messages. Messages are first built as blocks like those of Messages; cache marks become separate blocks. */
+/**
+ * Converts the input of a request to Converse messages. They are first built as blocks like those of Anthropic's
+ * Messages API; cache marks become separate blocks.
+ */
 import { createHash } from "node:crypto";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Target } from "../dialect.ts";
@@ -16,10 +19,10 @@ import { DocumentNames } from "./documents.ts";
 import { type Family, findFamily } from "./family.ts";
 import { conversePart } from "./parts.ts";
 
-/** Not every model takes an empty list, and a blank text is a 400. */
+/** Content of an empty tool output: not every model takes an empty list, and Bedrock answers 400 to a blank text. */
 const nothing = { text: "(no output)" };
 
-/** Sealed reasoning goes back to Claude, and to no other family. */
+/** Builds the conversation. Encrypted reasoning is sent back to Claude, and to no other family. */
 export function buildConversation(
   request: TurnRequest,
   family: Family,
@@ -90,8 +93,9 @@ function blockOf(block: Block, names: DocumentNames): JsonObject {
 
 const maxIdLength = 64;
 /**
- * Ids have 1 to 64 letters, digits, _ and - (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html).
- * Different ids stay different, even if they differ only in disallowed characters.
+ * Makes an id for a call Bedrock allows: 1 to 64 letters, digits, _ and -
+ * (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html). Different ids stay
+ * different, even if they differ only in characters that are not allowed.
  */
 export function toToolUseId(callId: unknown, family: Family): string {
   if (family === "mistral") return toMistralId(callId);

@@ -1,4 +1,4 @@
-/** Turns the blocks of a Converse answer into output items. Only calls have a start event; other blocks begin with their first delta. */
+/** Converts the blocks of a Converse answer to output items. Only calls have a start event; other blocks begin with their first delta. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import { providerFailed } from "../failure.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
@@ -16,9 +16,9 @@ import type { Family } from "./family.ts";
 /** Reads the deltas of one block. */
 interface Reader {
   delta(delta: JsonObject): void;
-  /** The block is complete. */
+  /** Called when the block is complete. */
   stop?(): void;
-  /** Ends the item, with the next item or with the answer, whose status shows whether it is complete. */
+  /** Ends the item, when the next item begins or the answer ends. The status tells whether it is complete. */
   end(status: ItemStatus): void;
 }
 
@@ -32,11 +32,11 @@ export class ConverseOutputItems {
   readonly #output: Output;
   readonly #tools: SentTools;
   readonly #format: string;
-  /** Sealed reasoning is returned only on request. */
+  /** Whether the client requested encrypted reasoning. */
   readonly #sealed: boolean;
   #message: MessageWriter | undefined;
   #open: Open | undefined;
-  /** Indexes of the calls already begun. */
+  /** Block indices of the calls that have begun. */
   readonly #calls = new Set<unknown>();
 
   constructor(request: TurnRequest, family: Family, emit: Emit) {
@@ -53,7 +53,7 @@ export class ConverseOutputItems {
     this.#open = { index, kind: "call", reader: this.#call(toolUse) };
   }
 
-  /** An empty delta begins no block. */
+  /** Reads a delta. An empty delta begins no block. */
   delta(index: unknown, delta: JsonObject): void {
     const { reasoningContent, toolUse } = delta;
     if (text(delta.text) !== "") this.#readerOf(index, "text")?.delta(delta);
@@ -71,7 +71,7 @@ export class ConverseOutputItems {
     this.#message?.end(status);
   }
 
-  /** The reader of the open block, or of a new block started by this delta; undefined for input of a call never started. */
+  /** The reader of the open block, or of a new block this delta begins. @returns undefined for input of a call that never started */
   #readerOf(index: unknown, kind: Open["kind"]): Reader | undefined {
     const open = this.#open;
     if (open !== undefined && open.index === index && open.kind === kind) return open.reader;
@@ -84,7 +84,7 @@ export class ConverseOutputItems {
     return reader;
   }
 
-  /** @throws Fault for input of a call after another block has begun */
+  /** Handles input of a call that never started. @throws Fault when another block has begun since */
   #unannounced(index: unknown): undefined {
     if (this.#calls.has(index)) throw providerFailed("blocks of an answer overlap");
   }
@@ -110,7 +110,7 @@ export class ConverseOutputItems {
     };
   }
 
-  /** Reasoning without visible text is signed, too. */
+  /** The reader of reasoning. Reasoning without visible text has a signature, too. */
   #thought(): Reader {
     let reasoning: ReasoningWriter | undefined;
     let signature = "";
@@ -132,7 +132,7 @@ export class ConverseOutputItems {
     };
   }
 
-  /** The item carries the client's name of the tool; for a tool never offered it keeps the model's name. */
+  /** The reader of a call. Its item has the client's name of the tool; for a tool that was never offered, the model's name. */
   #call(toolUse: JsonObject): Reader {
     const called = this.#tools.findBySentName(text(toolUse.name));
     const name = called?.tool.name ?? text(toolUse.name);
@@ -144,7 +144,7 @@ export class ConverseOutputItems {
   }
 }
 
-/** A call without parameters has no input deltas. */
+/** Reads the input of a call, which has no deltas if the tool has no parameters. */
 const callReader = (call: CallWriter, renamed: RenamedArguments | undefined): Reader => ({
   delta: ({ input }) => call.arguments(renamed ? renamed.read(text(input)) : text(input)),
   stop() {

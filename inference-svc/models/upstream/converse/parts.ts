@@ -1,5 +1,5 @@
 /**
- * Parts of messages and tool outputs: everything but text is sent as bytes
+ * Converts parts of messages and tool outputs for Converse: everything except text is sent as bytes
  * (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ContentBlock.html).
  */
 import { type InlineData, imageTypeOf, readDataUrl } from "../../../content/files/data-url.ts";
@@ -9,7 +9,7 @@ import { refuseMedia, unsupportedMessage } from "../translate/unsupported-inputs
 import type { TranslationContext } from "../translate/context.ts";
 import { documentBlock, refuseDocument } from "./documents.ts";
 
-/** The reason why a part cannot be sent. Leaving it out would change the question. */
+/** Why a part cannot be sent. It is not left out instead, because this would change the question. @returns undefined when it can be sent */
 export function refuseConversePart(part: JsonObject): string | undefined {
   switch (part.type) {
     case "input_file":
@@ -23,7 +23,7 @@ export function refuseConversePart(part: JsonObject): string | undefined {
   }
 }
 
-/** @param part accepted by `refuseConversePart` */
+/** @param part a part that `refuseConversePart` accepts */
 export function conversePart(part: JsonObject, path: string, { onDropped }: TranslationContext): Block {
   switch (part.type) {
     case "input_image":
@@ -70,6 +70,6 @@ function bytesBlock(medium: "image" | "video", formats: Formats, url: string): B
   return { type: medium, [medium]: { format, source: { bytes: inline?.base64 ?? "" } } };
 }
 
-/** The second half of the media type. */
+/** The second half of a media type, such as `png`, which Converse uses as the format. */
 const kindOf = (medium: "image" | "video", inline: InlineData): string =>
   (medium === "image" ? imageTypeOf(inline) : inline.type).slice(medium.length + 1);

@@ -1,4 +1,4 @@
-/** Reasoning settings of each model family. */
+/** Reasoning settings on Bedrock, which differ by model family. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import { lastEffort } from "../translate/reasoning-effort.ts";
 import type { JsonObject } from "../json.ts";
@@ -7,7 +7,7 @@ import type { TranslationContext } from "../translate/context.ts";
 import type { Family } from "./family.ts";
 
 export interface ReasoningSettings {
-  /** Fields for `additionalModelRequestFields`, interpreted by the model. */
+  /** Fields for `additionalModelRequestFields`, which the model itself interprets. */
   readonly fields: JsonObject;
   /** Converse's own effort parameter, in `outputConfig`. */
   readonly effort?: string;
@@ -37,7 +37,8 @@ export function converseReasoning(
 }
 
 /**
- * Effort of OpenAI models (https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-openai.html) and of Nova
+ * Fields for the effort of OpenAI's models
+ * (https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-openai.html) and of Nova
  * (https://docs.aws.amazon.com/nova/latest/nova2-userguide/extended-thinking.html).
  */
 function effortFields(request: TurnRequest, family: Family, translation: TranslationContext): JsonObject {
@@ -54,7 +55,7 @@ function effortFields(request: TurnRequest, family: Family, translation: Transla
   return { reasoningConfig: { type: "enabled", maxReasoningEffort: level } };
 }
 
-/** Nova answers 400 to effort high together with an output limit or a sampler, so the effort gives way. */
+/** The effort for Nova, which answers 400 to high together with an output limit or a sampling parameter: the effort is then lowered. */
 function novaLevel(effort: string, { maxOutputTokens, temperature, topP, topK }: TurnRequest): string {
   const level = levels[effort] ?? "medium";
   const bound = [maxOutputTokens, temperature, topP, topK].some((value) => value !== undefined);

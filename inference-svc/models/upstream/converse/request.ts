@@ -1,4 +1,7 @@
-/** A turn as the body of POST /model/{id}/converse (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html). */
+/**
+ * Converts a turn to the body of POST /model/{id}/converse
+ * (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html).
+ */
 import type { TextFormat, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, isObject, jsonText } from "../json.ts";
@@ -19,7 +22,7 @@ import { buildConversation, toConverseMessages } from "./messages.ts";
 import { converseReasoning } from "./reasoning.ts";
 import { type ConverseToolChoice, buildToolChoice, calledTools, converseTools } from "./tools.ts";
 
-/** Output limit for computing a reasoning budget when neither the request nor the endpoint has a limit. */
+/** Output tokens from which a reasoning budget is computed when neither the request nor the endpoint has a limit. */
 const defaultMaxTokens = 4_096;
 
 export function converseBody(request: TurnRequest, target: Target, onDropped: OnDropped): string {
@@ -31,12 +34,12 @@ export function converseBody(request: TurnRequest, target: Target, onDropped: On
   marks.finish(request.cacheControl, tools, conversation.system, conversation.messages);
   const limit = request.maxOutputTokens ?? target.maxOutputTokens ?? defaultMaxTokens;
   const forced = [choice.toolChoice, choice.tool_choice].some(forces);
-  // Bedrock answers 400 to a forced call with any reasoning of Claude up to 4.7.
+  // Bedrock answers 400 to a forced call together with reasoning, for every Claude up to 4.7.
   const around = { limit, forced, adaptsWhenForced: false, messages: conversation.messages };
   const thought = converseReasoning(request, family, translation, around);
   const { thinking } = thought.fields;
   const sampling = converseSamplers(request, family, { target, thinks: thinking !== undefined }, onDropped);
-  // The budget must be smaller than the limit, so the limit is sent with it.
+  // The reasoning budget must be smaller than the output limit, so the limit is sent with it.
   const maxTokens = isObject(thinking) && thinking.type === "enabled" ? limit : request.maxOutputTokens;
   dropUnsupported(request, onDropped, []);
   const passed = new ParameterObject();
@@ -68,7 +71,7 @@ const parameters = new FormatParameters({
   stop: writtenElsewhere,
 });
 
-/** If tools must not be called, only the tools called in the history are sent, as Bedrock requires. */
+/** Settings for tools. If no tool may be called, only those called in the history are sent, because Bedrock requires them. */
 function toolSettings(
   request: TurnRequest,
   family: Family,
@@ -119,14 +122,11 @@ const unlessEmpty = (fields: JsonObject): JsonObject | undefined =>
 
 export interface ConverseSamplers {
   readonly inferenceConfig: JsonObject;
-  /** Fields for `additionalModelRequestFields`, interpreted by the model. */
+  /** Fields for `additionalModelRequestFields`, which the model itself interprets. */
   readonly fields: JsonObject;
 }
 
-/**
- * Sampling settings (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InferenceConfiguration.html).
- * @param model its target, and whether reasoning is on
- */
+/** Sampling settings (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InferenceConfiguration.html). */
 export function converseSamplers(
   request: TurnRequest,
   family: Family,
@@ -134,7 +134,7 @@ export function converseSamplers(
   onDropped: OnDropped,
 ): ConverseSamplers {
   if (family === "anthropic") {
-    // An inference profile may have any name.
+    // An inference profile may have any name, so the family counts instead of the name.
     const claude = { target: { upstreamModel: target.upstreamModel, original: true }, thinks };
     const { temperature, top_p: topP, top_k } = samplers(request, claude, onDropped);
     return { inferenceConfig: { temperature, topP }, fields: { top_k } };

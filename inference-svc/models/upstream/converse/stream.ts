@@ -1,5 +1,5 @@
 /**
- * Reads a Converse answer, as a stream or whole, as turn events
+ * Converts a Converse answer, as a stream or whole, to turn events
  * (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html).
  */
 import type { TurnRequest } from "../../../turn/request.ts";
@@ -16,7 +16,7 @@ import { maskUnknownName } from "../known-words.ts";
 import { converseUsage } from "./usage.ts";
 import { findArguments } from "../translate/written-arguments.ts";
 
-/** Stop reasons of incomplete answers; any other reason is a normal end. */
+/** Outcome reasons by the stop reasons of incomplete answers; any other stop reason is a normal end. */
 const incomplete: ReadonlyMap<string, NonNullable<Outcome["reason"]>> = new Map([
   ["max_tokens", "max_output_tokens"],
   ["model_context_window_exceeded", "max_output_tokens"],
@@ -62,7 +62,7 @@ export class ConverseTranslator implements Translator {
       case undefined:
         return this.#whole(event, data);
       default:
-        // The start event carries nothing, and unknown events may come with later versions.
+        // The start event contains nothing that is used, and later versions may send unknown events.
         return;
     }
   }
@@ -81,7 +81,7 @@ export class ConverseTranslator implements Translator {
     if (reason !== "") this.#stopReason ??= reason;
   }
 
-  /** The metadata event is the last of a stream. */
+  /** Handles the metadata event, the last one of a stream. */
   #metadata({ usage, serviceTier }: JsonObject): void {
     this.usage = converseUsage(usage);
     this.#tier = isObject(serviceTier) ? serviceTier.type : undefined;
@@ -105,8 +105,8 @@ export class ConverseTranslator implements Translator {
 }
 
 /**
- * Reads the blocks of a whole answer as the events of a stream.
- * @param data the answer as JSON
+ * Reads the blocks of a whole answer like the events of a stream.
+ * @param data the answer as JSON text
  */
 function readBlocks(content: unknown, data: string, output: ConverseOutputItems): void {
   const blocks = objects(content);

@@ -1,4 +1,7 @@
-/** Tools and the tool choice (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolConfiguration.html). */
+/**
+ * Converts tools and the tool choice for Converse
+ * (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolConfiguration.html).
+ */
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 import type { JsonObject } from "../json.ts";
@@ -15,7 +18,7 @@ import type { Family } from "./family.ts";
 export function converseTools({ tools, onDropped, target }: TranslationContext): readonly Block[] {
   for (const path of tools.searches) onDropped(path, "all tools are sent, so there is nothing to search");
   const declared = supportsParameter(target, "structured_outputs") ? strictTools : otherTools;
-  // Cache marks are put on blocks, so each body needs its own.
+  // Cache marks are set on these blocks, so each body needs copies of them.
   return declared.of(tools, onDropped).map((block) => ({ ...block }));
 }
 
@@ -26,7 +29,7 @@ const otherTools = new WeakCache(({ list }: SentTools, onDropped) =>
   list.map((tool) => toolBlock(tool, false, onDropped)),
 );
 
-/** @param enforces whether the endpoint can make calls follow their schemas */
+/** @param enforces whether the endpoint can make calls follow the tools' schemas */
 function toolBlock(offered: SentTool, enforces: boolean, onDropped: OnDropped): Block {
   const { path, tool, sentName } = offered;
   dropToolFields(offered, onDropped, { takesMarks: true });
@@ -42,7 +45,7 @@ function toolBlock(offered: SentTool, enforces: boolean, onDropped: OnDropped): 
   return { type: "tool", toolSpec };
 }
 
-/** Bedrock requires a declaration for every tool called in the history. */
+/** Declarations of the tools called in the history, which Bedrock requires. */
 export function calledTools(messages: readonly BlockMessage[]): readonly Block[] {
   const calls = messages.flatMap(({ content }) => content).filter(({ type }) => type === "tool_use");
   const names = [...new Set(calls.map(({ name }) => name))];
@@ -54,11 +57,11 @@ export function calledTools(messages: readonly BlockMessage[]): readonly Block[]
 
 export interface ConverseToolChoice {
   readonly toolChoice?: JsonObject;
-  /** A tool choice in Claude's own form, accepted only by Claude models. */
+  /** The tool choice in Claude's own form, which only Claude models accept. */
   readonly tool_choice?: JsonObject;
 }
 
-/** Converse can neither forbid calls nor limit them to one. The two forms exclude each other. */
+/** Builds the tool choice. Converse can neither forbid calls nor limit them to one; Claude's own form can, and takes the place of Converse's. */
 export function buildToolChoice(
   request: TurnRequest,
   family: Family,

@@ -2,7 +2,7 @@
 import type { Usage } from "../../../turn/usage.ts";
 import { parseCount, isObject, objects } from "../json.ts";
 
-/** Bedrock counts cached tokens apart from the input; in the contract they are part of it. */
+/** Converts Bedrock's counts. Bedrock counts cached tokens apart from the input; for Sluice they are part of it. */
 export function converseUsage(figures: unknown): Usage | undefined {
   if (!isObject(figures)) return undefined;
   const cachedTokens = parseCount(figures.cacheReadInputTokens);
@@ -15,7 +15,7 @@ export function converseUsage(figures: unknown): Usage | undefined {
     cacheWriteTokens,
     ...(cacheWriteHourTokens > 0 && { cacheWriteHourTokens }),
     outputTokens: parseCount(figures.outputTokens),
-    // Bedrock counts reasoning in the output, without a separate figure.
+    // Bedrock counts reasoning as output, without a separate figure.
     reasoningTokens: 0,
   };
 }

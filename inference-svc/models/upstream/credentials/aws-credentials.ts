@@ -1,11 +1,11 @@
-/** Credentials of AWS: those of the configuration, else those of the default chain. */
+/** Credentials of AWS: from the configuration, or from the default chain of Amazon's library. */
 import type { ProviderSettings } from "@sluice/proto/config/config-file.js";
 import type { AwsCredentials } from "@sluice/proto/lib/aws/signature.js";
 import type { IssuedCredential } from "./source.ts";
 
 type AwsSettings = NonNullable<ProviderSettings["aws"]>;
 
-/** Undefined when the configuration has no keys. */
+/** The credentials in the configuration. @returns undefined when it has no keys */
 export function fixedAwsCredentials({
   access_key_id: accessKeyId,
   secret_access_key: secretAccessKey,
@@ -16,9 +16,10 @@ export function fixedAwsCredentials({
 }
 
 /**
- * Queries the default chain: variables, profiles with single sign-on, the web identity of a Kubernetes account, containers, instance metadata
- * (https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html). The library is loaded on demand, and a new chain
- * for each call keeps nothing that AWS has refused.
+ * Gets credentials from the default chain: environment variables, profiles with single sign-on, the web identity of a
+ * Kubernetes account, containers, instance metadata
+ * (https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html). The library is loaded on demand.
+ * Each call makes a new chain, which holds nothing that AWS has refused.
  */
 export async function issueAwsCredentials({ region }: AwsSettings): Promise<IssuedCredential<AwsCredentials>> {
   const { defaultProvider } = await import("@aws-sdk/credential-provider-node");
@@ -27,5 +28,5 @@ export async function issueAwsCredentials({ region }: AwsSettings): Promise<Issu
 }
 
 const nothing = () => {};
-/** Otherwise the library would write its warnings to the standard error, next to the log. */
+/** Logger of the library that writes nothing; the default one would write warnings to the standard error, beside the log. */
 const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing };

@@ -4,10 +4,10 @@ import type { AnswerHead } from "../events/answer.ts";
 import type { Authorization, HeaderFields, Identity, SignableRequest } from "./identity.ts";
 import type { CredentialSource, CredentialWait } from "./source.ts";
 
-/** Amazon accepts signatures for five minutes. A refusal with less skew than this has another cause. */
+/** Minimum clock difference in milliseconds that can be the cause of a refusal: Amazon accepts signatures for five minutes. */
 const noticedSkewMs = 60_000;
 
-/** Error types about the credentials themselves, not the permissions they give. */
+/** Matches types of errors about the credentials themselves, and not about their permissions. */
 const staleCredentials = /^(ExpiredToken|UnrecognizedClient|InvalidClientTokenId|InvalidToken)/;
 
 export class AwsSigner implements Identity {
@@ -16,10 +16,10 @@ export class AwsSigner implements Identity {
   readonly #now: () => number;
   readonly credentials: CredentialSource<AwsCredentials>;
   #signer: { readonly credentials: AwsCredentials; readonly opened: Promise<RequestSigner> } | undefined;
-  /** Clock skew: how far the server's clock is ahead of this one, as far as known. */
+  /** Milliseconds by which the server's clock is ahead of this machine's, as far as known. */
   aheadMs = 0;
 
-  /** @param service the service name in Amazon's signatures */
+  /** @param service name of the service in Amazon's signatures */
   constructor(
     service: string,
     region: string,
@@ -38,7 +38,7 @@ export class AwsSigner implements Identity {
     return new Signature(this, credentials, aheadMs, await this.#sign(request, credentials, aheadMs));
   }
 
-  /** @returns the signature's headers, in addition to those of the request */
+  /** @returns the headers of the signature, in addition to those of the request */
   async #sign(request: SignableRequest, credentials: AwsCredentials, aheadMs: number): Promise<HeaderFields> {
     const { url, method, headers, body } = request;
     if (this.#signer?.credentials !== credentials)
@@ -60,7 +60,7 @@ export class AwsSigner implements Identity {
     return proof;
   }
 
-  /** Learns the clock skew from a refusal, to make the next signature worth a try. */
+  /** Notes the clock difference in a refusal, so the next signature may be accepted. */
   note(head: AnswerHead): void {
     const aheadMs = Date.parse(head.first("date") ?? "") - this.#now();
     if (Math.abs(aheadMs - this.aheadMs) > noticedSkewMs) this.aheadMs = aheadMs;

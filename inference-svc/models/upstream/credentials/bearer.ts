@@ -1,3 +1,3 @@
-/** Headers of servers that take the key as a bearer token. */
+/** Headers with the key as a bearer token. */
 export const bearer = (key: string | undefined): Readonly<Record<string, string>> =>
   key === undefined ? {} : { authorization: `Bearer ${key}` };

@@ -6,8 +6,10 @@ import type { IssuedCredential } from "./source.ts";
 type AzureSettings = NonNullable<ProviderSettings["azure"]>;
 
 /**
- * The order of sources is Microsoft's: variables, the workload identity of a Kubernetes account, managed identity, command-line tools
- * (https://learn.microsoft.com/azure/developer/javascript/sdk/authentication/credential-chains). The library is loaded on demand.
+ * Gets a token from Microsoft's chain of sources: environment variables, the workload identity of a Kubernetes account,
+ * managed identity, command-line tools
+ * (https://learn.microsoft.com/azure/developer/javascript/sdk/authentication/credential-chains). The library is loaded
+ * on demand.
  */
 export async function issueEntraToken({ scope }: AzureSettings): Promise<IssuedCredential<HeaderFields>> {
   const { DefaultAzureCredential } = await import("@azure/identity");

@@ -1,37 +1,37 @@
-/** The identity of this process on a cloud. It authenticates each request by a signature or a token. */
+/** The identity of this process at a cloud, with which each request is authenticated by a signature or a token. */
 import type { AnswerHead } from "../events/answer.ts";
 import type { CredentialSource, CredentialWait } from "./source.ts";
 
 export type HeaderFields = Readonly<Record<string, string>>;
 
 export interface SignableRequest {
-  /** Scheme, host and port of the server; path and query as they are sent. */
+  /** URL of the request with scheme, host and port, and with path and query exactly as sent. */
   readonly url: URL;
   readonly method: string;
-  /** Headers covered by a signature. */
+  /** Headers a signature covers. */
   readonly headers: HeaderFields;
   readonly body: string;
 }
 
 export interface Identity {
-  /** @throws Fault when there are no credentials in time */
+  /** Authenticates a request. @throws Fault when there are no credentials in time */
   authorize(request: SignableRequest, patience: CredentialWait): Promise<Authorization>;
 }
 
-/** The proof of an identity on one request. */
+/** The headers that authenticate one request. */
 export interface Authorization {
   readonly fields: HeaderFields;
-  /** Learns from a refusal of the provider. */
+  /** Called when the provider has refused the request, to learn from the refusal. */
   refused(head: AnswerHead): void;
-  /** True when it was refused and the identity has a newer proof by now: another attempt is worth it. */
+  /** Whether the request was refused and the identity now has newer credentials, so another attempt makes sense. */
   readonly isOutdated: boolean;
 }
 
-/** Authenticates requests with a token issued by the cloud. */
+/** Authenticates requests with a token the cloud has issued. */
 export class TokenIdentity implements Identity {
   readonly #tokens: CredentialSource<HeaderFields>;
 
-  /** @param tokens header fields with the token */
+  /** @param tokens source of header fields with the token */
   constructor(tokens: CredentialSource<HeaderFields>) {
     this.#tokens = tokens;
   }

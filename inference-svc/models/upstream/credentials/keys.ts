@@ -1,32 +1,32 @@
-/** The API keys of one provider, in rotation. A failure makes a key rest, for one model or for all. */
+/** The API keys of one provider, used in rotation. After a failure, a key is not used for a time, for one model or for all. */
 import { type Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 
-/** Rest of a refused key: short enough to notice a renewed key, long enough that few turns meet a dead key. */
+/** Milliseconds for which a refused key is not used: short enough to notice a renewed key, long enough that few turns meet a dead one. */
 const refusedRestMs = 60_000;
-/** Rest of a key without credit when the provider names no time. */
+/** Milliseconds for which a key without credit is not used, when the provider names no time. */
 const spentRestMs = 300_000;
 const maxRestMs = 300_000;
 const minRestMs = 1_000;
 
 export interface ProviderKey {
-  /** Position in the configuration, from 0. */
+  /** Index of the key in the configuration, from 0. */
   readonly index: number;
-  /** Undefined for servers without keys. */
+  /** The API key; undefined for servers without keys. */
   readonly secret: string | undefined;
 }
 
-/** Time until which no key can be used, and the reason. */
+/** A time in which no key can be used, with the reason. */
 export interface KeyRest {
-  /** limited: too many requests for the model; refused: rejected, or out of credit. */
+  /** Why no key can be used. limited: too many requests for the model; refused: rejected, or out of credit. */
   readonly why: "limited" | "refused";
-  /** Milliseconds by the clock of the key ring. */
+  /** End of that time in milliseconds, by the clock of the key ring. */
   readonly until: number;
 }
 
 /** The state of one key. */
 interface Note {
   refusedUntil: number;
-  /** End of the rest in milliseconds, by model. */
+  /** For each model, the time in milliseconds until which the key is rate limited. */
   readonly limitedUntil: Map<string, number>;
 }
 
@@ -35,10 +35,10 @@ export class KeyRing {
   readonly #notes: readonly Note[];
   readonly #now: () => number;
   #next = 0;
-  /** No key rests after this time: the common case needs no search. */
+  /** Latest time until which a key is not used. After it, the usual case, no search is needed. */
   #restsUntil = Number.NEGATIVE_INFINITY;
 
-  /** @param keys empty for servers without keys; these are rate limited as if they had one */
+  /** @param keys API keys; empty for servers without keys, which are rate limited as if they had one */
   constructor(keys: readonly string[], now: () => number) {
     this.#keys =
       keys.length === 0 ? [{ index: 0, secret: undefined }] : keys.map((secret, index) => ({ index, secret }));
@@ -46,7 +46,7 @@ export class KeyRing {
     this.#now = now;
   }
 
-  /** The next available key; when all rest, the key with the earliest end of its rest. */
+  /** The next key that can be used; when none can, the one that can be used first. */
   take(model: string): ProviderKey {
     const now = this.#now();
     const first = this.#next % this.#keys.length;
@@ -66,7 +66,7 @@ export class KeyRing {
     return best;
   }
 
-  /** Undefined while some key can be used. */
+  /** The time in which no key can be used. @returns undefined while some key can be used */
   rest(model: string): KeyRest | undefined {
     const now = this.#now();
     if (now >= this.#restsUntil) return undefined;
@@ -79,8 +79,9 @@ export class KeyRing {
   }
 
   /**
-   * Records a failed call with a key.
-   * @returns the rest in milliseconds to report to the operator, if any
+   * Notes a failed call with a key.
+   * @returns the milliseconds for which the key is not used, to be reported to the operator; undefined when it can
+   * still be used
    */
   note({ index }: ProviderKey, model: string, fault: Fault): number | undefined {
     const note = this.#notes[index]!;
@@ -103,7 +104,7 @@ export class KeyRing {
   }
 }
 
-/** A 429 without rate limit means the credit is spent. */
+/** Milliseconds for which a refused key is not used. A 429 that is no rate limit means that the credit is spent. */
 function refusalMs({ attemptStatus, retryAfterMs }: Fault): number | undefined {
   if (attemptStatus === 401 || attemptStatus === 403) return refusedRestMs;
   if (attemptStatus !== 402 && attemptStatus !== 429) return undefined;

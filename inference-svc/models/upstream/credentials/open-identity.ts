@@ -7,7 +7,7 @@ import { issueGoogleToken } from "./google-token.ts";
 import { type Identity, TokenIdentity } from "./identity.ts";
 import { type IssuedCredential, type RenewalDeps, RenewedCredentials, fixedCredential } from "./source.ts";
 
-/** The identity on the cloud in the settings; undefined for providers with keys, or without authentication. */
+/** The identity at the cloud the settings name. @returns undefined for providers with keys, or without authentication */
 export function openIdentity(
   { id, aws, google, azure, api_keys: keys }: ProviderSettings,
   log: RenewalDeps["log"],
@@ -16,7 +16,7 @@ export function openIdentity(
     new RenewedCredentials(issue, { provider: id, log });
   if (aws) {
     const fixed = fixedAwsCredentials(aws);
-    // Amazon signs requests to its bedrock-runtime hosts with the service name "bedrock".
+    // Amazon's signatures for bedrock-runtime hosts use the service name "bedrock".
     return new AwsSigner(
       "bedrock",
       aws.region,

@@ -1,22 +1,22 @@
-/** Credentials for requests: fixed in the configuration, or issued by a cloud for limited time. */
+/** Sources of credentials: fixed in the configuration, or issued by a cloud for a limited time. */
 import type { Logger } from "@sluice/proto/lib/log/log.js";
 import { abortFault, throwIfAborted } from "../../../turn/abort.ts";
 import type { Scope } from "../../../turn/scope.ts";
 import { withoutCredentials, providerTimeout, sanitizeMessage } from "../failure.ts";
 
-/** The time of a request: until it is aborted, or another endpoint should be tried. */
+/** How long a request can wait for credentials: until it is aborted, or until another endpoint should be tried. */
 export type CredentialWait = Pick<Scope, "signal" | "attempt">;
 
 export interface CredentialSource<Credential> {
-  /** @throws Fault when there are no credentials in time */
+  /** Gets credentials. @throws Fault when there are none in time */
   take(patience: CredentialWait): Promise<Credential>;
   /** Called when a provider has refused the credentials. */
   refused(credential: Credential): void;
-  /** False when the next request gets other credentials. */
+  /** Whether the next request would get the same credentials. */
   isCurrent(credential: Credential): boolean;
 }
 
-/** @param credential of the configuration; it stays until the file changes */
+/** @param credential credentials from the configuration; they stay until the file changes */
 export const fixedCredential = <Credential>(credential: Credential): CredentialSource<Credential> => ({
   take: () => Promise.resolve(credential),
   refused: () => {},
@@ -25,7 +25,7 @@ export const fixedCredential = <Credential>(credential: Credential): CredentialS
 
 export interface IssuedCredential<Credential> {
   readonly credential: Credential;
-  /** Milliseconds since 1970; undefined for credentials without an end. */
+  /** Time of expiry in milliseconds since 1970; undefined for credentials without one. */
   readonly expiresAtMs: number | undefined;
 }
 
@@ -33,21 +33,27 @@ export interface RenewalDeps {
   /** Id of the provider. */
   readonly provider: string;
   readonly log: Pick<Logger, "error">;
-  /** Clock in milliseconds since 1970 for the expiry of credentials. */
+  /** Returns the time in milliseconds since 1970, for the expiry of credentials. */
   readonly now?: () => number;
 }
 
-/** Libraries of clouds repeat failed calls; after this time another endpoint serves the request better. */
+/**
+ * Maximum milliseconds for issuing credentials. Libraries of clouds repeat failed calls; after this time, another
+ * endpoint serves the request better.
+ */
 const issueLimitMs = 10_000;
-/** Credentials are renewed this long before their expiry, or in the last fifth of their lifetime if it is shorter. */
+/** Milliseconds before their expiry at which credentials are renewed; for a shorter lifetime, its last fifth. */
 const maxAheadMs = 300_000;
 const aheadShare = 0.2;
-/** Pause after a failure: a token service in trouble is not called by every request. */
+/**
+ * Milliseconds after a failure in which credentials are not requested again, so not every request calls a token service
+ * that has problems.
+ */
 const retryMs = 5_000;
-/** A provider that refuses new credentials as well has another reason, so they are not renewed at every refusal. */
+/** Milliseconds after a refusal in which a second one renews nothing: a provider that refuses new credentials as well has another reason. */
 const refusalMs = 60_000;
 
-/** Credentials issued on demand and kept until shortly before their expiry. However many requests wait, there is one renewal. */
+/** Credentials issued on demand and kept until shortly before their expiry. However many requests wait, they are renewed once. */
 export class RenewedCredentials<Credential> implements CredentialSource<Credential> {
   readonly #issue: () => Promise<IssuedCredential<Credential>>;
   readonly #deps: Required<RenewalDeps>;
@@ -56,7 +62,7 @@ export class RenewedCredentials<Credential> implements CredentialSource<Credenti
   #failure: { readonly detail: string; readonly untilMs: number } | undefined;
   #refusalsCountFromMs = Number.NEGATIVE_INFINITY;
 
-  /** @param issue asks the cloud for credentials, and keeps none itself */
+  /** @param issue requests credentials from the cloud, and keeps none */
   constructor(issue: () => Promise<IssuedCredential<Credential>>, deps: RenewalDeps) {
     this.#issue = issue;
     this.#deps = { now: Date.now, ...deps };
@@ -67,7 +73,7 @@ export class RenewedCredentials<Credential> implements CredentialSource<Credenti
     const now = this.#deps.now();
     const issued = this.#issued;
     if (issued === undefined || now >= (issued.expiresAtMs ?? now + 1)) return inTime(this.#renewed(now), patience);
-    // The failure of a renewal in the background is in the log.
+    // A failed renewal in the background is ignored here, because it is already logged.
     if (now >= issued.renewAtMs && !this.#rests(now)) this.#renewed(now).catch(() => {});
     return issued.credential;
   }
@@ -100,7 +106,7 @@ export class RenewedCredentials<Credential> implements CredentialSource<Credenti
       this.#issued = { ...issued, renewAtMs: now() + leftMs - Math.min(maxAheadMs, leftMs * aheadShare) };
       return issued.credential;
     } catch (error) {
-      // The error itself may carry requests with secrets, so only its message is kept.
+      // The error itself may contain requests with secrets, so only its message is kept.
       const detail = `${noCredentials}${sanitizeMessage((error as Error).message)}`;
       this.#failure = { detail, untilMs: now() + retryMs };
       log.error({ provider, reason: detail }, "the cloud gave no credentials for a provider");
@@ -109,10 +115,10 @@ export class RenewedCredentials<Credential> implements CredentialSource<Credenti
   }
 }
 
-/** Beginning of the detail of a fault caused by missing credentials. */
+/** First words of a fault's detail when credentials are missing. */
 export const noCredentials = "no credentials: ";
 
-/** @throws Error when the cloud takes too long */
+/** Waits for the work at most `issueLimitMs`. @throws Error when the cloud takes longer */
 function withinLimit<Value>(work: Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
     const late = () => reject(new Error(`the cloud did not answer in ${issueLimitMs / 1_000} s`));
@@ -121,7 +127,7 @@ function withinLimit<Value>(work: Promise<Value>): Promise<Value> {
   });
 }
 
-/** Waits as long as the request has time; others may wait for the same work. @throws Fault */
+/** Waits for the work as long as the request has time; other requests may wait for the same work. @throws Fault */
 function inTime<Value>(work: Promise<Value>, { signal, attempt: { withinMs } }: CredentialWait): Promise<Value> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(abortFault(signal));

@@ -1,7 +1,7 @@
-/** Builds a small value valid by a JSON Schema. Unknown keywords are ignored. */
+/** Builds a small value that is valid by a JSON Schema. Unknown keywords are ignored. */
 import { type JsonObject, isObject, objects } from "../json.ts";
 
-/** Bounds recursive schemas. */
+/** Maximum depth of the value, for schemas that contain themselves. */
 const maxDepth = 16;
 
 const formats: Readonly<Record<string, string>> = {
@@ -14,7 +14,7 @@ const formats: Readonly<Record<string, string>> = {
   ipv4: "192.0.2.1",
 };
 
-/** @param schemaJson "null" admits everything and gives an empty object */
+/** @param schemaJson JSON Schema; "null" allows everything and gives an empty object */
 export function exampleJson(schemaJson: string): string {
   const schema: unknown = JSON.parse(schemaJson);
   return JSON.stringify(isObject(schema) ? example(schema, schema, 0) : {});
@@ -44,7 +44,7 @@ function merged(schemas: readonly JsonObject[], root: JsonObject): JsonObject {
   };
 }
 
-/** Resolves references inside of the schema only. */
+/** Resolves a reference within the schema; references to other documents give undefined. */
 function resolve(reference: unknown, root: JsonObject): JsonObject | undefined {
   if (typeof reference !== "string" || !reference.startsWith("#")) return undefined;
   let found: unknown = root;

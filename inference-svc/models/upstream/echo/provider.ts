@@ -1,4 +1,4 @@
-/** The provider of the built-in model: it calls no server, so it has no keys and no connections. */
+/** The provider of the built-in model `echo`. It calls no server, so it has no keys and no connections. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import { noEmbeddingsRefusal } from "../embedding/none.ts";
 import type { Destination, Provider } from "../provider.ts";
@@ -6,7 +6,7 @@ import { redactBody } from "../redacted-body.ts";
 import { responses } from "../responses/dialect.ts";
 import { echo, findDroppedFields, refuseEcho } from "./turn.ts";
 
-/** A request never becomes a body here: `debug.echo_upstream_body` shows it in Sluice's own format, Responses. */
+/** The body that `debug.echo_upstream_body` shows. The built-in model gets no body, so the request is shown in the Responses format. */
 function buildBody({ upstreamModel, tier }: Destination, request: TurnRequest): string {
   return redactBody(responses.body(request, { upstreamModel, tier, original: false }, () => {}));
 }

@@ -1,11 +1,11 @@
-/** The answer of the built-in model: the same for the same request. */
+/** Makes the answer of the built-in model, which is equal for equal requests. */
 import type { CustomTool, FunctionTool, InputItem, TurnRequest } from "../../../turn/request.ts";
 import { objects, text } from "../json.ts";
 import { type OfferedTool, offeredTools, refersTo } from "../translate/offered-tools.ts";
 import { asksForSummary } from "../translate/reasoning-effort.ts";
 import { exampleJson } from "./example.ts";
 
-/** A user text with this prefix is refused. */
+/** Prefix of a user text the built-in model refuses to answer. */
 const refusalPrefix = "refuse:";
 
 export type EchoLine =
@@ -13,7 +13,7 @@ export type EchoLine =
   | {
       readonly kind: "text";
       readonly words: readonly string[];
-      /** The entry of `stop` that ended the line. */
+      /** The entry of `stop` at which the text ended; undefined when it did not end at one. */
       readonly stopSequence: string | undefined;
     }
   | { readonly kind: "reasoning"; readonly words: readonly string[]; readonly summary: readonly string[] }
@@ -25,10 +25,10 @@ export type EchoLine =
       readonly words: readonly string[];
     };
 
-/** A tool available to the model. */
+/** A tool the model may call. */
 type Callable = OfferedTool & { readonly tool: FunctionTool | CustomTool };
 
-/** The items of the answer. Each word counts as a token. */
+/** The items of the answer, divided into pieces. Each word counts as one token. */
 export function buildScript(request: TurnRequest): readonly EchoLine[] {
   const effort = request.reasoning?.effort;
   const summary = asksForSummary(request.reasoning?.summary) ? "Thinking about an echo." : "";
@@ -49,7 +49,7 @@ function answerTo(request: TurnRequest): EchoLine {
   return stopped(textFor(request, prompt), request.stop ?? []);
 }
 
-/** Ends a text before the first place of any of these texts. */
+/** Ends a text at the first of these stop sequences. */
 function stopped(whole: string, stop: readonly string[]): EchoLine {
   let end = whole.length;
   let stopSequence: string | undefined;
@@ -60,7 +60,7 @@ function stopped(whole: string, stop: readonly string[]): EchoLine {
   return { kind: "text", words: wordsOf(whole.slice(0, end)), stopSequence };
 }
 
-/** A custom tool is called with the user's text, because any text will do. */
+/** A call of a tool. A custom tool is called with the user's text, because it takes any text. */
 function callOf({ tool, namespace }: Callable, prompt: string): EchoLine {
   const words = tool.type === "custom" ? wordsOf(prompt) : piecesOf(exampleJson(tool.parametersJson));
   return { kind: "call", type: tool.type, name: tool.name, words, ...(namespace && { namespace: namespace.name }) };
@@ -76,7 +76,10 @@ function textFor(request: TurnRequest, prompt: string): string {
 
 const toolOutputs: ReadonlySet<string> = new Set(["function_call_output", "custom_tool_call_output"]);
 
-/** A choice that demands a call gets one. With a free choice the model calls once, and then answers with the tool's output. */
+/**
+ * The tool to call. A choice that requires a call gets one. With a free choice the model calls once, and then answers
+ * with the tool's output.
+ */
 function toolFor(request: TurnRequest): Callable | undefined {
   const choice = request.toolChoice ?? "auto";
   if (choice === "none") return undefined;
@@ -102,9 +105,9 @@ const plain = (content: unknown): string =>
         .map((part) => text(part.text))
         .join("");
 
-/** Each word keeps its trailing white space: the joined words are the text. */
+/** Splits a text into words. Each keeps the white space after it, so the joined words are the text. */
 const wordsOf = (whole: string): readonly string[] => whole.match(/\s*\S+\s*/g) ?? [];
-/** JSON has few spaces, so it is cut into pieces of eight characters to stream like the arguments of other models. */
+/** Splits JSON, which has few spaces, into pieces of eight characters, so it streams like the arguments of other models. */
 const piecesOf = (json: string): readonly string[] => json.match(/[^]{1,8}/gu) ?? [];
 
 /** Number of words in the whole input. */

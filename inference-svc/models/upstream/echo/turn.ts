@@ -1,6 +1,6 @@
 /**
- * The built-in model. It answers without a provider, the same text to the same request, and states what it is. Made for trying Sluice out and
- * for tests.
+ * The built-in model `echo`. It answers without a provider, with the same text to the same request, and its answer
+ * states what it is. Made for trying out Sluice, and for tests.
  */
 import { throwIfAborted } from "../../../turn/abort.ts";
 import { toGeneratedAnswer } from "../../../turn/answer-kinds.ts";
@@ -15,10 +15,10 @@ import type { ItemStatus } from "../events/item-writer.ts";
 import { Output } from "../events/output.ts";
 import { type EchoLine, inputTokens, buildScript } from "./script.ts";
 
-/** Delay between words, about the pace of a hosted model. */
+/** Milliseconds between words, about the pace of a hosted model. */
 const wordMs = 15;
 
-/** The built-in model runs no hosted tools. */
+/** Refuses requests with hosted tools, which the built-in model does not run. */
 export function refuseEcho(request: TurnRequest): Refusal | undefined {
   const hosted = findHostedTool(request);
   if (!hosted) return undefined;
@@ -33,7 +33,7 @@ export const echo: Turn = (request, scope) => {
 
 const media: ReadonlySet<unknown> = new Set(["input_image", "input_file", "input_audio", "input_video"]);
 
-/** Fields ignored by the built-in model. Samplers are not listed: they would change nothing. */
+/** Fields the built-in model ignores. Sampling parameters are not listed, because they would change nothing. */
 export const findDroppedFields = (request: TurnRequest): readonly DroppedField[] => [
   ...offeredTools(request).flatMap(({ path, tool, allowed }) =>
     allowed && isToolSearch(tool) ? [{ path, reason: "all tools are sent, so there is nothing to search" }] : [],

@@ -1,4 +1,4 @@
-/** Stands in for the embedding calls of a format without embeddings: its endpoints refuse instead of calling something else. */
+/** The embeddings dialect for a format without embeddings: its endpoints refuse the request. */
 import type { Dialect, Refusal } from "../dialect.ts";
 import { providerFailed } from "../failure.ts";
 import { serverSentEvents } from "../transport/sse.ts";

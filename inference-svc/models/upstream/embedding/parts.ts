@@ -1,4 +1,4 @@
-/** Splits an embedding request for endpoints with few inputs per call. All its calls are one attempt, with one bill. */
+/** Splits an embeddings request for endpoints that take few inputs per call. All calls together are one attempt, with one bill. */
 import type { EmbeddingSettings, TurnRequest } from "../../../turn/request.ts";
 import type { Scope } from "../../../turn/scope.ts";
 import { toGeneratedAnswer, readToEnd } from "../../../turn/answer-kinds.ts";
@@ -7,10 +7,10 @@ import { type Usage, sumUsage } from "../../../turn/usage.ts";
 import { answerEnd } from "../events/answer-end.ts";
 import { countInputs, readVectors, vectorsItem } from "./translator.ts";
 
-/** Calls of one request at a time: a long list is answered in reasonable time, and takes few of the provider's connections. */
+/** Maximum concurrent calls of one request: a long list is answered in reasonable time, and takes few of the provider's connections. */
 const concurrentCalls = 8;
 
-/** @param maxInputs of one call */
+/** @param maxInputs maximum inputs of one call */
 export const splitInputs =
   (turn: Turn, maxInputs: number): Turn =>
   (request, scope) =>
@@ -62,7 +62,7 @@ function chargeAnswered(answers: readonly Batch[], { trace }: Scope): void {
 
 function joinAnswers(answers: readonly Batch[]): Batch {
   const usages = answers.map(usageOf);
-  // If a part was not counted, the sum would be too small and look exact.
+  // There is no sum if the count of one part is missing: it would be too small and look exact.
   const usage = usages.every((each) => each !== undefined) ? sumUsage(usages) : undefined;
   const tier = outcomeOf(answers[0] ?? [])?.serviceTier ?? "";
   return [vectorsItem(answers.flatMap(readVectors)), answerEnd("completed", undefined, usage, tier)];

@@ -1,4 +1,4 @@
-/** Reads the answer to an embedding request: one JSON object with all vectors. */
+/** Reads the answer to an embeddings request: one JSON object with all vectors. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Batch, TurnEvent } from "../../../turn/turn.ts";
 import type { Usage } from "../../../turn/usage.ts";
@@ -8,21 +8,21 @@ import { providerFailed } from "../failure.ts";
 import { type JsonObject, parseObject } from "../json.ts";
 import { type VectorJson, checkVectors } from "./vectors.ts";
 
-/** Differences between the embedding formats. */
+/** Differences between the formats of embeddings. */
 export interface VectorFormat {
   /** Finds the vectors, in the order of the inputs. @param source the bytes of the answer, a JSON object */
   vectors(answer: JsonObject, source: Buffer): readonly VectorJson[];
-  /** Absent where the provider counts nothing. */
+  /** Reads the usage; absent when the provider counts nothing. */
   usage(answer: JsonObject): Usage | undefined;
 }
 
-/** Above this, the vectors would not fit into one message between the processes. */
+/** Maximum bytes of all vectors: more would not fit into one message between the processes. */
 const maxVectorBytes = 40 * 1024 * 1024;
 
-/** Number of texts or token lists of a request. */
+/** Number of texts or lists of token ids in a request. */
 export const countInputs = ({ input, embedding }: TurnRequest): number => embedding?.tokens?.length ?? input.length;
 
-/** The event with the vectors, as JSON texts in the order of the inputs. */
+/** The event with the vectors as JSON texts, in the order of the inputs. */
 export const vectorsItem = (vectors: readonly string[]): TurnEvent => ({
   type: "item.end",
   index: 0,
@@ -58,7 +58,7 @@ export class EmbeddingTranslator implements Translator {
     const { embedding } = this.#request;
     if (!embedding) throw new Error("no embedding request");
     const answer = parseObject(data);
-    // Servers keep a connection open with white space before a slow answer.
+    // Servers may send white space before a slow answer, to keep the connection open.
     const found = this.#format.vectors(answer, Buffer.from(data.trimStart()));
     this.usage = this.#format.usage(answer);
     const vectors = checkVectors(found, countInputs(this.#request), embedding);

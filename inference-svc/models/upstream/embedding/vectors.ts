@@ -1,4 +1,4 @@
-/** Checks the vectors of an answer, and converts them to the encoding requested by the client. */
+/** Checks the vectors of an answer, and converts them to the encoding the client requested. */
 import { openBrace, openBracket } from "@sluice/proto/lib/json/bytes.js";
 import { type ByteSpan, elementsOf, membersOf } from "@sluice/proto/lib/json/span.js";
 import { invalid } from "@sluice/proto/lib/validation/problems.js";
@@ -10,7 +10,7 @@ import { parseCount } from "../json.ts";
 
 const noCounts = { cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 0, reasoningTokens: 0 };
 
-/** Usage of a call by the provider's count of its input; undefined without a valid count. */
+/** Usage of a call by the provider's count of input tokens. @returns undefined without a valid count */
 export function readInputTokens(count: unknown): Usage | undefined {
   const inputTokens = parseCount(count);
   return inputTokens === 0 ? undefined : { inputTokens, ...noCounts };
@@ -28,8 +28,8 @@ const floatBytes = 4;
  * @param vectors in the order of the inputs
  * @param count number of inputs
  * @returns the JSON text of each vector: copied if it has the right form already
- * @throws Fault INVALID_REQUEST for vectors of another length than requested, because the provider ignores `dimensions` every time;
- * PROVIDER_FAILED for other vectors that cannot be those of the request
+ * @throws Fault INVALID_REQUEST for vectors of another length than requested, because such a provider ignores
+ * `dimensions` every time; PROVIDER_FAILED for vectors that cannot belong to the request
  */
 export function checkVectors(
   vectors: readonly VectorJson[],
@@ -64,11 +64,11 @@ function inFormat(json: VectorJson, format: EmbeddingSettings["encodingFormat"])
   return { text: format === "float" ? json : JSON.stringify(toBase64(value)), dimensions: value.length };
 }
 
-/** JSON has no NaN, and too large a number is read as infinite. */
+/** Whether a value is a list of finite numbers. JSON has no NaN, and a number that is too large is parsed as infinite. */
 const isVector = (value: unknown): value is readonly number[] =>
   Array.isArray(value) && value.every((number) => Number.isFinite(number));
 
-/** Little-endian, whatever the machine is. */
+/** Reads 32-bit floats, which are little-endian on every machine. */
 function readFloats(base64: string): Float64Array {
   const bytes = Buffer.from(base64, "base64");
   if (bytes.length % floatBytes !== 0) throw providerFailed("a vector that is no list of 32-bit floats");
@@ -81,7 +81,7 @@ function readFloats(base64: string): Float64Array {
   return floats;
 }
 
-/** A vector written as base64 of signed bytes, as an array of their numbers; any other vector unchanged. */
+/** Converts a vector from base64 of signed bytes to an array of numbers; any other vector stays unchanged. */
 export function bytesAsNumbers(json: VectorJson): VectorJson {
   const value: unknown = JSON.parse(json);
   return typeof value === "string" ? `[${new Int8Array(Buffer.from(value, "base64")).join()}]` : json;
@@ -94,7 +94,7 @@ function toBase64(vector: readonly number[]): string {
 }
 
 /**
- * The place of a member in the object at `start`; undefined when it has none.
+ * Where the value of a member stands, in the object that begins at `start`. @returns undefined when the object lacks it
  * @throws Fault if there is no object, and for a duplicate name, because parsers disagree about which of the two counts
  */
 export function findMember(source: Buffer, start: number, name: string): ByteSpan | undefined {
@@ -104,7 +104,7 @@ export function findMember(source: Buffer, start: number, name: string): ByteSpa
   return found;
 }
 
-/** The places of the entries of a list. @throws Fault for anything else */
+/** Where the entries of a list stand. @throws Fault for anything else */
 export function listEntries(source: Buffer, list: ByteSpan | undefined): readonly ByteSpan[] {
   if (!list || source[list.start] !== openBracket) throw providerFailed("no list of vectors");
   return elementsOf(source, list.start);
@@ -112,7 +112,7 @@ export function listEntries(source: Buffer, list: ByteSpan | undefined): readonl
 
 export const textAt = (source: Buffer, { start, end }: ByteSpan): VectorJson => source.toString("utf8", start, end);
 
-/** A vector: a member of the object at `start`. @throws Fault when it has none */
+/** Copies a vector, a member of the object that begins at `start`. @throws Fault when the object lacks it */
 export function vectorAt(source: Buffer, start: number, name: string): VectorJson {
   const found = findMember(source, start, name);
   if (!found) throw providerFailed("an entry without a vector");

@@ -1,7 +1,7 @@
 /** The last event of an answer. */
 import type { Outcome, TurnEvent } from "../../../turn/turn.ts";
 
-/** Writes unset fields as undefined: every outcome has the same hidden class. */
+/** The end event. Unset fields are written as undefined, so every outcome has the same hidden class in V8. */
 export function answerEnd(
   status: Outcome["status"],
   reason: Outcome["reason"],

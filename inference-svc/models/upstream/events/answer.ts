@@ -9,25 +9,28 @@ import { answerTooLarge, providerFailed } from "../failure.ts";
 import { maskUnknownName } from "../known-words.ts";
 import type { ResponseFields } from "../transport/http/response-head.ts";
 
-/** Providers explain an error in less than a kilobyte; a longer body is the page of a proxy. */
+/** Maximum bytes of an error that are read. Providers explain an error in less than a kilobyte; a longer body is the page of a proxy. */
 const errorLimitBytes = 64 * 1024;
 
 export interface AnswerHead extends ResponseFields {
   readonly status: number;
   readonly contentType: string;
-  /** In lower case, several joined by a comma; undefined for an uncompressed body. */
+  /** Content codings of the body in lower case, joined by a comma; undefined for an uncompressed body. */
   readonly contentCoding: string | undefined;
 }
 
 export interface ExpectedAnswer {
-  /** Whether the request asked for a stream; this decides when the headers leave it open. */
+  /** Whether the request asked for a stream, which decides if the headers do not. */
   readonly stream: boolean;
   readonly framing: Framing;
-  /** Turns an error answer into a fault. */
+  /** Converts an error answer to a fault. */
   fault(head: AnswerHead, body: unknown): Fault;
 }
 
-/** @throws Fault for a redirect, which would receive the credentials, and for a web page or another unexpected type */
+/**
+ * Chooses the reader for a body. @throws Fault for a redirect, which would receive the credentials, and for a web page
+ * or another unexpected type
+ */
 export function openAnswer(head: AnswerHead, expected: ExpectedAnswer, translator: Translator): AnswerReader {
   const { status } = head;
   if (status >= 400) return new ErrorAnswer(head, expected);
@@ -42,22 +45,22 @@ export function openAnswer(head: AnswerHead, expected: ExpectedAnswer, translato
   return new DetectedAnswer(framing, translator);
 }
 
-/** Types without information about the body; servers written by hand often leave them. */
+/** Media types that tell nothing about the body; servers written by hand often leave such a default. */
 const unspecificTypes: ReadonlySet<string> = new Set(["", "text/plain", "text/json", "application/octet-stream"]);
 
 const lessThan = 0x3c;
 
-/** White space, and the three bytes of a byte order mark. */
+/** Bytes that may precede an answer: white space, and the three bytes of a byte order mark. */
 const blanks: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf]);
 
 /**
- * Detects the format by the first character, because servers label streams as JSON and JSON errors as streams. No event of a stream begins
- * with a brace or bracket, and web pages begin with <.
+ * Detects the format of a body by its first character, because servers label streams as JSON and JSON errors as
+ * streams. No event of a stream begins with a brace or bracket, and web pages begin with <.
  */
 class DetectedAnswer implements AnswerReader {
   readonly #framing: Framing;
   readonly #translator: Translator;
-  /** Chunks of blanks before the first character. */
+  /** Chunks of white space before the first character. */
   #before: Uint8Array[] | undefined;
   #answer: AnswerReader | undefined;
 
@@ -95,7 +98,7 @@ class WholeAnswer implements AnswerReader {
     this.#translator = translator;
   }
 
-  /** @throws Fault as soon as there are too many values */
+  /** Reads a chunk. @throws Fault as soon as the body has too many JSON values */
   feed(chunk: Uint8Array): void {
     const bytes = Buffer.from(chunk);
     this.#chunks.push(bytes);
@@ -108,7 +111,7 @@ class WholeAnswer implements AnswerReader {
     if (!this.#translator.done) this.#translator.close(true);
   }
 
-  /** The bytes are not kept in addition to their text. */
+  /** Takes the text out of the buffer, so the bytes are not kept in addition. */
   #takeText(): string {
     const bytes = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
     this.#chunks = [];

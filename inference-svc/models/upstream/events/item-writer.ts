@@ -1,4 +1,4 @@
-/** Writers of output items other than messages and reasoning: calls with streamed text, and items that come whole. */
+/** Writers of output items other than messages and reasoning: calls whose text streams, and items that come whole. */
 import { append } from "@sluice/proto/lib/text/append.js";
 import type { OutputItem, TurnEvent } from "../../../turn/turn.ts";
 import { type CallText, findCallText, hasCallText } from "../translate/call-text.ts";
@@ -9,16 +9,16 @@ import { type JsonObject, text } from "../json.ts";
 export type Emit = (event: TurnEvent) => void;
 export type ItemStatus = "completed" | "incomplete";
 
-/** @param status used when the provider gave none */
+/** Final status of an item. @param status status to use when the provider gave none */
 function ended(start: OutputItem, final: JsonObject, status: ItemStatus): string {
-  // Servers forget to update the status of calls; a tool still running keeps it.
+  // Servers forget to update the status of calls; a tool that is still running keeps its status.
   const forgotten = final.status === "in_progress" && hasCallText(start.type);
   if (typeof final.status === "string" && !forgotten) return final.status;
   // `apply_patch_call` has no status "incomplete".
   return start.type === "apply_patch_call" && status === "incomplete" ? "in_progress" : status;
 }
 
-/** Announced fields stay unchanged: clients identify the item by them. */
+/** The fields that identify an item to clients, which stay as they were announced. */
 const identity = ({ type, id, call_id, name }: OutputItem): JsonObject => ({
   type,
   id,
@@ -26,12 +26,12 @@ const identity = ({ type, id, call_id, name }: OutputItem): JsonObject => ({
   ...(name !== undefined && { name }),
 });
 
-/** The part of the whole text not streamed yet; empty when the whole text contradicts the deltas. */
+/** The part of the whole text that is not streamed yet; empty when the whole text contradicts the deltas. */
 export const remainingText = (written: string, whole: unknown): string =>
   typeof whole === "string" && whole.startsWith(written) ? whole.slice(written.length) : "";
 
 /**
- * Checks a late delta of a text already complete for clients and guardrails: a repetition is harmless.
+ * Checks a late delta of a text that is already complete for clients and guardrails. A repetition is harmless.
  * @throws Fault for new text, which can no longer be delivered
  */
 export function requireAlreadySent(written: string, late: string): void {
@@ -45,9 +45,9 @@ export class CallWriter {
   readonly #place: CallText;
   /** The streamed text of the call so far: JSON arguments, input, a diff, or code. */
   written = "";
-  /** The whole text, once the item has ended. */
+  /** The whole text; undefined until the item has ended. */
   #whole: string | undefined;
-  /** Absent for texts other than JSON. */
+  /** Repairs escapes of lone surrogates in JSON; absent for other texts. */
   readonly #escapes: LoneEscapes | undefined;
 
   constructor(emit: Emit, index: number, item: OutputItem) {
@@ -55,12 +55,12 @@ export class CallWriter {
     this.#index = index;
     this.#escapes = item.type === "function_call" ? new LoneEscapes() : undefined;
     this.#place = findCallText(item);
-    // Some providers announce an item as completed; for clients it begins.
+    // Some providers announce an item as completed, but for clients it only begins.
     this.#start = { ...item, status: "in_progress" };
     emit({ type: "item.start", index, item: { ...this.#start, ...this.#place.write(item, "") } });
   }
 
-  /** The text so far, with the beginning of an escape that waits for more. */
+  /** The text so far, with the beginning of an escape held back. */
   get received(): string {
     return this.written + (this.#escapes?.held ?? "");
   }
@@ -77,16 +77,16 @@ export class CallWriter {
     this.#emit({ type: "arguments.delta", index: this.#index, delta });
   }
 
-  /** Adds the rest of the whole text as a delta. */
+  /** Adds what is missing of the whole text, as a delta. */
   complete(whole: unknown): void {
     if (this.received === "" && !this.#place.completed) return;
-    // A repaired escape has the length of the given one.
+    // A repaired escape is as long as the given one.
     const isBegun = this.#escapes && typeof whole === "string" && repairEscapes(whole).startsWith(this.written);
     const given = isBegun ? this.written + whole.slice(this.written.length) : whole;
     this.arguments(remainingText(this.received, given));
   }
 
-  /** Adds the rest of the item's text. */
+  /** Adds what is missing of the text in the final item. */
   completeAs(item: JsonObject): void {
     this.complete(this.#place.read(item));
   }
@@ -120,7 +120,7 @@ export class WholeItemWriter {
   constructor(emit: Emit, index: number, item: OutputItem) {
     this.#emit = emit;
     this.#index = index;
-    // Some providers announce an item as completed; for clients it begins.
+    // Some providers announce an item as completed, but for clients it only begins.
     this.#start = { ...item, status: "in_progress" };
     emit({ type: "item.start", index, item: this.#start });
   }

@@ -1,4 +1,4 @@
-/** Writes the items of an answer as turn events. A finished item holds exactly the text of its deltas. */
+/** Writes the items of an answer as turn events. A finished item contains exactly the text of its deltas. */
 import type { OutputItem } from "../../../turn/turn.ts";
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import { append } from "@sluice/proto/lib/text/append.js";
@@ -18,13 +18,13 @@ type TextPart = {
 type RefusalPart = { readonly type: "refusal"; refusal: string };
 type Part = TextPart | RefusalPart | { readonly type: "other"; readonly part: JsonObject };
 
-/** The format of reasoning not sealed by any provider. */
+/** The format of reasoning that no provider has encrypted. */
 const unknownFormat = "unknown";
 
-/** Creates the writers, and numbers the items in the order of their starts. */
+/** Creates the writers of items, and numbers the items in the order in which they start. */
 export class Output {
   readonly #emit: Emit;
-  /** Call ids already used. */
+  /** Call ids already used; undefined before the first one. */
   #callIds: Set<string> | undefined;
   #count = 0;
 
@@ -32,22 +32,22 @@ export class Output {
     this.#emit = orderItems(joinSurrogates(withPlainIds(emit)));
   }
 
-  /** @param extra fields of the provider's item to pass through */
+  /** @param extra fields of the provider's item that are passed on */
   message(id?: string, extra?: JsonObject): MessageWriter {
     return new MessageWriter(this.#emit, this.#count++, id ?? newId("msg_"), extra);
   }
 
-  /** @param format of the reasoning's seal, as far as it is known */
+  /** @param format format of the encrypted reasoning, as far as it is known */
   reasoning(id?: string, format = unknownFormat): ReasoningWriter {
     return new ReasoningWriter(this.#emit, this.#count++, id ?? newId("rs_"), format);
   }
 
-  /** Number of items begun so far: the index of the next. */
+  /** Number of items begun so far, which is the index of the next one. */
   get count(): number {
     return this.#count;
   }
 
-  /** @param namespace of the tool, if it has one */
+  /** @param namespace namespace of the tool, if it has one */
   call(name: string, callId?: string, namespace?: string): CallWriter {
     return this.textCall({
       type: "function_call",
@@ -69,7 +69,7 @@ export class Output {
     });
   }
 
-  /** Clients answer a call by its id, so a repeated id is replaced by a new one. */
+  /** The id for a call. Clients answer a call by its id, so an id used already is replaced by a new one. */
   #callId(given: string | undefined): string {
     const ids = (this.#callIds ??= new Set());
     const id = given === undefined || ids.has(given) ? newId("call_") : given;
@@ -77,7 +77,7 @@ export class Output {
     return id;
   }
 
-  /** Begins a call of any kind with text streamed as deltas. */
+  /** Begins a call of any kind whose text streams as deltas. */
   textCall(item: OutputItem): CallWriter {
     return new CallWriter(this.#emit, this.#count++, item);
   }
@@ -88,8 +88,8 @@ export class Output {
   }
 
   /**
-   * Passes on an event specific to this provider.
-   * @param index of the open item it belongs to
+   * Passes on an event that only this provider has.
+   * @param index index of the open item to which the event belongs
    */
   native(name: string, payload: JsonObject, index?: number): void {
     const payloadJson = JSON.stringify(plainIds(payload));
@@ -115,7 +115,7 @@ export class MessageWriter {
     emit({ type: "item.start", index, item: extra ? { ...extra, ...item } : item });
   }
 
-  /** The last part if it has this type, else a new one. */
+  /** Index of the last part if it has this type, else of a new one. */
   part(type: "output_text" | "refusal"): number {
     const last = this.parts.length - 1;
     if (this.parts[last]?.type === type) return last;
@@ -123,13 +123,13 @@ export class MessageWriter {
     return this.newPart(type);
   }
 
-  /** Begins a part. Earlier parts may still grow; the new one is shown once they are closed. */
+  /** Begins a part. Earlier parts may still grow; clients get the new one once they are closed. */
   newPart(type: "output_text" | "refusal"): number {
     const text = { type: "output_text" as const, text: "", annotations: [], logprobs: [] };
     return this.parts.push(type === "refusal" ? { type, refusal: "" } : text) - 1;
   }
 
-  /** Adds a part of a kind without events here; it appears in the finished item. */
+  /** Adds a part of a type without turn events; it appears in the finished item. */
   otherPart(part: JsonObject): number {
     return this.parts.push({ type: "other", part }) - 1;
   }
@@ -162,7 +162,7 @@ export class MessageWriter {
     this.#sequence.take(part, { type: "annotation", index: this.#index, part, annotation });
   }
 
-  /** Marks a part as complete. */
+  /** Closes a part, which is complete. */
   close(part: number): void {
     this.#sequence.close(part);
   }
@@ -176,7 +176,7 @@ export class MessageWriter {
   }
 }
 
-/** Half a surrogate pair of a provider would be refused when the answer comes back. */
+/** The part without lone surrogates: a request in which a client sends one back would be refused. */
 function wellFormed(part: TextPart | RefusalPart): TextPart | RefusalPart {
   if (part.type === "refusal") return { ...part, refusal: part.refusal.toWellFormed() };
   return part.text.isWellFormed() ? part : { ...part, text: part.text.toWellFormed() };
@@ -226,7 +226,7 @@ export class ReasoningWriter {
     if (delta !== "") this.#sequence.take(key, { type, index: this.#index, part, delta });
   }
 
-  /** Marks a part as complete. */
+  /** Closes a part, which is complete. */
   close(type: "reasoning.delta" | "summary.delta", part: number): void {
     this.#sequence.close(`${type} ${part}`);
   }

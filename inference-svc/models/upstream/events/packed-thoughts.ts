@@ -1,4 +1,4 @@
-/** Copies open thoughts into `encrypted_content`, for clients that requested it. */
+/** Copies reasoning that is not encrypted into `encrypted_content`, for clients that requested this field. */
 import { isOpenThought, packThought } from "../../../turn/parse/packed-thoughts.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { OutputItem } from "../../../turn/turn.ts";
@@ -6,8 +6,8 @@ import { objects, text } from "../json.ts";
 import type { Emit } from "./item-writer.ts";
 
 /**
- * The other doors have separate fields for thoughts. A guardrail reads the texts after this step, and removes the packed copy from a thought it
- * redacts.
+ * Needed only at the door of Responses, because other doors have separate fields for reasoning. A guardrail scans the
+ * texts after this step, and removes the copy from reasoning it redacts.
  */
 export function withPackedThoughts({ include, door = "responses" }: TurnRequest, emit: Emit): Emit {
   if (door !== "responses" || !include.includes("reasoning.encrypted_content")) return emit;

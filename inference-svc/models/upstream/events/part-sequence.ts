@@ -1,6 +1,6 @@
 /**
- * Puts the parts of an item in order. Clients and guardrails take a part as complete once the next begins, so deltas of a later part
- * wait while an earlier part may still grow.
+ * Puts the parts of an item in order. Clients and guardrails take a part for complete once the next begins, so deltas
+ * of a later part wait while an earlier part may still grow.
  */
 import type { TurnEvent } from "../../../turn/turn.ts";
 
@@ -11,11 +11,11 @@ interface Held<Key> {
 
 export class PartSequence<Key> {
   readonly #emit: (event: TurnEvent) => void;
-  /** The last started part. */
+  /** The part started last. */
   #open: Key | undefined;
-  /** Parts started before the open part. Most items have a single part: then neither set is needed. */
+  /** Parts started before the open part; undefined as long as there is only one, as in most items. */
   #begun: Set<Key> | undefined;
-  /** Parts without further deltas. */
+  /** Parts that get no further deltas. */
   #closed: Set<Key> | undefined;
   #held: Held<Key>[] = [];
   #ended = false;
@@ -38,7 +38,7 @@ export class PartSequence<Key> {
     this.#emit(event);
   }
 
-  /** Marks a part as complete and releases the parts waiting for it. */
+  /** Closes a part, which is complete, and releases the parts that waited for it. */
   close(part: Key): void {
     (this.#closed ??= new Set()).add(part);
     while (this.#held.length > 0 && this.#isFree) this.#next();
@@ -49,7 +49,7 @@ export class PartSequence<Key> {
     return this.#open === undefined || this.#closed?.has(this.#open) === true;
   }
 
-  /** Ends the item and releases all waiting parts. */
+  /** Ends the item, and releases all parts that wait. */
   end(): void {
     while (this.#held.length > 0) this.#next();
     this.#ended = true;

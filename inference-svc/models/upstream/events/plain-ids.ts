@@ -1,8 +1,8 @@
-/** Replaces ids of a provider that could be texts, at every place of an answer alike: guardrails do not read ids. */
+/** Replaces ids of a provider that could be texts, alike at every place of an answer, because guardrails do not scan ids. */
 import { plainId } from "@sluice/proto/lib/ids/foreign-id.js";
 import type { Emit } from "./item-writer.ts";
 
-/** Fields of data: inside them, names are the model's or a tool's, and texts are read as texts. */
+/** Fields with data: within them, names come from the model or a tool, and texts are scanned as texts. */
 const data: ReadonlySet<string> = new Set([
   "arguments",
   "action",
@@ -29,7 +29,7 @@ export const withPlainIds =
     emit(annotation === event.annotation ? event : { ...event, annotation });
   };
 
-/** The same value when all of its ids are plain. It is no deeper than a scanned JSON text. */
+/** Replaces ids within a value. Returns the same value when all of its ids are plain. The depth is limited as for scanned JSON. */
 export function plainIds<Value>(value: Value, field = ""): Value {
   if (typeof value === "string") return (isId(field) ? plainId(value) : value) as Value;
   if (typeof value !== "object" || value === null) return value;
@@ -44,7 +44,10 @@ export function plainIds<Value>(value: Value, field = ""): Value {
   return (copy ?? value) as Value;
 }
 
-/** Arrays are walked by index. `for in` makes a string of every index, and took seconds for an array of a million elements. */
+/**
+ * Replaces ids within a list. It is walked by index: `for in` makes a string of every index, and took seconds for an
+ * array of a million elements.
+ */
 function inElements(elements: readonly unknown[], field: string): readonly unknown[] {
   let copy: unknown[] | undefined;
   for (let index = 0; index < elements.length; index++) {

@@ -1,21 +1,21 @@
 /**
- * Puts items in order. Clients expect a message or reasoning to end before the next item begins, and so for calls they answer: SDKs of
- * several languages run a call, or parse its arguments, once the next call begins. Only server tools may overlap. Events of an item started
- * too early wait for their turn, so nothing is lost.
+ * Puts items in order. Clients expect a message or reasoning to end before the next item begins. They expect the same
+ * of calls they answer: SDKs of several languages run a call, or parse its arguments, once the next call begins. Only
+ * server tools may overlap. Events of an item that starts too early wait, so nothing is lost.
  */
 import type { TurnEvent } from "../../../turn/turn.ts";
 import type { Emit } from "./item-writer.ts";
 
 const sequentialTypes: ReadonlySet<string> = new Set(["message", "reasoning"]);
-/** Calls that may be open only one at a time; some servers interleave the arguments of several. */
+/** Types of calls of which only one may be open at a time; some servers interleave the arguments of several. */
 const calls: ReadonlySet<string> = new Set(["function_call", "custom_tool_call"]);
 
-/** @returns a function that takes the events of items and emits them in order; once all items have ended, nothing waits */
+/** @returns a function that takes the events of items, and emits them in order; once all items have ended, no event waits */
 export const orderItems = (emit: Emit): Emit => new Sequence(emit).take;
 
 class Sequence {
   readonly #emit: Emit;
-  /** Types of the items open for clients, by index. */
+  /** Types of the items that are open for clients, by index. */
   readonly #types: (string | undefined)[] = [];
   #open = 0;
   #openAlone = 0;
@@ -61,7 +61,7 @@ class Sequence {
     else if (calls.has(type)) this.#openCalls += change;
   }
 
-  /** @returns whether any event was released, because this may have made room for others */
+  /** Emits waiting events that may be emitted now. @returns whether there were any, because they may make room for others */
   #release(): boolean {
     const held = this.#held;
     this.#held = held.filter((event) => {

@@ -1,9 +1,9 @@
-/** Token counts of a stream that reports them more than once. */
+/** Merges the token counts of a stream that reports them more than once. */
 import { type JsonObject, isObject } from "../json.ts";
 
 /**
- * Later counts replace earlier counts, but null and zero do not: some servers end a stream with a report of zeros.
- * @param before absent for the first report
+ * Later counts replace earlier ones, unless they are null or zero: some servers end a stream with a report of zeros.
+ * @param before counts so far; absent for the first report
  */
 export function mergeFigures(before: JsonObject | undefined, later: JsonObject): JsonObject {
   if (before === undefined) return later;

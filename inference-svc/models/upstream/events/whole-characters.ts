@@ -1,6 +1,6 @@
 /**
- * Joins surrogate pairs across deltas: JSON can carry half a character, but deltas travel in UTF-8, which cannot. A half that stays alone is
- * replaced.
+ * Joins surrogate pairs across deltas: JSON can carry half a pair, but deltas are sent in UTF-8, which cannot. A half
+ * without the other one is replaced.
  */
 import type { TurnEvent } from "../../../turn/turn.ts";
 import type { Emit } from "./item-writer.ts";
@@ -9,7 +9,7 @@ type Delta = Extract<TurnEvent, { readonly delta: string }>;
 
 /** @returns a function that holds back a first half until its second half arrives, or until the next event of the item */
 export function joinSurrogates(emit: Emit): Emit {
-  /** First halves of surrogate pairs at the ends of deltas, by item index; absent in nearly all answers. */
+  /** First halves of surrogate pairs at the ends of deltas, by item index; undefined in nearly all answers. */
   let halves: Map<number, Delta> | undefined;
   const emitWhole = (event: Delta) =>
     emit(event.delta.isWellFormed() ? event : { ...event, delta: event.delta.toWellFormed() });

@@ -1,6 +1,6 @@
 /**
- * Google Search results of an answer, and their citations. The metadata arrive with the last chunks, with offsets in bytes of UTF-8
- * (https://ai.google.dev/api/generate-content#Segment).
+ * Google Search results of an answer, and their citations. This metadata arrives with the last chunks, with offsets in
+ * bytes of UTF-8 (https://ai.google.dev/api/generate-content#Segment).
  */
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
@@ -9,7 +9,7 @@ import type { Output } from "../events/output.ts";
 export class Grounding {
   #metadata: JsonObject = {};
 
-  /** @param value metadata of a chunk; lists missing in it stay as they were */
+  /** Notes the metadata of a chunk. @param value the metadata; lists it lacks stay as they were */
   read(value: unknown): void {
     if (!isObject(value)) return;
     const answer = Object.entries(value).filter(([, list]) => Array.isArray(list) && list.length > 0);
@@ -21,7 +21,7 @@ export class Grounding {
     return Array.isArray(queries) ? queries.map(text).filter((query) => query !== "") : [];
   }
 
-  /** @param answer the text the offsets refer to */
+  /** The annotations of the answer. @param answer the text to which the offsets refer */
   annotations(answer: string): readonly JsonObject[] {
     const chunks = Array.isArray(this.#metadata.groundingChunks) ? (this.#metadata.groundingChunks as unknown[]) : [];
     return objects(this.#metadata.groundingSupports).flatMap(({ segment, groundingChunkIndices: indices }) => {
@@ -33,7 +33,7 @@ export class Grounding {
     });
   }
 
-  /** @param sources whether the client requested the sources */
+  /** Writes the search as an item. @param sources whether the client requested the sources */
   write(output: Output, sources: boolean): void {
     const [query] = this.queries;
     if (query === undefined) return;
@@ -62,7 +62,8 @@ function parseSource(chunk: unknown): { readonly url: string; readonly title: st
 const characters = (quote: string): number => Array.from(quote).length;
 
 /**
- * Offsets in code points. Where the provider's offsets do not match, the cited text is searched; if it is nowhere, the whole text is cited.
+ * The cited place as offsets in code points. Where the provider's offsets do not match, the cited text is searched; if
+ * it is nowhere, the whole text is cited.
  */
 function findPlace(segment: JsonObject, answer: string): JsonObject {
   const bytes = Buffer.from(answer);

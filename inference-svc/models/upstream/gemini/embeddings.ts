@@ -18,7 +18,7 @@ export const geminiEmbeddings: Dialect = {
   framing: serverSentEvents,
   headers: (key) => (key === undefined ? {} : { "x-goog-api-key": key }),
   refusal: refuseTokenIds,
-  // Google's limit for one call.
+  // Google's maximum for one call.
   maxInputs: () => 100,
   body: ({ input, embedding }, { upstreamModel }) =>
     objectJson({

@@ -1,4 +1,4 @@
-/** The growing list of contents: the outputs of calls come right after the calls, and signatures stay on their parts. */
+/** The growing list of contents for Gemini. The outputs of calls come right after the calls, and signatures stay on their parts. */
 import type { OnDropped } from "../dialect.ts";
 import type { JsonObject } from "../json.ts";
 
@@ -12,7 +12,7 @@ interface Signature {
   readonly value: string;
 }
 
-/** A call already sent. */
+/** A call that is already in the list. */
 interface Call {
   readonly name: string;
   readonly content: Content;
@@ -23,7 +23,7 @@ export class ContentList {
   readonly contents: Content[] = [];
   #signatures: Signature[] = [];
   readonly #calls = new Map<unknown, Call>();
-  /** Outputs of calls, by the content with the calls. */
+  /** Contents with the outputs of calls, by the content with the calls. */
   readonly #answers = new Map<Content, Content>();
 
   constructor(onDropped: OnDropped) {
@@ -34,7 +34,7 @@ export class ContentList {
     if (parts.length === 0) return;
     this.#settle();
     const last = this.contents.at(-1);
-    // Gemini wants the outputs of calls in a separate content.
+    // Gemini requires the outputs of calls in a separate content.
     if (last?.role === "user" && last.parts[0]?.functionResponse === undefined) last.parts.push(...parts);
     else this.contents.push({ role: "user", parts: [...parts] });
   }
@@ -53,19 +53,19 @@ export class ContentList {
     if (content) this.#calls.set(callId, { name, content });
   }
 
-  /** @param shown images and files of the output */
+  /** Adds the output of a call. @param attachments images and files of the output */
   answer(callId: unknown, response: JsonObject, attachments: readonly JsonObject[]): void {
     this.#settle();
     const call = this.#calls.get(callId);
     if (!call) return;
     const { parts } = this.#answersTo(call.content);
-    // Pictures and files follow all results: between two results they would separate them.
+    // Pictures and files follow all results, because between two results they would separate them.
     const results = parts.filter(({ functionResponse }) => functionResponse !== undefined).length;
     parts.splice(results, 0, { functionResponse: { id: callId, name: call.name, response } });
     parts.push(...attachments);
   }
 
-  /** A signature belongs to the next part, or to the part before when none follows. */
+  /** Puts a signature on the next part, or on the part before when none follows. */
   sign(signature: Signature): void {
     this.#signatures.push(signature);
   }
@@ -73,7 +73,7 @@ export class ContentList {
   finish(): readonly Content[] {
     this.#settle();
     const first = this.contents[0];
-    // A turn with calls must come right after a turn of the user.
+    // Gemini requires that a content with calls follows a content of the user.
     if (first?.role === "model" && first.parts.some(({ functionCall }) => functionCall !== undefined)) {
       this.#onDropped("input.0", "repaired: a message of the user is sent before it, as the format requires");
       this.contents.unshift({ role: "user", parts: [{ text: "(no message)" }] });
@@ -98,7 +98,7 @@ export class ContentList {
     return answers;
   }
 
-  /** Attaches the remaining signatures before another role speaks. */
+  /** Attaches the remaining signatures, before a content of another role. */
   #settle(): void {
     const last = this.contents.at(-1);
     if (last?.role === "model") last.parts.push(...this.#withoutNeighbours());
@@ -106,7 +106,7 @@ export class ContentList {
     this.#signatures = [];
   }
 
-  /** Signatures as separate parts; in streams they also arrive like this, after the text they sign. */
+  /** Signatures as parts of their own. In streams they also arrive in this form, after the text they sign. */
   #withoutNeighbours(): readonly JsonObject[] {
     const parts = this.#signatures.map(({ value }) => ({ text: "", thoughtSignature: value }));
     this.#signatures = [];

@@ -1,4 +1,4 @@
-/** The input of a request as a system instruction and contents. */
+/** Converts the input of a request to a system instruction and contents for Gemini. */
 import type { InputItem, TurnRequest } from "../../../turn/request.ts";
 import { type JsonObject, objects, text } from "../json.ts";
 import {
@@ -42,7 +42,7 @@ class GeminiWriter implements ConversationWriter {
     this.prompts = new FirstPrompts(this.#content(instructions, "instructions"));
   }
 
-  /** System messages at the beginning become the system instruction; later ones are sent as the user's. */
+  /** Adds a system message. One at the beginning is added to the system instruction; a later one becomes a user content. */
   addPrompt(item: InputItem, path: string): void {
     const parts = this.#content(item.content, `${path}.content`);
     if (item.role === "user") return this.thread.addUserMessage(parts);
@@ -62,7 +62,7 @@ class GeminiWriter implements ConversationWriter {
     this.thread.call(callId, name, { functionCall: { id: callId, name, args: parseArguments(argumentsJson) } });
   }
 
-  /** Gemini expects the output of a function under "output". */
+  /** Adds the output of a call. Gemini expects the output of a function under "output". */
   addCallOutput(callId: unknown, output: unknown, path: string): void {
     const parts = this.#content(output, path);
     const texts = parts.filter(isText).map((part) => text(part.text));
@@ -70,7 +70,7 @@ class GeminiWriter implements ConversationWriter {
     this.thread.answer(callId, { output: texts.join("\n") }, attachments);
   }
 
-  /** Reasoning without a signature is for people only; Gemini does not take it back. */
+  /** Adds the signature of reasoning. Reasoning without one is only for people, and Gemini does not take it back. */
   addReasoning(item: InputItem, path: string): void {
     const value = findSignature(item);
     if (value !== "") this.thread.sign({ path, value });
@@ -83,7 +83,7 @@ class GeminiWriter implements ConversationWriter {
     this.thread.addUserMessage([{ text: head }, ...this.#content(content, path)]);
   }
 
-  /** Gemini answers 400 to empty texts. */
+  /** Parts of a content. Empty texts are left out, because Gemini answers 400 to them. */
   #content(content: unknown, path: string): JsonObject[] {
     if (typeof content === "string") return content === "" ? [] : [{ text: content }];
     const parts = objects(content).map((part, index) => geminiPart(part, `${path}.${index}`, this.#translation));

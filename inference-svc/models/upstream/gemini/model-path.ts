@@ -1,2 +1,2 @@
-/** The model's part of a path. Names with a collection in them, such as tunedModels/mine, are used unchanged. */
+/** The part of a path that names the model. Names that contain a collection, such as tunedModels/mine, are used unchanged. */
 export const modelPath = (name: string): string => (name.includes("/") ? name : `models/${encodeURIComponent(name)}`);

@@ -1,5 +1,5 @@
 /**
- * Tools run by Google: Google Search, and reading the pages named in a request
+ * Tools Google runs: Google Search, and reading the pages named in a request
  * (https://ai.google.dev/gemini-api/docs/google-search, https://ai.google.dev/gemini-api/docs/url-context).
  */
 import type { HostedTool, TurnRequest } from "../../../turn/request.ts";
@@ -12,8 +12,8 @@ const pages = "service:web_fetch";
 const kinds: ReadonlySet<string> = new Set([pages, "service:web_search"]);
 
 /**
- * Google Search runs unless `native_tools` leaves it out. `service:` tools, also available in Sluice, run at Google only where `native_tools`
- * lists them.
+ * Tells which tools Google runs: Google Search, unless `native_tools` leaves it out. Tools with the prefix `service:`,
+ * which Sluice can run itself, run at Google only if `native_tools` lists them.
  */
 export function findHostedToolSupport({ nativeTools }: Target): HostedToolSupport {
   const listed = ({ kind, spelling }: HostedTool) =>
@@ -35,7 +35,10 @@ const offers = (request: TurnRequest): readonly Offer[] =>
     tool.type === "hosted" && allowed && !isToolSearch(tool) ? [{ path, tool }] : [],
   );
 
-/** A list of domains is a promise that Google cannot keep. With functions in the request, the results of a search would be lost in the next turn. */
+/**
+ * Refuses searches Google cannot run as requested: it cannot limit a search to domains, and with functions in the
+ * request, the results of a search would be lost in the next turn.
+ */
 export function refuseNativeTools(request: TurnRequest): Refusal | undefined {
   const functions = offeredTools(request).some(({ tool, allowed }) => tool.type !== "hosted" && allowed);
   for (const { path, tool } of offers(request)) {
@@ -61,7 +64,7 @@ const parseSettings = (tool: HostedTool): JsonObject => JSON.parse(tool.json) as
 
 const lists = ["allowed_domains", "blocked_domains", "excluded_domains"];
 
-/** Domain lists may stand in the tool itself or in a group of its settings. */
+/** Path of a domain list in a tool: it may stand in the tool itself, or in a group of its settings. @returns undefined without one */
 function domainsIn(tool: JsonObject): string | undefined {
   for (const group of ["filters", "parameters"]) {
     const inner = tool[group];

@@ -1,4 +1,4 @@
-/** Turns the parts of a Gemini answer into output items. */
+/** Converts the parts of a Gemini answer to output items. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import { writeImage } from "../events/generated-image.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
@@ -15,15 +15,15 @@ export class GeminiOutputItems {
   readonly #output: Output;
   readonly #tools: SentTools;
   readonly #grounding: Grounding;
-  /** Sealed reasoning is returned only on request. */
+  /** Whether the client requested encrypted reasoning. */
   readonly #sealed: boolean;
   readonly #sources: boolean;
-  /** Either a message or reasoning is open, never both. */
+  /** The open message; a message and reasoning are never open at the same time. */
   #message: MessageWriter | undefined;
   #reasoning: ReasoningWriter | undefined;
-  /** Signature of the open text. */
+  /** Signature of the open text; empty when it has none. */
   #signature = "";
-  /** Whether the answer has more than thoughts: a text, a call or a picture. */
+  /** Whether the answer has anything other than reasoning: a text, a call or a picture. */
   says = false;
 
   constructor(request: TurnRequest, grounding: Grounding, emit: Emit) {
@@ -40,14 +40,14 @@ export class GeminiOutputItems {
   }
 
   /**
-   * @param argumentsJson arguments, if the part is a call
+   * Reads a part. @param argumentsJson arguments, if the part is a call
    * @param logprobs log probabilities, if the part is a text
    */
   read(part: JsonObject, argumentsJson: string, logprobs: readonly JsonObject[]): void {
     const signature = text(part.thoughtSignature);
     if (part.thought === true) this.#think(text(part.text), signature);
     else if (isObject(part.functionCall)) {
-      // A call without a name is a piece of streamed arguments, never requested by Sluice.
+      // A call without a name is a piece of streamed arguments, which Sluice never requests.
       if (text(part.functionCall.name) !== "") this.#call(part.functionCall, argumentsJson, signature);
     } else if (isObject(part.inlineData)) this.#draw(part.inlineData);
     else if (typeof part.text === "string") this.#addText(part.text, logprobs, signature);
@@ -70,7 +70,7 @@ export class GeminiOutputItems {
 
   #addText(words: string, logprobs: readonly JsonObject[], signature: string): void {
     if (words === "" && signature === "") return;
-    // Gemini puts the signature of reasoning on the following part.
+    // Gemini puts the signature of reasoning on the part that follows it.
     if (this.#reasoning) this.#closeReasoning("completed", signature);
     else if (signature !== "") this.#signature = signature;
     if (words === "") return;
@@ -79,11 +79,11 @@ export class GeminiOutputItems {
     this.#message.text(this.#message.part("output_text"), words, logprobs);
   }
 
-  /** The item carries the client's name of the tool; for a tool never offered it keeps the model's name. */
+  /** Writes a call. Its item has the client's name of the tool; for a tool that was never offered, the model's name. */
   #call(call: JsonObject, argumentsJson: string, signature: string): void {
     this.says = true;
     this.#closeMessage("completed");
-    // The signature must go back with the call, so it needs a reasoning item to travel in.
+    // The signature must be sent back with the call, so a reasoning item is needed to carry it.
     if (signature !== "") this.#reasoning ??= this.#output.reasoning(undefined, geminiReasoningFormat);
     this.#closeReasoning("completed", signature);
     const called = this.#tools.findBySentName(text(call.name));
@@ -104,7 +104,7 @@ export class GeminiOutputItems {
     writeImage(this.#output, text(data));
   }
 
-  /** Sources are complete only at the end, so only a message still open then gets citations. */
+  /** Adds the citations. Sources are complete only at the end, so only a message that is still open then gets citations. */
   #cite(): void {
     const part = this.#message?.parts[0];
     if (part?.type !== "output_text") return;

@@ -1,10 +1,10 @@
-/** Parts of messages and tool outputs in the form of Gemini (https://ai.google.dev/gemini-api/docs/file-input-methods). */
+/** Converts parts of messages and tool outputs to the form of Gemini (https://ai.google.dev/gemini-api/docs/file-input-methods). */
 import { imageTypeOf, readFileData } from "../../../content/files/data-url.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import { unsupportedMessage } from "../translate/unsupported-inputs.ts";
 
-/** The reason why a part cannot be sent. Leaving it out would change the question. */
+/** Why a part cannot be sent. It is not left out instead, because this would change the question. @returns undefined when it can be sent */
 export function refuseGeminiPart(part: JsonObject): string | undefined {
   switch (part.type) {
     case "input_image":
@@ -28,7 +28,7 @@ function fileRefusal(part: JsonObject): string | undefined {
   return unsupportedMessage(`files of type ${readFileData(text(part.file_data))?.type ?? "unknown"}`);
 }
 
-/** @param part accepted by `refuseGeminiPart` */
+/** @param part a part that `refuseGeminiPart` accepts */
 export function geminiPart(part: JsonObject, path: string, { onDropped }: TranslationContext): JsonObject {
   for (const mark of ["cache_control", "prompt_cache_breakpoint"]) {
     if (isObject(part[mark])) onDropped(`${path}.${mark}`, "the provider caches by itself");
@@ -53,7 +53,7 @@ export function geminiPart(part: JsonObject, path: string, { onDropped }: Transl
 
 export const isText = (part: JsonObject): boolean => typeof part.text === "string";
 
-/** @param url a data URL, or a URL for Google to fetch */
+/** @param url a data URL, or a URL Google fetches */
 function mediaPart(url: unknown): JsonObject | undefined {
   return toInlineData(text(url)) ?? toFileData(text(url));
 }
@@ -68,11 +68,14 @@ function audioPart(audio: unknown): JsonObject {
   return { inlineData: { mimeType: `audio/${text(format)}`, data } };
 }
 
-/** Media types readable for models (https://ai.google.dev/gemini-api/docs/document-processing); other text formats are sent as plain text. */
+/**
+ * Matches media types models can read (https://ai.google.dev/gemini-api/docs/document-processing); other text formats
+ * are sent as plain text.
+ */
 const readable = /^(application\/pdf|(text|image|audio|video)\/[\w.+-]+)$/;
 const textual = /^application\/(json|xml|yaml|x-yaml)$/;
 
-/** Undefined for a text other than a data URL, and for types no model reads. */
+/** The data in a data URL. @returns undefined for any other text, and for media types that no model reads */
 export function toInlineData(text: string): JsonObject | undefined {
   const found = readFileData(text);
   if (found === undefined) return undefined;
@@ -100,7 +103,7 @@ const types: Readonly<Record<string, string>> = {
   webm: "video/webm",
 };
 
-/** Undefined for a URL Google does not fetch. */
+/** @returns undefined for a URL Google does not fetch */
 export function toFileData(url: string): JsonObject | undefined {
   if (!/^(https?|gs):\/\//.test(url)) return undefined;
   const ending = /\.(\w{1,5})(?:[?#]|$)/.exec(url)?.[1]?.toLowerCase() ?? "";

@@ -1,7 +1,7 @@
 /**
  * Reasoning settings: a budget for Gemini 2.5, a level for later models, some of which also take a budget
- * (https://ai.google.dev/gemini-api/docs/generate-content/thinking).
- * The reasoning shown by models is a summary. Signed reasoning goes back as its signature, without its text
+ * (https://ai.google.dev/gemini-api/docs/generate-content/thinking). The reasoning models show is a summary. Signed
+ * reasoning is sent back as only its signature, without its text
  * (https://ai.google.dev/gemini-api/docs/thought-signatures).
  */
 import type { InputItem, TurnRequest } from "../../../turn/request.ts";
@@ -41,14 +41,14 @@ function level(
 ): JsonObject {
   if (maxTokens !== undefined) onDropped("reasoning.max_tokens", "the endpoint takes no budget");
   if (!effort) return {};
-  // Some models take the level "minimal", and none can be kept from reasoning.
+  // Some models take the level "minimal", and reasoning cannot be turned off for any of them.
   const min = supportsParameter(target, "thinking.minimal") ? "MINIMAL" : "LOW";
   const thinkingLevel = levels[effort.value] ?? min;
   if (thinkingLevel.toLowerCase() !== effort.value) onDropped(effort.path, `sent as ${thinkingLevel.toLowerCase()}`);
   return { thinkingLevel };
 }
 
-/** Google's own mapping of efforts to budgets (https://ai.google.dev/gemini-api/docs/openai#thinking). */
+/** Budgets in tokens by effort, Google's own mapping (https://ai.google.dev/gemini-api/docs/openai#thinking). */
 const budgets: Readonly<Record<string, number>> = {
   none: 0,
   minimal: 1_024,
@@ -90,17 +90,17 @@ function budget(
   return { thinkingBudget };
 }
 
-/** The `format` of reasoning signed by Gemini. */
+/** The `format` of reasoning that Gemini has signed. */
 export const geminiReasoningFormat = "google-gemini-v1";
 
-/** Empty for reasoning not readable for Gemini. */
+/** The signature of a reasoning item; empty for reasoning that Gemini cannot read. */
 export const findSignature = (item: InputItem): string =>
   item.format === geminiReasoningFormat ? text(item.signature) || text(item.encrypted_content) : "";
 
-/** Google's placeholder for calls of other models, which have no signature. */
+/** Google's placeholder signature for calls of other models. */
 const unsigned = "skip_thought_signature_validator";
 
-/** The first of several parallel calls must be signed. */
+/** Signs calls in the history: the first of several parallel calls needs a signature. */
 export function signCalls(contents: readonly Content[], target: Target): readonly Content[] {
   if (!wantsSignatures(target)) return contents;
   return contents.map((content) => {
@@ -114,7 +114,10 @@ export function signCalls(contents: readonly Content[], target: Target): readonl
 
 const budgeted = /(^|\/)gemini-2\.5-/;
 
-/** Gemini 2.5 takes a budget and answers 400 to a level. Later models take a level, and a budget where the endpoint names both. */
+/**
+ * Whether the model gets a budget. Gemini 2.5 takes a budget and answers 400 to a level. Later models take a level, and
+ * a budget only if the endpoint's parameters name both.
+ */
 function takesBudget(target: Target, maxTokens: number | undefined): boolean {
   if (budgeted.test(target.upstreamModel)) return true;
   return (
@@ -123,6 +126,6 @@ function takesBudget(target: Target, maxTokens: number | undefined): boolean {
   );
 }
 
-/** Models that answer 400 to an unsigned call in the history (https://ai.google.dev/gemini-api/docs/thought-signatures). */
+/** Whether the model answers 400 to an unsigned call in the history (https://ai.google.dev/gemini-api/docs/thought-signatures). */
 export const wantsSignatures = ({ upstreamModel }: Target): boolean =>
   /(^|\/)gemini-(?:[3-9]|\d\d)/.test(upstreamModel) || /(^|\/)gemini-[a-z-]*latest$/.test(upstreamModel);

@@ -1,4 +1,4 @@
-/** A turn as the body of POST /models/{model}:generateContent. */
+/** Converts a turn to the body of POST /models/{model}:generateContent. */
 import type { TextFormat, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, jsonText } from "../json.ts";
@@ -49,7 +49,10 @@ export function geminiBody(request: TurnRequest, target: Target, onDropped: OnDr
   return jsonText(body);
 }
 
-/** Names and limits of https://ai.google.dev/api/generate-content#GenerationConfig. Most models answer 400 to the penalties. */
+/**
+ * Parameters with Google's names and limits (https://ai.google.dev/api/generate-content#GenerationConfig). Most models
+ * answer 400 to the penalties.
+ */
 const parameters = new FormatParameters({
   max_output_tokens: "maxOutputTokens",
   temperature: "temperature",
@@ -69,7 +72,7 @@ const parameters = new FormatParameters({
   },
 });
 
-/** Most models answer 400 to these, so they are sent only where `supported_parameters` names them. */
+/** Settings for log probabilities. Most models answer 400 to them, so they are sent only if `supported_parameters` names them. */
 function logprobs(request: TurnRequest, { target, onDropped }: TranslationContext): JsonObject {
   if (!wantsLogprobs(request)) return {};
   if (supportsParameter(target, "top_logprobs")) return { responseLogprobs: true, logprobs: request.topLogprobs };
@@ -87,7 +90,7 @@ function outputFormat(format: TextFormat | undefined, onDropped: OnDropped): Jso
   return { responseMimeType, responseJsonSchema: sendAnswerSchema(format, geminiSchemas, onDropped).schema };
 }
 
-/** Fields of `image_config` in the contract and their names here (https://ai.google.dev/gemini-api/docs/image-generation). */
+/** Google's names for the fields of `image_config` (https://ai.google.dev/gemini-api/docs/image-generation). */
 const imageFields: Readonly<Record<string, string>> = { aspect_ratio: "aspectRatio", image_size: "imageSize" };
 
 function images({ outputModalities, imageConfigJson }: TurnRequest, onDropped: OnDropped): JsonObject {
@@ -108,7 +111,7 @@ function images({ outputModalities, imageConfigJson }: TurnRequest, onDropped: O
   };
 }
 
-/** Google sells only these tiers (https://ai.google.dev/gemini-api/docs/optimization). */
+/** The service tier in Google's terms; Google sells only these tiers (https://ai.google.dev/gemini-api/docs/optimization). */
 function serviceTier({ serviceTier: wanted }: TurnRequest, { tier }: Target, onDropped: OnDropped): string | undefined {
   dropTier(wanted, tier, onDropped);
   if (tier === "flex" || tier === "priority") return tier;

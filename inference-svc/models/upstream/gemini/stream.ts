@@ -1,4 +1,4 @@
-/** Reads a Gemini answer, in chunks or whole, as turn events. A whole answer is read like a single chunk. */
+/** Converts a Gemini answer, in chunks or whole, to turn events. A whole answer is read like a single chunk. */
 import { elementsOf, memberOf, removeLineBreaks } from "@sluice/proto/lib/json/span.js";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Outcome, TurnEvent } from "../../../turn/turn.ts";
@@ -14,10 +14,10 @@ import { Grounding } from "./citations.ts";
 import { GeminiOutputItems } from "./output-items.ts";
 import { GeminiUsage } from "./usage.ts";
 
-/** Finish reasons of incomplete answers (https://ai.google.dev/api/generate-content#FinishReason). */
+/** Outcome reasons by the finish reasons of incomplete answers (https://ai.google.dev/api/generate-content#FinishReason). */
 const incomplete: ReadonlyMap<string, NonNullable<Outcome["reason"]>> = new Map([
   ["MAX_TOKENS", "max_output_tokens"],
-  // The limit of one request; another request could continue.
+  // The limit of one request was reached; another request could continue.
   ["CONTINUATION", "max_output_tokens"],
   ["SAFETY", "content_filter"],
   ["RECITATION", "content_filter"],
@@ -81,10 +81,10 @@ export class GeminiTranslator implements Translator {
     else if (isObject(chunk.promptFeedback)) refuse(text(chunk.promptFeedback.blockReason));
   }
 
-  /** Reads a stream sent as one array of chunks: it arrives when a proxy drops `alt=sse` from the URL. */
+  /** Reads a stream sent as one array of chunks, which happens when a proxy drops `alt=sse` from the URL. */
   #chunks(data: string): void {
     const json = `{"chunks":${data}}`;
-    // Finding spans is safe only in valid JSON, so it is parsed first.
+    // The JSON is parsed first, because finding spans in it is safe only when it is valid.
     parseObject(json);
     const bytes = Buffer.from(json);
     for (const { start, end } of elementsOf(bytes, memberOf(bytes, 0, "chunks")?.start))
@@ -106,10 +106,10 @@ export class GeminiTranslator implements Translator {
       const written = args?.get(index);
       const json = written ? removeLineBreaks(written) : "{}";
       this.#parts.read(part, json === "null" ? "{}" : json, says ? logprobs : []);
-      // The log probabilities cover the whole chunk, so its first text gets them.
+      // The log probabilities belong to the whole chunk, so its first text gets them.
       if (says) logprobs = [];
     }
-    // The end is not handled here: usage may still follow.
+    // The answer is not ended here, because usage may still follow.
     if (reason !== "") this.#finishReason = reason;
   }
 
@@ -121,7 +121,8 @@ export class GeminiTranslator implements Translator {
   close(isWhole = false): void {
     if (this.done) return;
     if (this.#finishReason === undefined && !(isWhole && this.#parts.count > 0)) throw connectionLost();
-    // Gemini ends some empty answers with STOP, after thoughts too. A program would stop there without a sign.
+    // Gemini ends some empty answers with STOP, even after reasoning. A program would stop without any sign of a
+    // failure.
     if (this.#finishReason === "STOP" && !this.#parts.says) throw endedWithFailure("STOP", "the answer is empty");
     const reason = incomplete.get(this.#finishReason ?? "");
     const status: ItemStatus = reason ? "incomplete" : "completed";
@@ -131,14 +132,14 @@ export class GeminiTranslator implements Translator {
   }
 }
 
-/** The prompt itself was blocked: there is no answer, and there will be none. */
+/** Ends an answer that will not come, because the prompt itself was blocked. */
 function refuse(blockReason: string): void {
   if (blockReason === "") return;
   throw providerFault({ code: "content_filter", message: `The provider blocked the prompt: ${blockReason}` });
 }
 
 /**
- * Log probabilities in the form of the contract.
+ * Log probabilities in the form of Sluice's API.
  * @param result `{chosenCandidates, topCandidates}`, each with one entry per token
  */
 export function readLogprobs(result: unknown): readonly JsonObject[] {

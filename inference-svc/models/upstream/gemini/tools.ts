@@ -1,4 +1,4 @@
-/** Functions and the tool choice in the form of Gemini (https://ai.google.dev/gemini-api/docs/function-calling). */
+/** Converts functions and the tool choice to the form of Gemini (https://ai.google.dev/gemini-api/docs/function-calling). */
 import type { FunctionTool, ToolChoice, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 import { type JsonObject, type Verbatim, arrayJson } from "../json.ts";
@@ -46,24 +46,24 @@ function declaration(offered: SentTool, onDropped: OnDropped): JsonObject {
   return { name: sentName, description: describeTool(offered), parametersJsonSchema: schema };
 }
 
-/** A function without parameters is sent without a schema. */
+/** The schema of a function; undefined for a function without parameters, which is sent without one. */
 const schemaOf = (tool: FunctionTool, path: string, onDropped: OnDropped): Verbatim | undefined =>
   tool.parametersJson === "null" ? undefined : sendTool(tool, path, geminiSchemas, onDropped).schema;
 
 const isForced = (choice: ToolChoice | undefined): boolean =>
   choice === "required" || (typeof choice === "object" && (choice.type === "tool" || choice.mode === "required"));
 
-/** Absent when the model may choose freely. */
+/** The configuration of calls; undefined when the model may choose freely. */
 function callingConfig({ toolChoice: choice }: TurnRequest, { tools }: TranslationContext): JsonObject | undefined {
   if (choice === "none") return { mode: "NONE" };
   if (!isForced(choice)) return free(tools.list);
-  // Tools excluded by the choice are not sent at all, so any of the functions will do.
+  // Tools the choice excludes are not sent at all, so any of the functions will do.
   if (typeof choice !== "object" || choice.type !== "tool" || choice.tool.type === "namespace") return { mode: "ANY" };
   const { tool: reference } = choice;
   const named = tools.list.find(({ tool, namespace }) => refersTo(reference, tool, namespace?.name));
   return { mode: "ANY", allowedFunctionNames: [named?.sentName ?? reference.name] };
 }
 
-/** The mode VALIDATED is the only mode that enforces schemas while the model may also answer with text. */
+/** The configuration for a free choice. VALIDATED is the only mode that enforces schemas while the model may also answer with text. */
 const free = (tools: readonly SentTool[]): JsonObject | undefined =>
   tools.some(({ tool }) => tool.type === "function" && tool.strict === true) ? { mode: "VALIDATED" } : undefined;

@@ -1,4 +1,4 @@
-/** Usage of a Gemini answer: a stream repeats it, and the last figures count. */
+/** Usage of a Gemini answer. A stream repeats it, and the last figures count. */
 import type { Usage } from "../../../turn/usage.ts";
 import { mergeFigures } from "../events/usage-figures.ts";
 import { type JsonObject, parseCount, isObject } from "../json.ts";
@@ -15,8 +15,9 @@ export class GeminiUsage {
   }
 
   /**
-   * Gemini counts results of its own tools apart from the prompt, and reasoning apart from the answer; both are added.
-   * @param searches number of searches run by Google
+   * The usage. Gemini counts results of its own tools apart from the prompt, and reasoning apart from the answer; both
+   * are added.
+   * @param searches number of searches Google has run
    */
   usage(searches: number): Usage | undefined {
     const figures = this.#figures;

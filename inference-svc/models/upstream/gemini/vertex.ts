@@ -1,4 +1,7 @@
-/** Gemini on Vertex AI, with a separate format for embeddings (https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api). */
+/**
+ * The dialect of Gemini on Vertex AI, which has another format for embeddings
+ * (https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api).
+ */
 import type { Dialect } from "../dialect.ts";
 import { EmbeddingTranslator, type VectorFormat } from "../embedding/translator.ts";
 import { listEntries, findMember, readInputTokens, vectorAt } from "../embedding/vectors.ts";
@@ -28,7 +31,7 @@ function countTokens(prediction: unknown): number {
 const vertexEmbeddings: Dialect = {
   ...geminiEmbeddings,
   path: (_, { upstreamModel }) => `/${modelPath(upstreamModel)}:predict`,
-  // Google's limits for one call.
+  // Google's maxima for one call.
   maxInputs: ({ upstreamModel }) => (upstreamModel.startsWith("gemini-") ? 1 : 250),
   body: ({ input, embedding }) =>
     objectJson({

@@ -1,24 +1,24 @@
-/** Beta features of Anthropic's API, requested by name in a header. */
+/** Beta features of Anthropic's API, which a header requests by name. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Target } from "../dialect.ts";
 import { thinkingUpdates } from "../translate/blocks/reasoning.ts";
 import { supportsParameter } from "../translate/context.ts";
 import { requestsCodeExecution } from "./native-tools.ts";
 
-/** The vendor takes any name; most other servers of the format know none. */
+/** Whether the server takes names of beta features. Anthropic takes any name; most other servers of the format know none. */
 export const takesBetas = (target: Target, parameter: "anthropic_betas" | "context_management"): boolean =>
   target.original || supportsParameter(target, parameter);
 
-/** The vendor takes `context_management` only with this name or a later one of its kind. */
+/** Anthropic takes `context_management` only with this beta name, or a later one of its kind. */
 const contextManagement = { kind: "context-management-", name: "context-management-2025-06-27" };
 
-/** The vendor runs code only with this name or a later one of its kind. */
+/** Anthropic runs code only with this beta name, or a later one of its kind. */
 const codeExecution = { kind: "code-execution-", name: "code-execution-2025-08-25" };
 
-/** The vendor takes `display: "updates"` only with this name or a later one of its kind. */
+/** Anthropic takes `display: "updates"` only with this beta name, or a later one of its kind. */
 const displayUpdates = { kind: "thinking-display-updates-", name: "thinking-display-updates-2026-08-18" };
 
-/** The header of a request; undefined when it needs none. */
+/** The header with the beta features of a request. @returns undefined when the request needs none */
 export function betaHeader(request: TurnRequest, target: Target): Readonly<Record<string, string>> | undefined {
   const { anthropicBetas, contextManagementJson: edits } = request;
   const names = anthropicBetas && takesBetas(target, "anthropic_betas") ? [...anthropicBetas] : [];

@@ -1,10 +1,10 @@
-/** Citations of an answer as annotations. */
+/** Converts citations of an Anthropic answer to annotations. */
 import { type JsonObject, text } from "../json.ts";
 
 /**
- * Undefined for citations of documents, which Sluice never requests.
  * @param start offset of the block's first character in the part
  * @param end offset after its last character
+ * @returns undefined for citations of documents, which Sluice never requests
  */
 export function toAnnotation(citation: JsonObject, start: number, end: number): JsonObject | undefined {
   if (citation.type !== "web_search_result_location") return undefined;

@@ -1,4 +1,4 @@
-/** Code run by the provider: the call is one block, its output another. */
+/** Code the provider runs: the call is one block, and its output another. */
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { WholeItemWriter } from "../events/item-writer.ts";
 import type { Output } from "../events/output.ts";
@@ -11,7 +11,7 @@ interface Run {
   code: string;
 }
 
-/** The model's tools for running code; for clients they are one tool. */
+/** Names of the model's tools for running code; clients see them as one tool. */
 const names: ReadonlySet<unknown> = new Set(["code_execution", "bash_code_execution", "text_editor_code_execution"]);
 
 export class CodeRuns {
@@ -22,7 +22,7 @@ export class CodeRuns {
 
   /**
    * @param outputs whether the client requested the printed output
-   * @param containerId the container named by the client
+   * @param containerId id of the container the client named
    */
   constructor(output: Output, outputs: boolean, containerId = "") {
     this.#output = output;
@@ -30,10 +30,10 @@ export class CodeRuns {
     this.#containerId = containerId;
   }
 
-  /** Undefined for other server tools. */
+  /** Begins the item of a call. @returns undefined for other server tools */
   begin(block: JsonObject): BlockReader | undefined {
     if (!names.has(block.name)) return undefined;
-    // A call with a reused id gets no output any more: the output belongs to the new call.
+    // A call whose id is used again gets no output any more: the output belongs to the new call.
     const abandoned = this.#running.get(block.id);
     if (abandoned) this.#finish(abandoned, "failed", "");
     const index = this.#output.count;
@@ -54,7 +54,7 @@ export class CodeRuns {
     };
   }
 
-  /** @param block of a type ending in `code_execution_tool_result` */
+  /** Ends a call by a block of a type that ends in `code_execution_tool_result`. */
   ended({ tool_use_id: id, content }: JsonObject): void {
     const run = this.#running.get(id);
     if (!run) return;
@@ -67,7 +67,7 @@ export class CodeRuns {
     this.#finish(run, failed ? "failed" : "completed", printed.filter((each) => each !== "").join("\n"));
   }
 
-  /** Code without output at the end has failed, unless the provider paused it. */
+  /** Ends all calls. Code without output at the end has failed, unless the provider has paused it. */
   end(paused: boolean): void {
     for (const run of this.#running.values()) this.#finish(run, paused ? "incomplete" : "failed", "");
     this.#running.clear();
@@ -83,7 +83,7 @@ export class CodeRuns {
   }
 }
 
-/** Files are edited by commands without code; these are reported unchanged. */
+/** The code of a call. Commands that edit files have none, and are reported unchanged. */
 function codeOf(input: unknown): string {
   if (!isObject(input)) return "";
   return text(input.code) || (Object.keys(input).length === 1 ? text(input.command) : "") || JSON.stringify(input);

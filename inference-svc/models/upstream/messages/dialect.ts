@@ -12,8 +12,8 @@ import { messagesBody } from "./request.ts";
 import { MessagesTranslator } from "./stream.ts";
 
 /**
- * The version known to other servers of the format, and the last with samplers: 2026-10-21 answers 400 to them
- * (https://platform.claude.com/docs/en/api/versioning). Published versions do not change.
+ * The API version requested: other servers of the format know it, and it is the last one with sampling parameters, to
+ * which 2026-10-21 answers 400 (https://platform.claude.com/docs/en/api/versioning). Published versions do not change.
  */
 const version = "2023-06-01";
 

@@ -1,8 +1,8 @@
-/** Errors of Messages servers: `{"type": "error", "error": {"type", "message"}}`, as an answer and inside a stream. */
+/** Reads errors of servers with the Messages API: `{"type": "error", "error": {"type", "message"}}`, as an answer and inside a stream. */
 import type { ProviderError } from "../failure.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 
-/** HTTP status by error type, for errors inside a 200 (https://platform.claude.com/docs/en/api/errors). */
+/** HTTP statuses by error type, for errors inside a 200 (https://platform.claude.com/docs/en/api/errors). */
 const statuses: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   authentication_error: 401,
@@ -17,10 +17,10 @@ const statuses: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 };
 
-/** Anthropic answers 400 when credit or a spend limit is used up: an error of Sluice's account, not of the request. */
+/** Matches messages about used-up credit or a spend limit, to which Anthropic answers 400 although the request is not wrong. */
 const unpaid = /credit balance|(spend|usage) limits?\b/i;
 
-/** @param status of the answer; undefined for an error inside a 200 */
+/** @param status HTTP status of the answer; undefined for an error inside a 200 */
 export function messagesError(status: number | undefined, body: unknown): ProviderError {
   const outer: JsonObject = isObject(body) ? body : {};
   const error: JsonObject = isObject(outer.error) ? outer.error : outer;

@@ -1,4 +1,4 @@
-/** The input of a request as the system prompt and messages of the Messages format. */
+/** Converts the input of a request to the system prompt and messages of Anthropic's Messages API. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { CacheMarks } from "../translate/blocks/cache-marks.ts";
 import { toCallId } from "../translate/blocks/call-id.ts";

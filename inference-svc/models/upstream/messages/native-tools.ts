@@ -1,6 +1,7 @@
 /**
- * Web search, fetches of pages and code execution, run by Anthropic (https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool,
- * …/web-fetch-tool and …/code-execution-tool).
+ * Web search, page fetches and code execution Anthropic runs
+ * (https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool, …/web-fetch-tool and
+ * …/code-execution-tool).
  */
 import type { HostedTool, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
@@ -9,7 +10,7 @@ import { type OfferedTool, isToolSearch, isWebSearch, offeredTools } from "../tr
 import type { Block } from "../translate/blocks/message-list.ts";
 import { codeExecutionName, webFetchName, webSearchName } from "../translate/blocks/tools.ts";
 
-/** The versions supported by all models, for clients that name none; later versions of the search need a sandbox as well. */
+/** Versions of the tools that all models support, for clients that name none; later versions of the search need a sandbox as well. */
 const searchVersion = "web_search_20250305";
 const fetchVersion = "web_fetch_20250910";
 const codeVersion = "code_execution_20250825";
@@ -18,8 +19,8 @@ const codeInterpreter = "code_interpreter";
 const webFetch = "service:web_fetch";
 
 /**
- * Web search runs at the provider unless `native_tools` leaves it out, code where the vendor itself answers or `native_tools` has it, and a fetch
- * where clients of the vendor's own format named the vendor's tool.
+ * Whether the provider runs the tool: web search unless `native_tools` leaves it out; code at Anthropic itself, or if
+ * `native_tools` has it; a page fetch if clients of the Messages API named Anthropic's tool.
  */
 export const runsHosted = (tool: HostedTool, target: Target): boolean =>
   runsWebSearch(tool, target) || (tool.kind === codeInterpreter && runsCode(target)) || runsFetch(tool, target);
@@ -35,7 +36,7 @@ const runsFetch = ({ kind, spelling, json }: HostedTool, { nativeTools, original
   return original && json.includes('"anthropic_type":"web_fetch_');
 };
 
-/** The type of the items of fetched pages. */
+/** Type of the items for fetched pages. */
 export function fetchedPageType(request: TurnRequest): string {
   for (const { tool } of offeredTools(request))
     if (tool.type === "hosted" && tool.kind === webFetch) return tool.spelling;
@@ -58,7 +59,7 @@ const unsupportedSettings = [
 
 const none: readonly Block[] = [];
 
-/** The vendor's own search in deferred tools, where clients of its format named the vendor's tool. */
+/** Anthropic's search among deferred tools, if a client of the Messages API named it. */
 export function findToolSearch(request: TurnRequest, { nativeTools, original }: Target): OfferedTool | undefined {
   if (!original || (nativeTools && !nativeTools.has("service:tool_search"))) return undefined;
   return offeredTools(request).find(
@@ -72,7 +73,7 @@ export function toolSearchBlock({ tool }: OfferedTool): Block {
 }
 
 /**
- * The provider's own tools, in its declaration format.
+ * Declares the provider's own tools.
  * @param takesVersions whether the endpoint knows every version of them
  */
 export function toNativeTools(request: TurnRequest, takesVersions: boolean, onDropped: OnDropped): readonly Block[] {
@@ -127,17 +128,17 @@ function codeTool({ json }: HostedTool, path: string, onDropped: OnDropped): Blo
   return { type: codeVersion, name: codeExecutionName };
 }
 
-/** The provider's tool for running code; undefined without one. */
+/** The request's tool for running code. @returns undefined without one */
 function findCodeTool(request: TurnRequest): HostedTool | undefined {
   for (const { tool } of offeredTools(request))
     if (tool.type === "hosted" && tool.kind === codeInterpreter) return tool;
   return undefined;
 }
 
-/** Whether the provider is to run code, which needs the name of a beta. */
+/** Whether the provider is requested to run code, which needs the name of a beta feature. */
 export const requestsCodeExecution = (request: TurnRequest): boolean => findCodeTool(request) !== undefined;
 
-/** Id of the container used for code in earlier turns; undefined for a new container. */
+/** Id of the container in which code ran in earlier turns; undefined for a new container. */
 export function namedContainer(request: TurnRequest): string | undefined {
   const tool = findCodeTool(request);
   const container: unknown = tool && (JSON.parse(tool.json) as JsonObject).container;
@@ -159,7 +160,7 @@ function toWebSearchTool(tool: HostedTool, path: string, onDropped: OnDropped): 
   };
 }
 
-/** Anthropic takes either allowed or blocked domains, not both. */
+/** Domain filters of a search. Anthropic takes either allowed or blocked domains, but not both. */
 function domains(filters: JsonObject, path: string, onDropped: OnDropped): JsonObject {
   const allowed = filled(filters.allowed_domains);
   const name = ["blocked_domains", "excluded_domains"].find((field) => filled(filters[field]));

@@ -1,4 +1,4 @@
-/** Turns the blocks of a Messages answer into output items. */
+/** Converts the blocks of a Messages answer to output items. */
 import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Target } from "../dialect.ts";
@@ -23,9 +23,9 @@ import { claudeReasoningFormat } from "../translate/blocks/reasoning.ts";
 /** Reads the deltas of one block. */
 interface Reader {
   delta(delta: JsonObject): void;
-  /** The block is complete. */
+  /** Called when the block is complete. */
   stop?(): void;
-  /** Ends the item, with the next item or with the answer, whose status shows whether it is complete. */
+  /** Ends the item, when the next item begins or the answer ends. The status tells whether it is complete. */
   end?(status: ItemStatus): void;
 }
 
@@ -43,11 +43,11 @@ export class MessagesOutputItems {
   readonly #codeRuns: CodeRuns;
   readonly #fetches: Fetches;
   readonly #toolSearches: ToolSearches;
-  /** Sealed reasoning is returned only on request. */
+  /** Whether the client requested encrypted reasoning. */
   readonly #sealed: boolean;
   #message: MessageWriter | undefined;
   #open: Reader = ignored;
-  /** Indexes of the blocks already begun; the last is open. */
+  /** Indices of the blocks that have begun; the last one is open. */
   readonly #begun = new Set<unknown>();
   #place: unknown;
 
@@ -71,13 +71,13 @@ export class MessagesOutputItems {
   }
 
   /**
-   * @param place index of the block
-   * @param inputJson input of a whole call
+   * Begins a block. @param place index of the block
+   * @param inputJson input of the block, if it is a whole call
    */
   begin(block: JsonObject, place: unknown, inputJson?: string): void {
     this.#begun.add(place);
     this.#place = place;
-    // Consecutive text blocks are one message: a provider begins a new block for every citation.
+    // Consecutive text blocks form one message, because a provider begins a new block for every citation.
     if (block.type === "text") {
       this.#open.end?.("completed");
       this.#open = this.#text(block);
@@ -88,7 +88,7 @@ export class MessagesOutputItems {
   }
 
   /**
-   * @param place index of the block, by default the open block
+   * Reads a delta. @param place index of the block; the open block by default
    * @throws Fault when another block has followed, or when the block never began and its kind is unknown
    */
   delta(delta: JsonObject, place: unknown = this.#place): void {
@@ -96,7 +96,7 @@ export class MessagesOutputItems {
     this.#open.delta(delta);
   }
 
-  /** Begins a block not announced by the provider, which is safe for text and reasoning only. */
+  /** Begins a block the provider has not announced. This is safe only for text and reasoning. */
   #beginUnsaid({ type }: JsonObject, place: unknown): void {
     if (this.#begun.has(place)) throw providerFailed("blocks of an answer overlap");
     const kind = typeof type === "string" ? withoutBeginning.get(type) : undefined;
@@ -115,7 +115,7 @@ export class MessagesOutputItems {
     this.#message.refusal(this.#message.part("refusal"), explanation);
   }
 
-  /** @param paused whether the provider would go on with its own tools in a further request */
+  /** Ends all items. @param paused whether the provider would go on with its own tools in a further request */
   end(status: ItemStatus, paused = false): void {
     this.#open.end?.(status);
     this.#message?.end(status);
@@ -190,7 +190,7 @@ export class MessagesOutputItems {
     };
   }
 
-  /** Code points of the open text part. */
+  /** Number of code points in the open text part. */
   get #written(): number {
     const part = this.#message?.parts.at(-1);
     return part?.type === "output_text" ? codePointLength(part.text) : 0;
@@ -224,7 +224,7 @@ export class MessagesOutputItems {
     return ignored;
   }
 
-  /** The item carries the client's name of the tool; for a tool never offered it keeps the model's name. */
+  /** The reader of a call. Its item has the client's name of the tool; for a tool that was never offered, the model's name. */
   #call(block: JsonObject, inputJson: string): Reader {
     const called = this.#tools.findBySentName(text(block.name));
     const name = called?.tool.name ?? text(block.name);
@@ -236,7 +236,7 @@ export class MessagesOutputItems {
   }
 }
 
-/** A streamed call begins with an empty input: the whole input if no delta follows. */
+/** Reads the input of a call. A streamed call begins with an empty input, which is the whole input if no delta follows. */
 const callReader = (call: CallWriter, inputJson: string, renamed: RenamedArguments | undefined): Reader => ({
   delta: ({ partial_json: json }) => call.arguments(renamed ? renamed.read(text(json)) : text(json)),
   stop() {

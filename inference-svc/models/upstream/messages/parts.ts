@@ -1,4 +1,4 @@
-/** Parts of messages and tool outputs in the form of Messages. */
+/** Converts parts of messages and tool outputs to the form of the Messages API. */
 import { decodeText } from "../../../content/files/charset.ts";
 import { imageTypeOf, readDataUrl, readFileData } from "../../../content/files/data-url.ts";
 import { type JsonObject, text } from "../json.ts";
@@ -6,7 +6,7 @@ import { type Block, textBlock } from "../translate/blocks/message-list.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import { refuseMedia, unsupportedMessage } from "../translate/unsupported-inputs.ts";
 
-/** The reason why a part cannot be sent. Leaving it out would change the question. */
+/** Why a part cannot be sent. It is not left out instead, because this would change the question. @returns undefined when it can be sent */
 export function refuseMessagesPart(part: JsonObject): string | undefined {
   switch (part.type) {
     case "input_file":
@@ -18,7 +18,7 @@ export function refuseMessagesPart(part: JsonObject): string | undefined {
   }
 }
 
-/** @param part accepted by `refuseMessagesPart` */
+/** @param part a part that `refuseMessagesPart` accepts */
 export function messagesPart(part: JsonObject, path: string, { onDropped }: TranslationContext): Block {
   switch (part.type) {
     case "input_image":
@@ -47,7 +47,10 @@ function imageSource(part: JsonObject): JsonObject | undefined {
 
 const textual = /^(text\/|application\/(json|xml|yaml|x-yaml)$)/;
 
-/** Documents are PDF in base64 or by URL, and text (https://platform.claude.com/docs/en/build-with-claude/pdf-support). */
+/**
+ * Why a document cannot be sent. The API takes PDF in base64 or by URL, and text
+ * (https://platform.claude.com/docs/en/build-with-claude/pdf-support).
+ */
 function refuseDocument(part: JsonObject): string | undefined {
   if (text(part.file_data) === "" && text(part.file_id) !== "") return undefined;
   const type = readFileData(text(part.file_data))?.type ?? "";
@@ -55,7 +58,7 @@ function refuseDocument(part: JsonObject): string | undefined {
   return isTaken ? undefined : unsupportedMessage(`files of type ${type || "unknown"}`);
 }
 
-/** @param part accepted by `refuseMessagesPart` */
+/** @param part a part that `refuseMessagesPart` accepts */
 function documentSource(part: JsonObject): JsonObject {
   const inline = readFileData(text(part.file_data));
   if (inline === undefined) {

@@ -1,4 +1,4 @@
-/** A turn as the body of POST /messages. */
+/** Converts a turn to the body of POST /messages. */
 import type { TextFormat, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, ObjectWriter, Verbatim, jsonText, objects, text } from "../json.ts";
@@ -20,13 +20,13 @@ import { takesBetas } from "./betas.ts";
 import { namedContainer } from "./native-tools.ts";
 import { messagesTools } from "./tools.ts";
 
-/** The format requires `max_tokens`; every model of the family can write this much. */
+/** Output tokens when a request sets no limit. The format requires `max_tokens`, and every model of the family can write this much. */
 const defaultMaxTokens = 4_096;
 
-/** The first field of a body: its model, or its version of the format. */
+/** The first field of a body: the model, or the version of the format. */
 type Address = readonly [field: string, value: string];
 
-/** @param address where the path already names the model, the version of the format; otherwise the model */
+/** @param address the version of the format, if the path already names the model; otherwise the model */
 export function messagesBody(
   request: TurnRequest,
   target: Target,
@@ -82,7 +82,7 @@ const parameters = new FormatParameters({
   top_k: writtenElsewhere,
   stop: {
     name: "stop_sequences",
-    // The vendor answers 400 to a text of nothing but white space.
+    // Anthropic answers 400 to a stop sequence of only white space.
     fit: (stop, { path, onDropped }) => {
       const kept = stop.filter((each) => each.trim() !== "");
       if (kept.length !== stop.length) onDropped(path, "the provider takes no text of white space alone");
@@ -104,7 +104,10 @@ function contextManagement(
   return undefined;
 }
 
-/** A summary by the provider replaces the answer or earlier parts of the conversation, and no format here has a block for it. */
+/**
+ * Settings for context edits. Summaries by the provider are left out: one would replace the answer or earlier parts of
+ * the conversation, and no format has a block for it.
+ */
 function editsOf(json: string, onDropped: OnDropped): Verbatim | undefined {
   const settings = JSON.parse(json) as JsonObject;
   const edits = [...objects(settings.edits)];
@@ -126,8 +129,8 @@ function outputFormat(format: TextFormat | undefined, onDropped: OnDropped): Jso
 }
 
 /**
- * Priority is capacity contracted by the operator and used by "auto". The vendor takes "auto" when the field is absent; most other servers
- * have one tier and no such field.
+ * Value of `service_tier`. Priority is capacity the operator has contracted, which "auto" uses. Anthropic assumes
+ * "auto" when the field is absent; most other servers have one tier and no such field.
  */
 function serviceTier({ serviceTier: wanted }: TurnRequest, target: Target, onDropped: OnDropped): string | undefined {
   const { tier } = target;

@@ -1,4 +1,4 @@
-/** Web searches run by the provider: the call is one block, its results another. */
+/** Web searches the provider runs: the call is one block, and its results another. */
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { WholeItemWriter } from "../events/item-writer.ts";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
@@ -22,7 +22,7 @@ export class Searches {
 
   /**
    * @param sources whether the client requested the sources
-   * @param own whether the client speaks this format, whose results have a title and the age of the page
+   * @param own whether the client uses the Messages API, whose results have a title and the age of the page
    */
   constructor(output: Output, sources: boolean, own: boolean) {
     this.#output = output;
@@ -30,10 +30,10 @@ export class Searches {
     this.#own = own;
   }
 
-  /** Undefined for other server tools. */
+  /** Begins the item of a call. @returns undefined for other server tools */
   begin(block: JsonObject): BlockReader | undefined {
     if (block.name !== webSearchName) return undefined;
-    // A call with a reused id gets no results any more: they belong to the new call.
+    // A call whose id is used again gets no results any more: they belong to the new call.
     const abandoned = this.#running.get(block.id);
     if (abandoned) this.#finish(abandoned, "failed", []);
     const index = this.#output.count;
@@ -62,7 +62,7 @@ export class Searches {
     this.#finish(search, failed ? "failed" : "completed", objects(content));
   }
 
-  /** Searches without results at the end have failed, unless the provider paused them. */
+  /** Ends all calls. Searches without results at the end have failed, unless the provider has paused them. */
   end(paused: boolean): void {
     for (const search of this.#running.values()) this.#finish(search, paused ? "in_progress" : "failed", []);
     this.#running.clear();

@@ -1,4 +1,4 @@
-/** Calls run by the provider earlier in the conversation, as the blocks it sent. */
+/** Converts calls the provider ran earlier in the conversation back to its blocks. */
 import { isAnthropicSearch, searchInput } from "@sluice/proto/contract/tools/tool-search.js";
 import { wordId } from "@sluice/proto/lib/ids/foreign-id.js";
 import type { InputItem } from "../../../turn/request.ts";
@@ -7,7 +7,7 @@ import { type Block, textBlock } from "../translate/blocks/message-list.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import { webFetchName } from "../translate/blocks/tools.ts";
 
-/** Undefined for an item of another kind. */
+/** @returns undefined for items of other kinds */
 export function toServerBlocks(item: InputItem, path: string, names: TranslationContext): readonly Block[] | undefined {
   if (item.type === "service:web_fetch") return fetched(item);
   return item.type === "service:tool_search" && isAnthropicSearch(item.tool)
@@ -54,7 +54,7 @@ function fetched(item: InputItem): readonly Block[] {
       type: "web_fetch_tool_result_error",
       error_code: "unavailable",
     });
-  // A PDF was too large for the item, and a document without any text is refused.
+  // A PDF was too large for the item, and the provider refuses a document without any text.
   return data.trim() === ""
     ? [textBlock(`[Web page read: ${url}.]`)]
     : pair(item, webFetchName, { url }, webFetchName, content);

@@ -1,4 +1,4 @@
-/** Reads a Messages answer, as a stream or whole, as turn events. The blocks of a whole message begin complete. */
+/** Converts a Messages answer, as a stream or whole, to turn events. The blocks of a whole message are complete from their beginning. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Outcome, TurnEvent } from "../../../turn/turn.ts";
 import type { Target, Translator } from "../dialect.ts";
@@ -14,8 +14,8 @@ import { matchingStop } from "../translate/extensions.ts";
 import { findArguments } from "../translate/written-arguments.ts";
 
 /**
- * Stop reasons of incomplete answers; any other reason is a normal end. A paused turn is incomplete, because continuing it would be another
- * request.
+ * Outcomes by the stop reasons of incomplete answers; any other reason is a normal end. A paused turn is incomplete,
+ * because continuing it would take another request.
  */
 const incomplete: ReadonlyMap<string, Pick<Outcome, "reason" | "detail">> = new Map<
   string,
@@ -67,7 +67,8 @@ export class MessagesTranslator implements Translator {
       case "content_block_stop":
         return this.#blocks.stop();
       case "message_start":
-        // A proxy repeated the request amid an answer: the new text would follow a broken half.
+        // A proxy has repeated the request in the middle of an answer: the new text would follow a broken half of the
+        // old one.
         if (this.#blocks.hasBegun) throw providerFailed("a second beginning amid an answer");
         return this.#usage.read(isObject(event.message) ? event.message.usage : undefined);
       case "message_delta":
@@ -80,12 +81,12 @@ export class MessagesTranslator implements Translator {
       case "error":
         throw providerFault(messagesError(undefined, event));
       default:
-        // Pings, and events of later versions, which may come at any time.
+        // These are pings, and events of later versions, which may come at any time.
         return this.#unknown(event, type);
     }
   }
 
-  /** Gateways in between send errors in other shapes. */
+  /** Handles an event of an unknown type. Gateways in between send errors in other forms. */
   #unknown(event: JsonObject, type: string): void {
     if (isObject(event.error)) throw providerFault(messagesError(undefined, event));
     // An empty object is a keep-alive of a proxy.
@@ -101,7 +102,7 @@ export class MessagesTranslator implements Translator {
       this.#blocks.stop();
     }
     this.#usage.read(message.usage);
-    // Some servers give no reason. A message in one JSON text was not cut.
+    // Some servers give no stop reason. A message that came as one JSON text was not cut.
     const reason = message.stop_reason ?? (blocks.length > 0 ? "end_turn" : undefined);
     this.#stop({ ...message, stop_reason: reason });
     this.close();

@@ -1,4 +1,4 @@
-/** Searches in deferred tools, made by the provider: the call is one block, the names of the results another. */
+/** Searches among deferred tools the provider runs: the call is one block, and the names of the tools found are another. */
 import { isAnthropicSearch } from "@sluice/proto/contract/tools/tool-search.js";
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import type { WholeItemWriter } from "../events/item-writer.ts";
@@ -22,7 +22,7 @@ export class ToolSearches {
     this.#tools = tools;
   }
 
-  /** Undefined for other server tools. */
+  /** Begins the item of a call. @returns undefined for other server tools */
   begin(block: JsonObject): BlockReader | undefined {
     const { id, name: tool } = block;
     if (!isAnthropicSearch(tool)) return undefined;
@@ -41,7 +41,7 @@ export class ToolSearches {
     };
   }
 
-  /** @param block of the type `tool_search_tool_result` */
+  /** Ends a call by a block of the type `tool_search_tool_result`. */
   found({ tool_use_id: id, content }: JsonObject): void {
     const search = this.#running.get(id);
     if (!search) return;
@@ -57,7 +57,7 @@ export class ToolSearches {
     return this.#tools.findBySentName(sentName)?.tool.name ?? sentName;
   }
 
-  /** Searches without a result at the end have failed, unless the provider paused them. */
+  /** Ends all calls. Searches without a result at the end have failed, unless the provider has paused them. */
   end(paused: boolean): void {
     for (const { writer, query } of this.#running.values())
       writer.end(

@@ -1,4 +1,4 @@
-/** Tools in the form of Messages. */
+/** Converts tools to the form of the Messages API. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 import type { JsonObject } from "../json.ts";
@@ -24,23 +24,28 @@ export function messagesTools(
     if (path !== search?.path) translation.onDropped(path, "all tools are sent, so there is nothing to search");
   const takesAnthropic = takesBetas(translation.target, "anthropic_betas");
   const native = toNativeTools(request, takesAnthropic, translation.onDropped);
-  // Cache marks are put on blocks, so each body needs its own.
+  // Cache marks are set on these blocks, so each body needs copies of them.
   const declared = search ? deferringTools : writerOf(translation, takesAnthropic);
   const blocks = declared.of(translation.tools, translation.onDropped).map((block) => ({ ...block }));
   marks.copyTools(list, blocks);
-  // At its place among the others: Anthropic caches tools in their order.
+  // The search is inserted at its own place, because Anthropic caches tools in their order.
   if (search) blocks.splice(countBefore(list, search.path), 0, toolSearchBlock(search));
   return blocks.concat(native);
 }
 
 const isDeferred = ({ tool }: SentTool): boolean => tool.type === "function" && tool.deferLoading === true;
 
-/** "tool_reference.tool_name: String should have at most 64 characters" (anthropics/claude-code, issue 22336): fewer than a tool may have. */
+/**
+ * Maximum characters of a tool's name in a reference, fewer than a tool may have: "tool_reference.tool_name: String
+ * should have at most 64 characters" (anthropics/claude-code, issue 22336).
+ */
 const maxReferenceLength = 64;
 
 /**
- * Whether Anthropic gets a reference to a tool found by the client: the tool is then outside of the cached beginning, and the model sees it where
- * a result refers to it (https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool, "Custom tool search implementation").
+ * Whether a tool the client found is sent to Anthropic by reference. The tool is then outside of the cached beginning,
+ * and the model sees it where a result refers to it
+ * (https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool, "Custom tool search
+ * implementation").
  */
 const isReferred = (tool: SentTool): boolean => isDeferred(tool) && tool.sentName.length <= maxReferenceLength;
 
@@ -49,7 +54,7 @@ function writerOf({ target, tools }: TranslationContext, takesAnthropic: boolean
   return takesAnthropic ? anthropicTools : plainTools;
 }
 
-/** Anthropic's block for a tool found by the client's search. It answers 400 to a reference to an undeclared tool. */
+/** Anthropic's block for a tool the client's search has found. Anthropic answers 400 to a reference to a tool that is not declared. */
 export function toToolReference(part: JsonObject, { target, tools }: TranslationContext): Block | undefined {
   if (!target.original || typeof part.tool_reference !== "string") return undefined;
   const found = tools.findByOwnName(part.tool_reference);
@@ -67,7 +72,7 @@ const plainTools = new WeakCache(({ list }: SentTools, onDropped) =>
 const anthropicTools = new WeakCache(({ list }: SentTools, onDropped) =>
   list.map((tool) => functionTool(tool, onDropped, true)),
 );
-/** Anthropic shows the model only deferred tools found by a search: its own, or the client's. */
+/** Writer that marks deferred tools as such. The model sees them only after a search has found them: Anthropic's own, or the client's. */
 const deferringTools = new WeakCache(({ list }: SentTools, onDropped) => deferred(list, onDropped, isDeferred));
 const referredTools = new WeakCache(({ list }: SentTools, onDropped) => deferred(list, onDropped, isReferred));
 
@@ -83,8 +88,8 @@ const deferred = (list: readonly SentTool[], onDropped: OnDropped, isHeld: (tool
   });
 
 /**
- * A function is sent without `type`, because it is the default.
- * @param takesAnthropic whether the endpoint knows the typed tools of Anthropic
+ * A function in Anthropic's form. Its `type` is left out, because it is the default.
+ * @param takesAnthropic whether the endpoint knows Anthropic's typed tools
  */
 function functionTool(offered: SentTool, onDropped: OnDropped, takesAnthropic: boolean): Block {
   const { path, tool, sentName } = offered;

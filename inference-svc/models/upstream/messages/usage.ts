@@ -1,4 +1,4 @@
-/** Usage of a Messages answer: a stream reports it twice, and the later figures count. */
+/** Usage of a Messages answer. A stream reports it twice, and the later figures count. */
 import type { Usage } from "../../../turn/usage.ts";
 import { mergeFigures } from "../events/usage-figures.ts";
 import { type JsonObject, parseCount, isObject } from "../json.ts";
@@ -6,17 +6,17 @@ import { type JsonObject, parseCount, isObject } from "../json.ts";
 export class MessagesUsage {
   #figures: JsonObject | undefined;
 
-  /** @param value cumulative figures */
+  /** @param value figures for the answer so far */
   read(value: unknown): void {
     if (isObject(value)) this.#figures = mergeFigures(this.#figures, value);
   }
 
   get tier(): unknown {
-    // "batch" is never requested by Sluice.
+    // The tier "batch" is never requested by Sluice.
     return this.#figures?.service_tier === "standard" ? "default" : this.#figures?.service_tier;
   }
 
-  /** Anthropic counts cached tokens apart from the input; in the contract they are part of it. */
+  /** The usage in Sluice's terms. Anthropic counts cached tokens apart from the input; for Sluice they are part of it. */
   get usage(): Usage | undefined {
     const figures = this.#figures;
     if (!figures) return undefined;

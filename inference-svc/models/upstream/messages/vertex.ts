@@ -1,5 +1,5 @@
 /**
- * Claude on Vertex AI: the path names the model, and the body the version of the format
+ * The dialect of Claude on Vertex AI: the path names the model, and the body the version of the format
  * (https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai).
  */
 import type { Dialect } from "../dialect.ts";

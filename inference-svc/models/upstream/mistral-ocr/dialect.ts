@@ -1,4 +1,4 @@
-/** The dialect of Mistral's OCR API (https://docs.mistral.ai/api/endpoint/ocr), which reads one document or picture and is paid by the page. */
+/** The dialect of Mistral's OCR API (https://docs.mistral.ai/api/endpoint/ocr), which reads one document or picture and is charged per page. */
 import { bearer } from "../credentials/bearer.ts";
 import { chatError } from "../chat/error.ts";
 import type { Dialect } from "../dialect.ts";

@@ -1,4 +1,4 @@
-/** The one document or picture of a request, as Mistral's OCR API takes it. */
+/** The single document or picture of a request, in the form of Mistral's OCR API. */
 import { readFileData } from "../../../content/files/data-url.ts";
 import type { InputItem, TurnRequest } from "../../../turn/request.ts";
 import type { Refusal } from "../dialect.ts";
@@ -12,13 +12,13 @@ import {
   unsupportedMessage,
 } from "../translate/unsupported-inputs.ts";
 
-/** Maximum size of a document in the API's documentation. */
+/** Maximum bytes of a document, as documented for the API. */
 const maxBytes = 50_000_000;
 
 const media: ReadonlySet<unknown> = new Set(["input_file", "input_image"]);
 const isFetchable = (url: string): boolean => /^https?:\/\//i.test(url);
 
-/** The readable parts of an input, in order. */
+/** The parts of an input that can be read, in order. */
 const findDocuments = (input: readonly InputItem[]): readonly JsonObject[] =>
   findSpecialInputs(input).flatMap(({ part }) => (part !== undefined && media.has(part.type) ? [part] : []));
 
@@ -42,7 +42,7 @@ function refusePart(part: JsonObject): string | undefined {
   return url.length > (maxBytes * 4) / 3 ? unsupportedMessage("files of more than 50 MB") : undefined;
 }
 
-/** A data URL, or a URL for Mistral to fetch; undefined for a part without either. */
+/** A data URL, or a URL Mistral fetches. @returns undefined for a part with neither */
 function urlOf({ type, image_url, file_data, file_url }: JsonObject): string | undefined {
   if (type === "input_image") {
     const url = text(image_url);
@@ -53,7 +53,7 @@ function urlOf({ type, image_url, file_data, file_url }: JsonObject): string | u
   return isFetchable(text(file_url)) ? text(file_url) : undefined;
 }
 
-/** @param input of a request accepted by `refuseOcrRequest` */
+/** @param input input of a request that `refuseOcrRequest` accepts */
 export function findDocument(input: readonly InputItem[]): JsonObject {
   const [part = {}] = findDocuments(input);
   return part.type === "input_image"

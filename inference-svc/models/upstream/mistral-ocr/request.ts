@@ -1,4 +1,4 @@
-/** A turn as the body of POST /ocr: nothing but the document, because the API takes no text. */
+/** Converts a turn to the body of POST /ocr, which contains only the document, because the API takes no text. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { ObjectWriter, objects, text } from "../json.ts";

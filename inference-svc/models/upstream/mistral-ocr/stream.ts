@@ -1,4 +1,4 @@
-/** Reads an answer of Mistral's OCR API, which comes whole, as a message with the Markdown of all pages. */
+/** Converts an answer of Mistral's OCR API to a message with the Markdown of all pages. Such an answer always comes whole. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { TurnEvent } from "../../../turn/turn.ts";
 import type { Usage } from "../../../turn/usage.ts";
@@ -43,7 +43,7 @@ export class MistralOcrTranslator implements Translator {
     this.#emit(answerEnd("completed", undefined, this.usage, this.#target.tier));
   }
 
-  /** Pages have headings with their numbers; pages without text are left out. */
+  /** The text of all pages. Each has a heading with its number; pages without text are left out. */
   #textOf(pages: readonly JsonObject[]): string {
     const isDocument = findDocument(this.#request.input).type === "document_url";
     return pages
@@ -54,7 +54,7 @@ export class MistralOcrTranslator implements Translator {
       .join("\n\n");
   }
 
-  /** @throws Fault, because there is nothing before the whole answer */
+  /** @throws Fault when the connection ended before the whole answer came */
   close(): void {
     if (!this.done) throw connectionLost();
   }
@@ -64,7 +64,7 @@ export class MistralOcrTranslator implements Translator {
   }
 }
 
-/** The provider charges for processed pages. */
+/** The usage of an answer; the provider charges by processed pages. */
 function usageOf(info: unknown, answered: number): Usage {
   const processed = isObject(info) ? parseCount(info.pages_processed) : 0;
   return {

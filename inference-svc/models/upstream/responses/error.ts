@@ -1,4 +1,4 @@
-/** Errors of Responses servers: error answers, and error events inside a stream. */
+/** Reads errors of servers with the Responses API: error answers, and error events inside a stream. */
 import type { ProviderError } from "../failure.ts";
 import { isRefusedKey } from "../translate/refused-key.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
@@ -10,13 +10,13 @@ export function responsesError(status: number, body: unknown): ProviderError {
   return { ...error, message, status: isRefusedKey(status, message) ? 401 : status };
 }
 
-/** `response.failed` nests the error in its response; `error` is flat, and nested with some servers. */
+/** Reads an error event. `response.failed` has the error in its response; `error` is flat, or nested at some servers. */
 export function inBandError(event: JsonObject): ProviderError {
   const response = isObject(event.response) ? event.response : event;
   return read(isObject(response.error) ? response.error : response);
 }
 
-/** Codes of `response.failed` caused by the request, like a status 400. */
+/** Error codes in `response.failed` that the request has caused, as with a status 400. */
 const ofRequest: ReadonlySet<string> = new Set([
   "invalid_image",
   "invalid_image_format",

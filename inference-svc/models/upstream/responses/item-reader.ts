@@ -1,4 +1,4 @@
-/** The interface of readers of output items, one for each kind of item. */
+/** The interface for readers of output items; each kind of item has a reader. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Target } from "../dialect.ts";
 import type { ItemStatus } from "../events/item-writer.ts";
@@ -8,11 +8,11 @@ import type { ToolNames } from "./tool-names.ts";
 
 /** Reads the events of one item. */
 export interface ItemReader {
-  /** @returns false for an event unrelated to the item's text */
+  /** @returns false for an event that does not concern the item's text */
   event(type: string, event: JsonObject): boolean;
   /**
-   * Adds the parts of the final item not delivered by deltas. Where it contradicts the deltas, they win, because clients have acted on
-   * them.
+   * Adds the parts of the final item that no delta has delivered. If it contradicts the deltas, they count, because
+   * clients have acted on them.
    * @throws Fault for text after the end of a part
    */
   complete(item: JsonObject): void;

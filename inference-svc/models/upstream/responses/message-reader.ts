@@ -82,7 +82,7 @@ export class MessageReader implements ItemReader {
     }
   }
 
-  /** Releases later parts, which wait until this part is complete. */
+  /** Closes a part, which is complete, and thus releases later parts that wait for it. */
   #close(number: unknown): true {
     const index = this.#numbers.known(number ?? 0);
     if (index !== undefined) this.#writer.close(index);

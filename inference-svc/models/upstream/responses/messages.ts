@@ -1,6 +1,6 @@
 /**
- * Input items as sent by the client, without fields read only by Sluice. Fields unreadable for the provider are reported as
- * dropped.
+ * Converts input items for servers with the Responses API: as the client sent them, without fields that only Sluice
+ * reads. Fields the provider cannot read are reported as dropped.
  */
 import { brokenSeal, hasBrokenSeal } from "../../../turn/parse/broken-seals.ts";
 import type { InputItem, TurnRequest } from "../../../turn/request.ts";
@@ -58,7 +58,7 @@ interface OpenedInput {
   readonly items: JsonObject[];
 }
 
-/** The instructions and the items before those of the client. */
+/** The instructions, and the items that come before those of the client. */
 function openInput({ instructions, input }: TurnRequest, opening: Opening, onDropped: OnDropped): OpenedInput {
   if (opening.asksInstructions) {
     reportQuestion("instructions", onDropped);
@@ -74,7 +74,7 @@ function openInput({ instructions, input }: TurnRequest, opening: Opening, onDro
   return { instructions: joinPromptTexts(texts), items: [] };
 }
 
-/** Reports what a prompt loses within the instructions. */
+/** Reports what a prompt loses when it is joined to the instructions. */
 function reportJoinedPrompt(item: InputItem, path: string, isLater: boolean, onDropped: OnDropped): void {
   if (isLater) reportJoined(path, onDropped);
   if (hasParticipantName(item)) onDropped(`${path}.name`, "the format has no field for it");
@@ -91,10 +91,10 @@ interface Sending {
   readonly names: ToolNames;
 }
 
-/** Undefined for an omitted item. */
+/** The item to send. @returns undefined for an item left out */
 function sentItem(item: InputItem, path: string, sending: Sending): JsonObject | undefined {
   const { request, target, onDropped, names } = sending;
-  // The referenced item stands earlier in the input, and the API refuses two items with one id.
+  // The item referenced is sent where it stands, and the API refuses two items with one id.
   if (item.type === "item_reference") return undefined;
   if (item.type === "reasoning") {
     if (isBlankThought(item)) return undefined;
@@ -108,7 +108,7 @@ function sentItem(item: InputItem, path: string, sending: Sending): JsonObject |
     : withObject(named, path, onDropped);
 }
 
-/** The vendor takes any arguments; other servers parse them. */
+/** Repairs arguments of a call. OpenAI takes any text; other servers parse it as an object. */
 function withObject(item: JsonObject, path: string, onDropped: OnDropped): JsonObject {
   if (item.type !== "function_call") return item;
   const json = text(item.arguments);
@@ -118,17 +118,17 @@ function withObject(item: JsonObject, path: string, onDropped: OnDropped): JsonO
   return { ...item, arguments: sent };
 }
 
-/** The vendor answers 400 to longer ids of calls ("Expected a string with maximum length 64"). */
+/** Maximum characters of a call id: OpenAI answers 400 to longer ones ("Expected a string with maximum length 64"). */
 const vendorIdLength = 64;
 
-/** Another provider's call id, converted to the vendor's form. */
+/** Converts a call id of another provider to OpenAI's form. */
 function withCallId(item: JsonObject): JsonObject {
   const { call_id: callId } = item;
   const sentId = boundedId(callId, vendorIdLength);
   return sentId === callId ? item : { ...item, call_id: sentId };
 }
 
-/** Prefixes of the vendor's ids, by the type of the item; it answers 400 to others ("Expected an ID that begins with 'msg'"). */
+/** Prefixes of OpenAI's item ids, by the type of the item; it answers 400 to other ids ("Expected an ID that begins with 'msg'"). */
 const idPrefixes: Readonly<Record<string, string>> = {
   message: "msg_",
   reasoning: "rs_",
@@ -136,7 +136,7 @@ const idPrefixes: Readonly<Record<string, string>> = {
   custom_tool_call: "ctc_",
 };
 
-/** Another provider's id is of no use, because the vendor stores nothing. */
+/** Leaves out the id of another provider: it is of no use, because the provider stores nothing. */
 function withOwnId(item: JsonObject, path: string, onDropped: OnDropped): JsonObject {
   const prefix = idPrefixes[text(item.type)];
   if (prefix === undefined || typeof item.id !== "string" || item.id.startsWith(prefix)) return item;
@@ -145,10 +145,10 @@ function withOwnId(item: JsonObject, path: string, onDropped: OnDropped): JsonOb
   return sent;
 }
 
-/** Item types without a status in the format; clients send back the status set by Sluice. */
+/** Types of items that have no status in the format; clients send back the status Sluice has set. */
 const noStatus: ReadonlySet<string> = new Set(["mcp_list_tools", "mcp_approval_request", "compaction"]);
 
-/** Removes the fields written and read only by Sluice. */
+/** Removes the fields that only Sluice writes and reads. */
 function withoutOwn(item: InputItem, path: string, sending: Sending): JsonObject {
   if (Array.isArray(item.output)) return withoutReferences(item, path, sending);
   if (item.type === "message" && item.model !== undefined) {
@@ -160,7 +160,7 @@ function withoutOwn(item: InputItem, path: string, sending: Sending): JsonObject
   return sent;
 }
 
-/** The format has no references to tools: the text names them. */
+/** Replaces references to tools by texts with their names, because the format has no references. */
 function withoutReferences(item: InputItem, path: string, { names, onDropped }: Sending): JsonObject {
   const named = nameFoundTools(item.output, {
     sentName: (name) => names.sent(name),
@@ -171,7 +171,7 @@ function withoutReferences(item: InputItem, path: string, { names, onDropped }: 
   return { ...item, output: output.map((part) => ({ ...part, tool_reference: undefined })) };
 }
 
-/** Messages of the format have no names. */
+/** Removes the name of a message's author, because the format has none. */
 function withoutName(item: JsonObject, path: string, onDropped: OnDropped): JsonObject {
   if (item.type !== "message" || item.name === undefined) return item;
   const { name, ...sent } = item;
@@ -179,7 +179,7 @@ function withoutName(item: JsonObject, path: string, onDropped: OnDropped): Json
   return sent;
 }
 
-/** Sealed reasoning goes only to the provider that sealed it; others answer 400. */
+/** Reasoning to send back. Encrypted reasoning is sent only to the provider that encrypted it, because others answer 400. */
 function reasoning(item: InputItem, path: string, target: Target, onDropped: OnDropped): JsonObject | undefined {
   if (hasBrokenSeal(item)) {
     onDropped(path, brokenSeal);
@@ -193,7 +193,7 @@ function reasoning(item: InputItem, path: string, target: Target, onDropped: OnD
     return undefined;
   }
   const sealed = text(encrypted_content) !== "";
-  // Servers with open models read reasoning text; vendors that seal reasoning never take its text back.
+  // Servers of open models read reasoning text; vendors that encrypt reasoning never take its text back.
   const open = reasoningFormat === undefined && !target.original && Array.isArray(content) && content.length > 0;
   if (!open && !sealed) {
     onDropped(path, "the provider reads reasoning only with its encrypted_content");
@@ -202,7 +202,7 @@ function reasoning(item: InputItem, path: string, target: Target, onDropped: OnD
   return {
     type,
     id,
-    // The vendor has answered 400 to it; others give it with their reasoning, and take it back.
+    // OpenAI has answered 400 to the status; others send it with their reasoning, and take it back.
     status: isVendor(target) ? undefined : (item.status ?? undefined),
     summary: summary ?? [],
     content: open ? content : undefined,
@@ -210,14 +210,14 @@ function reasoning(item: InputItem, path: string, target: Target, onDropped: OnD
   };
 }
 
-/** Items of provider tools keep the provider's name for the tool; for a provider without the tool they become a message. */
+/** The item of a provider's tool. It keeps the provider's name for the tool; for a provider without the tool it becomes a message. */
 function ofServerTool(item: InputItem, request: TurnRequest, target: Target): JsonObject {
   const type = spellItemType(item.type, request.tools);
   if (runsNatively(target, item.type) || runsNatively(target, type)) return { ...item, type };
   return { type: "message", role: "assistant", content: toText(item) ?? "" };
 }
 
-/** Fields of calls missing in the vendor's format. */
+/** Fields of calls in Sluice's API that OpenAI's format lacks. */
 const ofCalls = ["async", "subagent_id", "subagent_items", "cache_control"];
 
 function forVendor(item: JsonObject, path: string, onDropped: OnDropped): JsonObject {

@@ -1,18 +1,21 @@
-/** Which tools a provider runs itself. Leaving one out would change the question, and sending it anyway would be a 400. */
+/**
+ * Decides which tools a provider runs itself. Leaving out a tool would change the question, and a provider answers 400
+ * to one it does not have.
+ */
 import { bringsHostedTools, isHostedType } from "../../../turn/item-kinds.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Refusal, Target } from "../dialect.ts";
 import { objects, text } from "../json.ts";
 import { findSpecialInputs } from "../translate/special-inputs.ts";
 
-/** Tool types of the format itself; web_search has dated and preview spellings. */
+/** Matches types of tools the format itself has; web_search also has spellings with a date and for previews. */
 const ownKind =
   /^(web_search(_preview)?(_\d{4}_\d\d_\d\d)?|file_search|computer(_use)?(_preview)?|code_interpreter|mcp|image_generation|local_shell|shell|apply_patch|tool_search)$/;
 
-/** Tool prefixes end with a colon; the configuration may use the neutral prefix or the client's. */
+/** The type of a tool with the prefix `service:`. Prefixes end with a colon; the configuration may use this one or the client's. */
 export const toNeutralType = (type: string): string => type.replace(/^[^:]*:/, "service:");
 
-/** @param type of a tool or of its item, in any spelling */
+/** @param type type of a tool or of its item, in any spelling */
 export const runsNatively = ({ nativeTools }: Target, type: string): boolean =>
   nativeTools ? nativeTools.has(type) || nativeTools.has(toNeutralType(type)) : ownKind.test(type);
 

@@ -11,7 +11,7 @@ import { ReasoningReader } from "./reasoning-reader.ts";
 import { spellItemType } from "./spelling.ts";
 
 export interface OutputSlot {
-  /** The provider's output index. */
+  /** Output index the provider uses. */
   readonly outputIndex: unknown;
   readonly upstreamId: unknown;
   readonly type: string;
@@ -70,13 +70,13 @@ function openReader(reading: ReadContext, item: JsonObject): ItemReader {
   return hasCallText(type) ? callReader(output.textCall(withCallId(whole))) : otherReader(output.other(whole));
 }
 
-/** Clients answer a call by its call_id, so it must have one. */
+/** Adds a call_id to a call that has none, because clients answer a call by it. */
 const withCallId = (item: OutputItem): OutputItem =>
   text(item.call_id) === "" && (item.type === "function_call" || item.type === "custom_tool_call")
     ? { ...item, call_id: newId("call_") }
     : item;
 
-/** Event prefixes of streamed texts, with the done event's member for the whole text. */
+/** Streamed texts by the prefix of their events, each with the member of the done event that has the whole text. */
 const texts: ReadonlyMap<string, string> = new Map([
   ["response.function_call_arguments", "arguments"],
   ["response.mcp_call_arguments", "arguments"],

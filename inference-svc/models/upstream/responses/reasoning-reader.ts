@@ -22,7 +22,7 @@ export class ReasoningReader implements ItemReader {
   event(type: string, event: JsonObject): boolean {
     switch (type) {
       case "response.reasoning_text.delta":
-      // Open Responses uses this name.
+      // The event has this name in Open Responses.
       case "response.reasoning.delta":
         this.#writer.text(this.#findContent(event.content_index), text(event.delta));
         return true;
@@ -34,7 +34,7 @@ export class ReasoningReader implements ItemReader {
         this.#completeText(event.content_index, event.text);
         return this.#closeText(event.content_index);
       case "response.content_part.done":
-      // Servers with open models use this name.
+      // The event has this name at servers of open models.
       case "response.reasoning_part.done":
         return this.#closeText(event.content_index);
       case "response.reasoning_summary_text.done":
@@ -57,7 +57,7 @@ export class ReasoningReader implements ItemReader {
     this.#writer.end(status, {
       ...extra,
       ...(this.#sealed && typeof sealed === "string" && { encrypted_content: sealed }),
-      // The format of a provider that does not name it is known from its address.
+      // If the provider does not name the format, it is known from the provider's address.
       format: text(item.format) || this.#format,
     });
   }
@@ -80,7 +80,7 @@ export class ReasoningReader implements ItemReader {
     this.#writer.summary(index, remainingText(this.#writer.summaries[index] ?? "", whole));
   }
 
-  /** Releases later parts, which wait until this part is complete. */
+  /** Closes a text, which is complete, and thus releases later ones that wait for it. */
   #closeText(number: unknown): true {
     const index = this.#contents.known(number ?? 0);
     if (index !== undefined) this.#writer.close("reasoning.delta", index);

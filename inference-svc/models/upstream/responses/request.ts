@@ -1,4 +1,4 @@
-/** A turn as the body of POST /responses. */
+/** Converts a turn to the body of POST /responses. */
 import type { Reasoning, SchemaFormat, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, ObjectWriter, Verbatim, objectJson } from "../json.ts";
@@ -21,7 +21,7 @@ export function responsesBody(request: TurnRequest, target: Target, onDropped: O
   body.add("input", items);
   body.add("instructions", instructions);
   body.add("stream", request.stream);
-  // Providers must not keep requests of Sluice.
+  // Providers must not store requests of Sluice.
   body.add("store", false);
   (isVendor(target) ? vendorParameters : otherParameters).write(request, target, onDropped, body);
   addResponsesTools(body, request, target, onDropped);
@@ -54,7 +54,7 @@ const vendorParameters = new FormatParameters(
 
 const otherParameters = new FormatParameters(allParameters);
 
-/** Parameters of the contract beyond the vendor's format, for servers that ignore unknown names. */
+/** Adds parameters of Sluice's API that OpenAI's format lacks, for servers that ignore unknown names. */
 function addOtherSettings(body: ObjectWriter, request: TurnRequest, target: Target, onDropped: OnDropped): void {
   const { reasoning, cacheControl } = request;
   if (request.identityField) onDropped(request.identityField, "the endpoint is not known to take it");
@@ -72,26 +72,26 @@ function addOtherSettings(body: ObjectWriter, request: TurnRequest, target: Targ
   if (request.outputModalities.length > 0) body.add("modalities", request.outputModalities);
 }
 
-/** The vendor answers 400 to parameters missing in its reference of POST /responses. */
+/** Adds settings for OpenAI, which answers 400 to parameters its reference of POST /responses lacks. */
 function addVendorSettings(body: ObjectWriter, request: TurnRequest, onDropped: OnDropped): void {
   const drop = (path: string, value: unknown): void => {
     if (value !== undefined) onDropped(path, notKnown);
   };
   drop("reasoning.max_tokens", request.reasoning?.maxTokens);
-  // The vendor's own form is an array.
+  // OpenAI's own form of this setting is an array.
   const edits = request.contextManagementJson;
   const takesEdits = edits?.startsWith("[") === true;
   dropExtensions(request, onDropped, takesEdits ? ["context_management"] : [], notKnown);
   if (takesEdits) body.add("context_management", verbatim(edits));
-  // The vendor caches prefixes automatically and marks them with prompt_cache_breakpoint on parts.
+  // OpenAI caches beginnings automatically, and uses prompt_cache_breakpoint on parts for marks.
   drop("cache_control", request.cacheControl);
   drop("image_config", request.imageConfigJson);
-  // The vendor always answers with text; images come from a tool.
+  // OpenAI always answers with text; images come from a tool.
   drop(
     "modalities",
     request.outputModalities.find((modality) => modality !== "text"),
   );
-  // The vendor shows no reasoning unless a summary is requested.
+  // OpenAI shows no reasoning unless a summary is requested.
   if (request.reasoning) body.add("reasoning", reasoningSettings(request.reasoning, undefined, onDropped));
   body.add("safety_identifier", request.identityHash);
 }
@@ -127,7 +127,7 @@ function knownReasoning(reasoning: Reasoning, target: Target, onDropped: OnDropp
   return { ...reasoning, effort: knownEffort({ value: effort, path: "reasoning.effort" }, target, onDropped) };
 }
 
-/** @param maxTokens undefined where the target does not take it */
+/** Settings of reasoning. @param maxTokens undefined if the target does not take it */
 function reasoningSettings(
   { effort, summary, context, mode }: Reasoning,
   maxTokens: number | undefined,

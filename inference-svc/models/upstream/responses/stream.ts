@@ -1,6 +1,6 @@
 /**
- * Reads a Responses answer, as a stream or whole, as turn events. Items get new indexes in the order of their starts, because clients
- * index by them and providers leave gaps.
+ * Converts a Responses answer, as a stream or whole, to turn events. Items get new indices in the order of their
+ * starts, because clients use them as list indices and providers leave gaps.
  */
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Outcome, TurnEvent } from "../../../turn/turn.ts";
@@ -18,7 +18,7 @@ import { maskUnknownName } from "../known-words.ts";
 import { ToolNames } from "./tool-names.ts";
 import { responsesUsage } from "./usage.ts";
 
-/** Kinds of items by the texts of their events. */
+/** Types of items, by the texts their events stream. */
 const textKinds: ReadonlyMap<string, string> = new Map([
   ["response.output_text", "message"],
   ["response.refusal", "message"],
@@ -29,14 +29,14 @@ const textKinds: ReadonlyMap<string, string> = new Map([
   ["response.custom_tool_call_input", "custom_tool_call"],
 ]);
 
-/** Deltas that can begin an item without an announcement; a call cannot, because it needs a name. */
+/** Types of items that deltas can begin without an announcement. A call is none of them, because it needs a name. */
 const impliedType: ReadonlyMap<string, string> = new Map(
   [...textKinds]
     .filter(([, kind]) => kind === "message" || kind === "reasoning")
     .map(([text, kind]) => [`${text}.delta`, kind]),
 );
 
-/** The status of a whole answer without one. Items without an end, or a reason, make it incomplete. */
+/** The status of a whole answer for which the server gave none. It is incomplete if an item has no end, or if there is a reason. */
 function statusOf({ output, incomplete_details: details }: JsonObject): string {
   const items = objects(output);
   if (items.length === 0) return "";
@@ -45,13 +45,13 @@ function statusOf({ output, incomplete_details: details }: JsonObject): string {
 }
 
 /**
- * Whether a final item matches a slot by id: an index by itself may belong to another item. Reasoning is excluded, because an answer is
- * complete without it.
+ * Whether a final item has the id of a slot: an equal index could mean another item. Reasoning is excluded, because an
+ * answer is complete without it.
  */
 const isAnswer = (slot: OutputSlot, { id }: JsonObject): boolean =>
   slot.type !== "reasoning" && text(id) !== "" && slot.upstreamId === id;
 
-/** Some servers write null for a number or an id they do not have. */
+/** Whether a field has a value: some servers write null for a missing number or id. */
 const hasValue = (field: unknown): boolean => field !== undefined && field !== null;
 
 const isAddressed = ({ output_index: outputIndex, item_id: id }: JsonObject): boolean =>
@@ -60,9 +60,9 @@ const isAddressed = ({ output_index: outputIndex, item_id: id }: JsonObject): bo
 export class ResponsesTranslator implements Translator {
   readonly #emit: Emit;
   readonly #reading: ReadContext;
-  /** In order of appearance. */
+  /** The items in the order of appearance. */
   readonly #slots: OutputSlot[] = [];
-  /** Events of items not announced yet. */
+  /** Events of items that are not announced yet. */
   #early: JsonObject[] = [];
   done = false;
   usage: Outcome["usage"];
@@ -125,8 +125,8 @@ export class ResponsesTranslator implements Translator {
   }
 
   /**
-   * Events of a text that name no item, as some servers write them, belong to the last item of their kind that is still open. Arguments belong to
-   * a call only while no other is open: an item's end has all of them.
+   * The item of a text event that names none, as some servers send them: the last item of its kind that is still open.
+   * Arguments belong to a call only while no other call is open, because an item's end has all of them anyway.
    */
   #findUnaddressed(event: JsonObject, type: string): OutputSlot | undefined {
     if (isAddressed(event)) return undefined;
@@ -137,7 +137,10 @@ export class ResponsesTranslator implements Translator {
     return kind === "message" || kind === "reasoning" || last === this.#slots.find(isOpen) ? last : undefined;
   }
 
-  /** Finds a slot by index and id, else only by id (some servers give every item index 0), else only by index (others change ids midway). */
+  /**
+   * Finds an item by index and id, else only by id (some servers give every item the index 0), else only by index
+   * (others change ids midway).
+   */
   #find(outputIndex: unknown, id: unknown): OutputSlot | undefined {
     let byId: OutputSlot | undefined;
     let byIndex: OutputSlot | undefined;
@@ -152,7 +155,7 @@ export class ResponsesTranslator implements Translator {
     return byId ?? byIndex;
   }
 
-  /** The item that was begun by a delta without a number and an id. */
+  /** The item a delta without a number and an id has begun. */
   #findUnannounced(type: string): OutputSlot | undefined {
     return this.#slots.findLast(
       ({ type: begun, outputIndex, upstreamId, ended }) =>
@@ -171,7 +174,7 @@ export class ResponsesTranslator implements Translator {
   #begin({ output_index: outputIndex, item }: JsonObject): void {
     const id = isObject(item) ? text(item.id) : "";
     const again = this.#slots.some((slot) => slot.outputIndex === outputIndex && slot.upstreamId === id);
-    // A repeated announcement with the same id would be a second item to clients.
+    // For clients, a repeated announcement with the same id would be a second item.
     if (id === "" || !again) this.#open(outputIndex, item);
   }
 
@@ -184,13 +187,13 @@ export class ResponsesTranslator implements Translator {
   #itemDone(event: JsonObject): void {
     const item = isObject(event.item) ? event.item : {};
     const known = this.#find(event.output_index, item.id) ?? this.#findUnannounced(text(item.type));
-    // Some servers reuse an index for an item without an announcement.
+    // Some servers use an index again for an item they do not announce.
     const another = known?.ended === true && item.id !== undefined && known.upstreamId !== item.id;
     const slot = known && !another ? known : this.#open(event.output_index, event.item);
     if (!slot.ended) slot.end(item, "completed");
   }
 
-  /** @param type of the event; empty for a whole answer */
+  /** Handles the last event. @param type type of the event; empty for a whole answer */
   #terminal(response: unknown, type = ""): void {
     if (!isObject(response)) throw providerFailed("a terminal event without a response");
     if (response.status === "failed" || isObject(response.error)) throw providerFault(inBandError({ response }));
@@ -219,7 +222,7 @@ export class ResponsesTranslator implements Translator {
     };
   }
 
-  /** Ends the items started or left out in the stream, from the final response. */
+  /** Ends the items the stream has started or left out, by the final response. */
   #complete(items: readonly JsonObject[], status: ItemStatus): void {
     const seen = new Set<OutputSlot>();
     for (const item of items) {
@@ -231,7 +234,7 @@ export class ResponsesTranslator implements Translator {
     for (const slot of this.#slots) if (!slot.ended) slot.end({}, status);
   }
 
-  /** Matches by id; for servers with changing ids, by order among items of the same type. */
+  /** Finds the item by id; for servers that change ids, by the order among items of the same type. */
   #match(item: JsonObject, seen: ReadonlySet<OutputSlot>): OutputSlot | undefined {
     const open = this.#slots.filter((slot) => slot.type === item.type && !seen.has(slot));
     return open.find((slot) => slot.upstreamId === item.id) ?? open[0];

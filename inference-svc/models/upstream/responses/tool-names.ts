@@ -1,4 +1,4 @@
-/** Names of tools in the format. It has namespaces: a name must be unique only within its namespace. */
+/** Names of tools in the Responses format. It has namespaces, so a name must be unique only within its namespace. */
 import type { Tool, ToolReference, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 import { type JsonObject, objects, text } from "../json.ts";
@@ -18,7 +18,7 @@ const callTypes: ReadonlySet<unknown> = new Set(["function_call", "custom_tool_c
 const isNamed = ({ type }: Entry): boolean => type === "function" || type === "custom" || type === "namespace";
 const takes = (name: unknown): boolean => typeof name !== "string" || rule.form.test(name);
 
-/** Names in one namespace, or outside of any. */
+/** The names within one namespace, or outside of all namespaces. */
 class Scope {
   readonly #sent: ReadonlyMap<string, string>;
   readonly #own: ReadonlyMap<string, string>;
@@ -34,7 +34,7 @@ class Scope {
     return this.#sent.has(name);
   }
 
-  /** The name to send. A tool found only in the history gets a name different from all tools of the request. */
+  /** The name to send. A tool that only the history contains gets a name different from those of all tools of the request. */
   sent(name: string): string {
     return this.#sent.get(name) ?? fitHistoryName(name, rule, (other) => this.#own.has(other));
   }
@@ -50,7 +50,7 @@ export class ToolNames {
   static readonly #known = new WeakMap<object, ToolNames>();
 
   readonly tools: readonly Tool[];
-  /** Whether every tool keeps its name. */
+  /** Whether every tool can keep its name. */
   readonly #fits: boolean;
   readonly #top: Scope;
   readonly #inside: ReadonlyMap<string, Scope>;
@@ -69,7 +69,10 @@ export class ToolNames {
     this.#inside = new Map([...inside].map(([name, names]) => [name, new Scope(names)]));
   }
 
-  /** The same object for the same tools, so the dialect can cache their translation by it, unless a tool from an item is renamed. */
+  /**
+   * Names for a request. Equal lists of tools share one object, by which dialects cache their translation, unless a
+   * tool of an input item is renamed.
+   */
   static of(request: TurnRequest): ToolNames {
     const own = ToolNames.#of(request.tools, request.tools, []);
     if (!hasItemTools(request.input)) return own;
@@ -83,7 +86,7 @@ export class ToolNames {
     return names;
   }
 
-  /** @param namespace of the tool */
+  /** The name to send. @param namespace namespace of the tool */
   sent(name: string, namespace?: string): string {
     return this.#scope(namespace).sent(name);
   }
@@ -93,12 +96,12 @@ export class ToolNames {
     if (name === undefined || !isNamed({ type })) return reference;
     if (typeof namespace === "string")
       return { ...reference, name: this.sent(name, namespace), namespace: this.sent(namespace) };
-    // A reference without a namespace names a tool at the top or in any namespace.
+    // A reference without a namespace means a tool outside of namespaces, or in any of them.
     const scope = [this.#top, ...this.#inside.values()].find((each) => each.knows(name));
     return { ...reference, name: (scope ?? this.#top).sent(name) };
   }
 
-  /** An input item as the provider knows its tools. */
+  /** An input item with the names the provider knows. */
   sentItem(item: JsonObject, path: string, onDropped: OnDropped): JsonObject {
     if (callTypes.has(item.type)) return this.#sentCall(item, path, onDropped);
     if (this.#fits || !Array.isArray(item.tools)) return item;
@@ -106,7 +109,7 @@ export class ToolNames {
     return { ...item, tools };
   }
 
-  /** An output item as the client knows its tools. */
+  /** An output item with the names the client knows. */
   ownItem(item: JsonObject): JsonObject {
     if (this.#fits) return item;
     if (item.type === "tool_search_output") return { ...item, tools: this.#ownTools(objects(item.tools), undefined) };
@@ -127,7 +130,7 @@ export class ToolNames {
     const inside = typeof namespace === "string" ? namespace : undefined;
     const scope = this.#scope(inside);
     const sent = scope.sent(text(name));
-    // For a tool of the request, the tool itself reports it.
+    // The new name of a request's tool is reported with the tool itself.
     if (sent !== name && !scope.knows(text(name))) onDropped(`${path}.name`, describeRename(sent, rule));
     return { ...item, name: sent, ...(inside !== undefined && { namespace: this.sent(inside) }) };
   }

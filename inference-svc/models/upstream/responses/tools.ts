@@ -1,4 +1,4 @@
-/** Tools and the tool choice, as the client wrote them and in the client's spelling. */
+/** Writes tools and the tool choice as the client wrote them, with types in the client's spelling. */
 import { membersOf, withMembers } from "@sluice/proto/lib/json/span.js";
 import type {
   CallableTool,
@@ -35,12 +35,12 @@ export function addResponsesTools(
 }
 
 /**
- * Whether a missing `strict` means false, as in other client formats. In this format a function without it is strict, as far as its schema allows,
- * and a client of this format expects this.
+ * Whether a missing `strict` means false, as in the formats of other doors. In the Responses format, a function without
+ * it is strict as far as its schema allows, and clients of this format expect so.
  */
 const isLoose = ({ door = "responses" }: TurnRequest): boolean => door !== "responses";
 
-/** Writers of the list of tools, by whether functions without `strict` are sent as not strict. */
+/** Writers for the list of tools, by whether functions without `strict` are sent as not strict. */
 interface ToolWriters {
   readonly asGiven: WeakCache<ToolNames, Verbatim>;
   readonly loose: WeakCache<ToolNames, Verbatim>;
@@ -79,9 +79,9 @@ interface Writing {
   readonly onRenamed: OnDropped;
   /** Whether functions without `strict` are sent as not strict. */
   readonly isLoosened: boolean;
-  /** Given for the vendor of the format only. */
+  /** Reports dropped fields; present only for OpenAI. */
   readonly onDropped?: OnDropped;
-  /** Rules for schemas; absent where they go out as they came. */
+  /** The vendor's rules for schemas; absent if schemas are sent unchanged. */
   readonly schemas?: VendorSchemas;
 }
 
@@ -94,7 +94,7 @@ function toolsJson(writing: Writing): Verbatim {
 
 const isSent = (tool: Tool): boolean => tool.type !== "hosted" || !tool.leftOut;
 
-/** @param namespace of the tool */
+/** @param namespace namespace of the tool */
 function toolJson(tool: Tool, path: string, writing: Writing, namespace?: string): string {
   const json = unnamedJson(tool, path, writing);
   if (tool.type === "hosted") return json;
@@ -104,7 +104,10 @@ function toolJson(tool: Tool, path: string, writing: Writing, namespace?: string
   return withMembers(json, { name: JSON.stringify(name) });
 }
 
-/** The vendor answers 400 to deferred tools without a search. Tools found by the client's search are sent like any other. */
+/**
+ * The tool, without deferral unless a search is sent with it: OpenAI answers 400 to deferred tools without one. Tools
+ * the client's search has found are sent like any other.
+ */
 function loaded(tool: FunctionTool, { names }: Writing): FunctionTool {
   if (tool.deferLoading !== true || names.tools.some((each) => isSent(each) && isSearch(each))) return tool;
   const { deferLoading: _, ...rest } = tool;
@@ -113,7 +116,7 @@ function loaded(tool: FunctionTool, { names }: Writing): FunctionTool {
 
 const isSearch = (tool: Tool): boolean => tool.type === "hosted" && isToolSearch(tool);
 
-/** The tool with the client's name. */
+/** JSON of a tool that keeps the client's name. */
 function unnamedJson(tool: Tool, path: string, writing: Writing): string {
   const { onDropped } = writing;
   switch (tool.type) {
@@ -139,15 +142,15 @@ function functionJson(tool: FunctionTool, path: string, writing: Writing): strin
   return withStrict(fitted, tool, tool.strict === undefined ? absent : strict);
 }
 
-/** @param strict undefined where the field is left out */
+/** @param strict undefined if the field is left out */
 function withStrict(json: string, tool: FunctionTool, strict: boolean | undefined): string {
   if (strict === tool.strict) return json;
-  // Nearly every tool has no "strict": a text search avoids scanning its members.
+  // Nearly no tool has "strict", so a search in the text mostly avoids parsing it.
   if (!json.includes('"strict"')) return `${json.slice(0, json.lastIndexOf("}"))},"strict":${strict}}`;
   return withMembers(json, { strict: String(strict) });
 }
 
-/** Fields of functions in the contract, missing in the vendor's format. */
+/** Fields of functions in Sluice's API that OpenAI's format lacks. */
 const foreign = ["async", "cache_control", "anthropic_tool"];
 
 function withoutForeign(tool: CallableTool, path: string, onDropped: OnDropped): string {
@@ -161,7 +164,7 @@ function namespaceJson(namespace: NamespaceTool, path: string, writing: Writing)
   return withMembers(namespace.json, { tools: `[${inner.join(",")}]` });
 }
 
-/** Settings of web search in the contract, missing in the vendor's format: it takes allowed domains, a size and a location. */
+/** Settings of web search in Sluice's API that OpenAI's format lacks: it takes allowed domains, a size and a location. */
 const contractOnlySettings = [
   "engine",
   "max_results",
@@ -189,7 +192,7 @@ function toolChoice(request: TurnRequest): unknown {
   const { toolChoice: choice, tools: declared } = request;
   if (typeof choice !== "object") return choice;
   const names = ToolNames.of(request);
-  // The tool choice names the tool's kind; the provider knows the tool by the type in the request.
+  // The tool choice names the kind of the tool; the provider knows the tool by its type in the request.
   const reference = (to: ToolReference): ToolReference => {
     const hosted = declared.find((tool) => tool.type === "hosted" && tool.kind === to.type);
     return hosted?.type === "hosted" ? { ...to, type: hosted.spelling } : names.sentReference(to);

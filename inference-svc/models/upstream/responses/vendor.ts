@@ -1,4 +1,4 @@
-/** Servers with the vendor's own implementation, and 400 for unknown parameters. */
+/** Tells which servers are OpenAI's own implementation, which answers 400 to unknown parameters. */
 import type { Target } from "../dialect.ts";
 
 const formats: ReadonlySet<unknown> = new Set([

@@ -1,13 +1,13 @@
-/** Additions to an answer without a field in some formats. */
+/** Additions to an answer a client can request and that some formats lack. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 
 type Addition = "message.output_text.logprobs" | "reasoning.encrypted_content";
 
-/** Fields of chat completions for an addition; sealed reasoning is requested by the gateway and not by the client. */
+/** Names of additions in chat completions. Encrypted reasoning is missing, because there the gateway requests it, and not the client. */
 const chatFields: Partial<Readonly<Record<Addition, string>>> = { "message.output_text.logprobs": "logprobs" };
 
-/** Reports an addition by the field with the client's request for it. */
+/** Reports an addition as not sent, under the field with which the client requested it. */
 export function dropAddition(
   { include, door }: Pick<TurnRequest, "include" | "door">,
   addition: Addition,

@@ -1,4 +1,7 @@
-/** Reasoning with an empty list of texts and nothing else, not even an id: `reasoning_content: ""` of a chat message. Leaving it out loses nothing. */
+/**
+ * Recognizes reasoning with an empty list of texts and nothing else, not even an id, as made from `reasoning_content:
+ * ""` of a chat message. Leaving it out loses nothing.
+ */
 import type { InputItem } from "../../../turn/request.ts";
 import { objects, text } from "../json.ts";
 

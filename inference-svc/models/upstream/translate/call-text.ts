@@ -1,13 +1,13 @@
-/** The field with the text of a call, by item type. */
+/** Finds the field with the text of a call, by item type. */
 import type { OutputItem } from "../../../turn/turn.ts";
 import { type JsonObject, isObject } from "../json.ts";
 
 export interface CallText {
-  /** @returns the text of the call; undefined when the item holds none */
+  /** @returns the text of the call; undefined when the item contains none */
   read(item: JsonObject): unknown;
-  /** Fields of the item, with the text in them. */
+  /** Fields of the item that contain the text. */
   write(item: JsonObject, text: string): JsonObject;
-  /** True when a text never streamed is sent as one delta; false when the item comes whole. */
+  /** Whether a text that did not stream is sent as one delta; if not, the item comes whole. */
   readonly completed: boolean;
 }
 
@@ -27,7 +27,7 @@ const kinds: ReadonlyMap<unknown, CallText> = new Map([
     "code_interpreter_call",
     {
       ...inMember("code"),
-      // A null `code` is unavailable code, unlike empty code.
+      // The code is not available if it is null, unlike empty code.
       write: (item, code) => ({ code: code === "" && typeof item.code !== "string" ? null : code }),
     },
   ],
@@ -35,7 +35,7 @@ const kinds: ReadonlyMap<unknown, CallText> = new Map([
     "apply_patch_call",
     {
       read: ({ operation }) => (isObject(operation) ? operation.diff : undefined),
-      // A deleted file has no diff.
+      // For a deleted file, there is no diff.
       write: ({ operation }, diff) =>
         isObject(operation) && (diff !== "" || typeof operation.diff === "string")
           ? { operation: { ...operation, diff } }

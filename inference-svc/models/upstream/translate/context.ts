@@ -1,4 +1,4 @@
-/** The context for translating a request: the target, the tools as they are sent, and a callback for dropped fields. */
+/** The context in which a request is translated: the target, the tools as they are sent, and a callback for dropped fields. */
 import type { OnDropped, Target } from "../dialect.ts";
 import type { SentTools } from "./names/tool-names.ts";
 
@@ -8,6 +8,6 @@ export interface TranslationContext {
   readonly onDropped: OnDropped;
 }
 
-/** Whether `supported_parameters` or `passes` names the parameter. Used for parameters to which most servers answer 400. */
+/** Whether `supported_parameters` or `passes` names the parameter; for parameters to which most servers answer 400. */
 export const supportsParameter = ({ supportedParameters, passes }: Target, parameter: string): boolean =>
   supportedParameters?.includes(parameter) === true || passes?.has(parameter) === true;

@@ -1,6 +1,6 @@
 /**
- * Walks through the items of an input for formats made of messages, functions and function outputs. Every kind of item is written by the
- * dialect, reported as dropped, or was refused before.
+ * Walks through the items of an input, for formats made of messages, functions and function outputs. Items of every
+ * kind are written by the dialect, reported as dropped, or were refused before.
  */
 import { brokenSeal, hasBrokenSeal } from "../../../turn/parse/broken-seals.ts";
 import type { InputItem } from "../../../turn/request.ts";
@@ -12,53 +12,53 @@ import { repairEscapes } from "./lone-escapes.ts";
 import { openReasoning } from "./reasoning-seal.ts";
 import { JoinedResults, joinedResult } from "./repeated-results.ts";
 
-/** The dialect's part of the translation. A `path` is that of the argument before it, as in the request. */
+/** The dialect's part of the translation. `path` is always the path in the request of the argument in front of it. */
 export interface ConversationWriter {
-  /** Whether messages to the model can carry the name of a participant. */
+  /** Whether messages to the model can contain the name of a participant. */
   readonly takesNames: boolean;
   /** Whether the output of a call can mark a failure of the tool. */
   readonly takesFailures: boolean;
-  /** Whether a call can carry a cache mark. */
+  /** Whether a call can have a cache mark. */
   readonly takesCallMarks: boolean;
-  /** Whether the format has a reference for the tool named in this output text. */
+  /** Whether the format has a reference for the tool this output text names. */
   refersTo?(part: JsonObject): boolean;
-  /** Called before the item at this place is written. */
+  /** Called before the item with this index is written. */
   begin?(index: number): void;
-  /** Adds a message of the system, a developer or the user. */
+  /** Adds a message of the role system, developer or user. */
   addPrompt(item: InputItem, path: string): void;
   /** Adds a message of the assistant. */
   addAnswer(item: InputItem, path: string): void;
   addReasoning(item: InputItem, path: string): void;
-  /** Adds a thought without a word before a call, if the format has a form for it. */
+  /** Adds reasoning without text in front of a call, if the format has a form for it. */
   addBlankThought?(path: string): void;
   addCall(call: WrittenCall): void;
   /**
-   * @param output a string, or parts as in a message
-   * @param failed whether the client reports a failure of the tool
+   * Adds the output of a call. @param output a text, or parts as in a message
+   * @param failed whether the client reports that the tool failed
    */
   addCallOutput(callId: unknown, output: unknown, path: string, failed?: boolean): void;
-  /** Adds a call run by the provider, if the format has a form for it. @returns whether it has */
+  /** Adds a call the provider ran. @returns whether the format has a form for it */
   addServerCall?(item: InputItem, path: string): boolean;
   /**
    * Adds a message from one agent to another.
-   * @param head names the author and the recipient for the model
+   * @param head text for the model that names the author and the recipient
    */
   addAgentMessage(head: string, content: unknown, path: string): void;
 }
 
 export interface WrittenCall {
   readonly callId: unknown;
-  /** The name of the tool in the request. */
+  /** Name of the tool in the request. */
   readonly name: string;
-  /** Arguments as the model wrote them, possibly invalid JSON. For a custom tool, an object with its input. */
+  /** Arguments as the model wrote them, which may be invalid JSON. For a custom tool, an object with its input. */
   readonly argumentsJson: string;
   /** Input of a custom tool. */
   readonly input?: unknown;
-  /** Prompt cache mark, for a writer that supports marks on calls. */
+  /** Cache mark of the call, for a writer that can put marks on calls. */
   readonly mark?: { readonly control: JsonObject; readonly path: string };
 }
 
-/** Arguments for formats with objects as arguments. Valid objects stay as written; unfinished or other JSON is wrapped. */
+/** Arguments for formats that take them as an object. A valid object stays as it was written; unfinished or other JSON is wrapped in one. */
 export function parseArguments(json: string): Verbatim | JsonObject {
   try {
     return isObject(JSON.parse(json)) ? new Verbatim(repairEscapes(json)) : { arguments: json };
@@ -69,17 +69,17 @@ export function parseArguments(json: string): Verbatim | JsonObject {
 
 /**
  * Arguments for servers that parse those of earlier calls, and answer 400 or 500 to anything but an object.
- * @returns the arguments as they are unless they are repaired
+ * @returns the arguments unchanged, unless they must be repaired
  */
 export function objectArguments(json: string): string {
   const fitted = parseArguments(json);
   return fitted instanceof Verbatim ? fitted.json : JSON.stringify(fitted);
 }
 
-/** The reason in the receipt for arguments that `objectArguments` has changed. */
+/** Reason in the receipt for arguments that `objectArguments` has changed. */
 export const repairedArguments = "repaired: sent as an object, because most servers take no other arguments";
 
-/** @param from place of the first item to write */
+/** Writes the items. @param from index of the first item to write */
 export function translateInput(
   input: readonly InputItem[],
   translation: TranslationContext,
@@ -102,7 +102,7 @@ const noField = "the format has no field for it";
 class InputTranslator {
   readonly #translation: TranslationContext;
   readonly #writer: ConversationWriter;
-  /** Item ids to call ids: outputs of a local shell may name the item of their call. */
+  /** Call ids by item id: the output of a local shell may name the item of its call instead of the call id. */
   #callIds: Map<unknown, unknown> | undefined;
 
   constructor(translation: TranslationContext, writer: ConversationWriter) {
@@ -132,10 +132,10 @@ class InputTranslator {
       case "tool_search_output":
         return this.#translation.onDropped(path, "its tools are sent with the others");
       case "configuration_update":
-        // Read together with the settings.
+        // The item is read together with the request's settings.
         return;
       case "item_reference":
-        // The referenced item is translated where it stands; a second copy would repeat a call id.
+        // The item referenced is translated where it stands; a second copy would repeat a call id.
         return;
       default:
         return this.#hosted(item, path);
@@ -210,7 +210,7 @@ class InputTranslator {
     if (!call && !answer) this.#described(item, path);
   }
 
-  /** Items without a counterpart in the format are described in a message. */
+  /** Writes a message that describes an item for which the format has no form. */
   #described(item: InputItem, path: string): void {
     const content = toText(item);
     if (content === undefined) return this.#translation.onDropped(path, dropReason(item.type));

@@ -1,8 +1,8 @@
-/** Settings supported only by some formats. */
+/** Settings that only some formats have. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 
-/** Paths in the request and the fields of the checked request. */
+/** Fields of the parsed request, by the settings' paths in the client's request. */
 const extensions = {
   prediction: "predictionJson",
   anthropic_betas: "anthropicBetas",
@@ -14,8 +14,8 @@ type Extension = keyof typeof extensions;
 const entries = Object.entries(extensions) as (readonly [Extension, keyof TurnRequest])[];
 
 /**
- * Reports the settings without a field in a format.
- * @param taken settings with a field in it
+ * Reports the settings a format lacks.
+ * @param taken settings the format has
  */
 export function dropExtensions(
   request: TurnRequest,
@@ -28,6 +28,6 @@ export function dropExtensions(
   }
 }
 
-/** The stop text named by a provider, if it is in the request: only the client's own texts go back to it this way. */
+/** The stop sequence a provider names, if the request contains it: no other text is passed to the client in this way. */
 export const matchingStop = (stop: TurnRequest["stop"], named: unknown): string | undefined =>
   typeof named === "string" && stop?.includes(named) === true ? named : undefined;

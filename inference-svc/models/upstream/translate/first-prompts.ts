@@ -1,18 +1,20 @@
 /**
- * Messages of the system at the beginning of a request: their order is that of the request, with the instructions before them, and the last of them
- * is the user's when no other message remains, because formats and templates require a message to answer ("No user query found in messages" of Qwen,
- * "messages: at least one message is required" of Anthropic).
+ * System messages at the beginning of a request. They keep the order of the request, with the instructions in front of
+ * them. If there is no other message, the last one becomes a user message, because formats and templates require a
+ * message to answer ("No user query found in messages" of Qwen, "messages: at least one message is required" of
+ * Anthropic).
  *
- * Servers of open models take one such message, and only there. Templates such as those of Qwen since 3.5 refuse every one but the first ("System
- * message must be at the beginning", vllm-project/vllm issue 41114, ollama/ollama issue 17774), and agents send several. Servers of the Responses
- * format put the instructions before the input and run the same templates (`construct_input_messages` of vLLM, `FromResponsesRequest` of Ollama,
+ * Servers of open models take only one system message, and only at the beginning. Templates such as those of Qwen since
+ * 3.5 refuse every one but the first ("System message must be at the beginning", vllm-project/vllm issue 41114,
+ * ollama/ollama issue 17774), and agents send several. Servers of the Responses format put the instructions before the
+ * input and run the same templates (`construct_input_messages` of vLLM, `FromResponsesRequest` of Ollama,
  * `convert_responses_to_chatcmpl` of llama.cpp; BerriAI/litellm pull request 39852).
  */
 import type { InputItem, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { objects } from "../json.ts";
 
-/** Vendors with servers of open models, which run the same templates. */
+/** Vendors whose servers run open models with such templates. */
 const servesTemplates: ReadonlySet<string> = new Set([
   "cerebras",
   "deepinfra",
@@ -24,7 +26,7 @@ const servesTemplates: ReadonlySet<string> = new Set([
   "together",
 ]);
 
-/** Other vendors take messages of the system anywhere. */
+/** Whether the server takes system messages anywhere, as other vendors' servers do. */
 export const takesPromptsAnywhere = ({ original, vendor }: Target): boolean =>
   original || (vendor !== undefined && !servesTemplates.has(vendor));
 
@@ -35,21 +37,21 @@ export const latePrompt = "sent as the user's: many servers take a system messag
 const joinedPrompt = "repaired: joined with the system message before it, because many servers take only one";
 const question = "repaired: sent as the user's, because a request needs a message besides the system's";
 
-/** The messages of the system at the beginning of a request in the chat and the Responses format. */
+/** How the system messages at the beginning are sent, in the formats chat completions and Responses. */
 export interface Opening {
-  /** Number of first items that stay messages of the system. Later ones are sent as the user's. */
+  /** Number of first items that stay system messages; later system messages become user messages. */
   readonly prompts: number;
-  /** Whether they and the instructions are sent as one. */
+  /** Whether the instructions and these items are sent as one message. */
   readonly joins: boolean;
-  /** Whether the instructions are sent as the user's. */
+  /** Whether the instructions are sent as a user message. */
   readonly asksInstructions: boolean;
-  /** The reason for a message of the system to be sent as the user's. */
+  /** Reason in the receipt for a system message sent as a user message. */
   readonly reason: string;
 }
 
 const anywhere: Opening = { prompts: Number.POSITIVE_INFINITY, joins: false, asksInstructions: false, reason: "" };
 
-/** @param isStrict whether the server takes one message of the system, at the beginning */
+/** @param isStrict whether the server takes only one system message, at the beginning */
 export function openingOf({ instructions, input }: TurnRequest, isStrict: boolean): Opening {
   if (!isStrict) return anywhere;
   let first = 0;
@@ -63,7 +65,7 @@ export function openingOf({ instructions, input }: TurnRequest, isStrict: boolea
   return { prompts, joins, asksInstructions, reason: isAlone ? question : latePrompt };
 }
 
-/** A message with other parts than texts is not one of the system. */
+/** Whether a system message consists only of text; with other parts, it cannot stay one. */
 const isTextPrompt = (item: InputItem): boolean =>
   isPrompt(item) &&
   (typeof item.content === "string" || objects(item.content).every(({ text }) => typeof text === "string"));
@@ -87,12 +89,12 @@ export function reportQuestion(path: string, onDropped: OnDropped): void {
 export const joinPromptTexts = (texts: readonly string[]): string => texts.join("\n\n");
 
 interface Prompt<Part> {
-  /** The field that becomes the user's. */
+  /** Path of the field that becomes a user message. */
   readonly path: string;
   readonly parts: readonly Part[];
 }
 
-/** The messages of the system of a format with a place for all of them. */
+/** The system messages for a format that has one place for all of them. */
 export class FirstPrompts<Part> {
   readonly #prompts: Prompt<Part>[] = [];
 
@@ -100,19 +102,19 @@ export class FirstPrompts<Part> {
     if (instructions.length > 0) this.#prompts.push({ path: "instructions", parts: instructions });
   }
 
-  /** @param path that of the item */
+  /** Adds a message. @param path path of its item */
   add(parts: readonly Part[], path: string): void {
     if (parts.length > 0) this.#prompts.push({ path: `${path}.role`, parts });
   }
 
-  /** Takes out the last message, which is sent as the user's; undefined when there is none. */
+  /** Removes the last message, which is sent as a user message. @returns undefined when there is none */
   takeQuestion(onDropped: OnDropped): readonly Part[] | undefined {
     const last = this.#prompts.pop();
     if (last) reportQuestion(last.path, onDropped);
     return last?.parts;
   }
 
-  /** The parts of each message. */
+  /** The parts of each system message. */
   get messages(): readonly (readonly Part[])[] {
     return this.#prompts.map(({ parts }) => parts);
   }

@@ -1,11 +1,11 @@
 /**
- * Replaces escapes of half a surrogate pair in JSON by that of U+FFFD. Models write them, most JSON parsers refuse them ("no low surrogate in
- * string"), and a conversation that holds one fails at every later turn.
+ * Replaces escapes of half a surrogate pair in JSON by the escape of U+FFFD. Models write them, most JSON parsers
+ * refuse them ("no low surrogate in string"), and a conversation that contains one fails at every later turn.
  */
 
 const backslash = "\\";
 const replacement = "\\ufffd";
-/** Length of an escape such as \u00e9. */
+/** Characters of an escape such as \u00e9. */
 const escapeLength = 6;
 const secondHalf = /^\\u[dD][c-fC-F][0-9a-fA-F]{2}$/;
 const secondHalfBegun = /^(?:\\(?:u(?:[dD](?:[c-fC-F][0-9a-fA-F]?)?)?)?)?$/;
@@ -18,11 +18,11 @@ export function repairEscapes(json: string): string {
   return escapes.read(json) + escapes.end();
 }
 
-/** Reads JSON in pieces, and holds back the beginning of an escape at the end of a piece. */
+/** Reads JSON in pieces, and holds back an escape that begins at the end of a piece. */
 export class LoneEscapes {
   #held = "";
 
-  /** The beginning of an escape that waits for more. */
+  /** The beginning of an escape held back. */
   get held(): string {
     return this.#held;
   }
@@ -48,7 +48,7 @@ export class LoneEscapes {
     return from === 0 ? text : read + text.slice(from);
   }
 
-  /** The rest, once nothing follows. */
+  /** Returns what is held back, at the end of the text. */
   end(): string {
     const held = this.#held;
     this.#held = "";
@@ -56,7 +56,7 @@ export class LoneEscapes {
   }
 }
 
-/** @returns the length of the escape at a place: 0 for half a pair, undefined where more text has to come first */
+/** @returns the length of the escape at this index; 0 for half a surrogate pair, undefined when more text must come first */
 function lengthAt(text: string, at: number): number | undefined {
   if (at + 1 >= text.length) return undefined;
   if (text[at + 1] !== "u") return 2;

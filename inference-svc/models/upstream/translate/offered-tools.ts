@@ -1,4 +1,4 @@
-/** The tools offered to a model: those of the request, and those added by input items. */
+/** The tools a model is offered: those of the request, and those added by input items. */
 import { hasUnknownItem } from "../../../turn/parse/beginnings.ts";
 import { textOnly } from "../../../turn/parse/text-only.ts";
 import type {
@@ -14,21 +14,24 @@ import type {
 import { type JsonObject, isObject, objects, text } from "../json.ts";
 
 export interface OfferedTool {
-  /** Path in the request: `tools.1`, `tools.2.tools.0`, `input.4.tools.0`. */
+  /** Path in the request, such as `tools.1`, `tools.2.tools.0` or `input.4.tools.0`. */
   readonly path: string;
   readonly tool: FunctionTool | CustomTool | HostedTool;
-  /** Namespace of the tool. */
+  /** Namespace of the tool; absent outside of namespaces. */
   readonly namespace?: { readonly name: string; readonly description: string };
-  /** False for tools excluded by the tool choice. */
+  /** Whether the tool choice allows the tool. */
   readonly allowed: boolean;
 }
 
 const none: readonly OfferedTool[] = [];
 
-/** Lists built earlier. The key is the `tools` of the request; it is the request itself when input items or the tool choice matter too. */
+/**
+ * Lists built before. The key is the `tools` of the request, or the request itself when input items or the tool choice
+ * matter as well.
+ */
 const known = new WeakMap<object, readonly OfferedTool[]>();
 
-/** Item types with additional tools. */
+/** Types of items that contain additional tools. */
 const bringers: ReadonlySet<string> = new Set(["additional_tools", "tool_search_output"]);
 
 /** Whether the item may add tools. */
@@ -42,8 +45,8 @@ export const itemTools = (input: TurnRequest["input"]): readonly JsonObject[] =>
   input.filter(mayBringTools).flatMap((item) => objects(item.tools));
 
 /**
- * Tools in the order of the request; members of a namespace are listed one by one. Cached, because every endpoint of a model asks for the
- * same request, and the steps of an agent have the same list.
+ * Tools in the order of the request; the members of a namespace are listed one by one. Cached, because every endpoint
+ * of a model needs the list for the same request, and the steps of an agent share it.
  */
 export function offeredTools(request: TurnRequest): readonly OfferedTool[] {
   const { input, tools, toolChoice } = request;
@@ -70,7 +73,7 @@ function collect(request: TurnRequest): readonly OfferedTool[] {
   ];
 }
 
-/** A choice of a namespace allows only its members. */
+/** The tools the choice allows; a choice of a namespace allows only its members. */
 function allowedBy(choice: ToolChoice | undefined): readonly ToolReference[] | undefined {
   if (typeof choice !== "object") return undefined;
   if (choice.type === "allowed_tools") return choice.tools;
@@ -99,14 +102,14 @@ export function refersTo(reference: ToolReference, tool: OfferedTool["tool"], na
   return reference.type === tool.type && reference.name === tool.name && inside;
 }
 
-/** A search for deferred tools, useless where all tools are sent at once. */
+/** Whether a tool is a search among deferred tools, which is useless if all tools are sent at once. */
 export const isToolSearch = (tool: OfferedTool["tool"]): boolean =>
   tool.type === "hosted" && /^(service:)?tool_search$/.test(tool.kind);
 
-/** Web search, under all names used by clients. */
+/** Whether a type means web search, under any name clients use. */
 export const isWebSearch = (type: string): boolean => /^web_search(_preview)?(_\d{4}_\d\d_\d\d)?$/.test(type);
 
-/** The first tool run neither by the client nor by the model's format. */
+/** The first tool that neither the client nor the model's format runs. */
 export const findHostedTool = (request: TurnRequest): (OfferedTool & { readonly tool: HostedTool }) | undefined =>
   offeredTools(request).find(
     (entry): entry is OfferedTool & { readonly tool: HostedTool } =>

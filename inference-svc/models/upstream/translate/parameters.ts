@@ -1,4 +1,4 @@
-/** The parameters of a request in the formats of providers, by the table of the contract. */
+/** Writes the parameters of a request in the formats of providers, by the table of parameters in proto/contract. */
 import {
   type Parameter,
   type ParameterName,
@@ -9,29 +9,29 @@ import type { TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { supportsParameter } from "./context.ts";
 
-/** The place of a parameter in a request, for rules with more inputs than its value. */
+/** Where a parameter stands in a request, for rules that need more than its value. */
 interface Place {
   readonly path: ParameterName;
   readonly target: Target;
   readonly onDropped: OnDropped;
 }
 
-/** A parameter with limited values in a format. */
+/** A parameter that has a limited range of values in a format. */
 interface Fitted<Value> {
   readonly name: string;
-  /** @returns the value to send; undefined to leave the parameter out. Reports what it changes or leaves out. */
+  /** @returns the value to send; undefined to leave the parameter out. Reports what is changed or left out */
   fit(value: Value, place: Place): unknown;
 }
 
-/** Marks a parameter written and reported by code of the dialect, because it depends on other fields. */
+/** Marks a parameter the dialect writes and reports elsewhere, because it depends on other fields. */
 export const writtenElsewhere = Symbol("elsewhere");
 
-/** A parameter's name in a format, its name and limits, or `writtenElsewhere`. */
+/** A parameter's name in a format, its name with limits, or `writtenElsewhere`. */
 type Taken<Value> = string | Fitted<Value> | typeof writtenElsewhere;
 
 type TakenParameters = { readonly [Name in ParameterName]?: Taken<ParameterValue<Name>> };
 
-/** Gets the parameters to send. A value of undefined is left out. */
+/** Receives the parameters to send; a value of undefined is left out. */
 interface ParameterSink {
   add(name: string, value: unknown): void;
 }
@@ -49,17 +49,17 @@ export const noField = "the format has no field for it";
 
 interface FormatRow extends Pick<Parameter, "field"> {
   readonly path: ParameterName;
-  /** Name in the format; undefined when it does not have the parameter. */
+  /** Name of the parameter in the format; undefined when the format lacks it. */
   readonly sentName: string | undefined;
   readonly fit: Fitted<unknown>["fit"] | undefined;
 }
 
-/** Writes the parameters supported by a format, and reports all others. */
+/** Writes the parameters a format has, and reports all others. */
 export class FormatParameters {
   readonly #rows: readonly FormatRow[];
   readonly #reason: string;
 
-  /** @param reason why the other parameters are left out */
+  /** @param taken parameters the format has @param reason why all others are left out */
   constructor(taken: TakenParameters, reason = noField) {
     this.#rows = parameterList.flatMap(({ name: path, field }): readonly FormatRow[] => {
       const how: Taken<unknown> | undefined = taken[path];
@@ -82,7 +82,7 @@ export class FormatParameters {
   }
 }
 
-/** Leaves a parameter out where the endpoint is not known to support it. */
+/** A parameter left out unless the endpoint is known to support it. */
 export const whereSupported = (name: string): Fitted<unknown> => ({
   name,
   fit: (value, { path, target, onDropped }) => {
@@ -92,7 +92,7 @@ export const whereSupported = (name: string): Fitted<unknown> => ({
   },
 });
 
-/** Moves a number to the nearest allowed value; the provider answers 400 to others. */
+/** A number moved to the nearest allowed value, because the provider answers 400 to others. */
 export const clampedTo = (name: string, min: number, max: number): Fitted<number> => ({
   name,
   fit: (value, { path, onDropped }) => {
@@ -103,7 +103,7 @@ export const clampedTo = (name: string, min: number, max: number): Fitted<number
   },
 });
 
-/** Sends as many stop texts as the provider takes. */
+/** Stop sequences, of which only as many are sent as the provider takes. */
 export const firstStops = (name: string, max: number): Fitted<readonly string[]> => ({
   name,
   fit: (stop, { path, onDropped }) => {
@@ -113,12 +113,12 @@ export const firstStops = (name: string, max: number): Fitted<readonly string[]>
   },
 });
 
-/** Every parameter by its own name, for servers without errors for unknown names. */
+/** Every parameter under its own name, for servers that ignore unknown names. */
 export const allParameters = Object.fromEntries(parameterList.map(({ name }) => [name, name])) as Readonly<
   Record<ParameterName, string>
 >;
 
-/** Every parameter by its own name, rare ones only where the endpoint is known to support them. */
+/** Every parameter under its own name; rare ones are sent only if the endpoint is known to support them. */
 export const commonParameters = Object.fromEntries(
   parameterList.map(({ name, isRare }) => [name, isRare ? whereSupported(name) : name]),
 ) as TakenParameters;

@@ -1,4 +1,4 @@
-/** Holds back prompts that a client wrote between calls and their results: the formats take the results right behind the calls. */
+/** Holds back prompts a client wrote between calls and their results, because formats require the results right after the calls. */
 import type { OnDropped } from "../dialect.ts";
 
 interface Held<Message> {
@@ -8,11 +8,11 @@ interface Held<Message> {
 
 export class PromptsAmidCalls<Message> {
   readonly #onDropped: OnDropped;
-  /** Calls without a result so far. */
+  /** Number of calls that have no result yet. */
   #open = 0;
-  /** Absent in nearly every conversation. */
+  /** Prompts held back; undefined in nearly every conversation. */
   #held: Held<Message>[] | undefined;
-  /** How many held prompts a result has overtaken. */
+  /** Number of held prompts a later result has overtaken. */
   #overtaken = 0;
 
   constructor(onDropped: OnDropped) {
@@ -33,14 +33,14 @@ export class PromptsAmidCalls<Message> {
     if (this.#held) this.#overtaken = this.#held.length;
   }
 
-  /** @returns whether the prompt waits for results */
+  /** Holds a prompt back if results are missing. @returns whether it is held */
   holds(message: Message, path: string): boolean {
     if (this.#open === 0) return false;
     (this.#held ??= []).push({ message, path });
     return true;
   }
 
-  /** Ends the calls, whether answered or not. @returns the held prompts */
+  /** Ends the calls, whether they have results or not. @returns the held prompts */
   release(): readonly Message[] {
     this.#open = 0;
     const held = this.#held;

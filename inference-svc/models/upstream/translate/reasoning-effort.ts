@@ -1,4 +1,4 @@
-/** The reasoning effort requested, as far as the model knows it. */
+/** The requested reasoning effort, as far as the model knows it. */
 import { type ReasoningEffort, effortUpdates, requestedEffort } from "../../../turn/parse/effort.ts";
 import { textOnly } from "../../../turn/parse/text-only.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
@@ -7,7 +7,7 @@ import { type TranslationContext, supportsParameter } from "./context.ts";
 
 export type { ReasoningEffort } from "../../../turn/parse/effort.ts";
 
-/** A `configuration_update` in the input changes the effort from there on; the last one counts for the next answer. */
+/** The effort for the next answer: a `configuration_update` in the input changes it from there on, and the last one counts. */
 export function lastEffort(
   request: TurnRequest,
   { target, onDropped }: TranslationContext,
@@ -22,10 +22,10 @@ export function lastEffort(
   return effort && { ...effort, value: knownEffort(effort, target, onDropped) };
 }
 
-/** Whether a summary of the reasoning is requested; "omitted" is the wish for none. */
+/** Whether a summary of the reasoning is requested; "omitted" requests none. */
 export const asksForSummary = (summary: string | undefined): boolean => summary !== undefined && summary !== "omitted";
 
-/** From the least to the most. */
+/** Levels of effort, from the least to the most. */
 const levels = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 const levelPrefix = "reasoning.effort.";
 
@@ -33,7 +33,10 @@ const levelPrefix = "reasoning.effort.";
 export const namesEfforts = ({ supportedParameters }: Target): boolean =>
   supportedParameters?.some((name) => name.startsWith(levelPrefix)) === true;
 
-/** The level itself, or the nearest if the configuration lists the levels of the endpoint's model. Requested thinking is never turned off. */
+/**
+ * The level itself, or the nearest one if the configuration lists the levels of the endpoint's model. Requested
+ * reasoning is never turned off.
+ */
 export function knownEffort({ value, path }: ReasoningEffort, target: Target, onDropped: OnDropped): string {
   const knows = (level: string) => supportsParameter(target, levelPrefix + level);
   const wanted = levels.indexOf(value);
@@ -45,6 +48,6 @@ export function knownEffort({ value, path }: ReasoningEffort, target: Target, on
   return nearest;
 }
 
-/** Whether the format has another field for turning thinking off. */
+/** Whether the format has another field for turning reasoning off. */
 const stops = (target: Target): boolean =>
   supportsParameter(target, "thinking.disabled") || supportsParameter(target, "thinking.between_tools");

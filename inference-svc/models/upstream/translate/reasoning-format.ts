@@ -1,4 +1,4 @@
-/** Finds the `format` of a provider's sealed reasoning by the provider's host. */
+/** Finds the `format` of a provider's encrypted reasoning by the provider's host. */
 
 type Format = (upstreamModel: string) => string;
 
@@ -7,14 +7,14 @@ const always =
   () =>
     format;
 
-/** Regional hosts of a vendor share its encryption keys. */
+/** Hosts by vendor, each with the format. Regional hosts of a vendor share its encryption keys. */
 const hosts: readonly (readonly [RegExp, Format])[] = [
   [/(^|\.)api\.openai\.com$/, always("openai-responses-v1")],
   [/\.(openai|cognitiveservices|services\.ai)\.azure\.com$/, always("azure-openai-responses-v1")],
   [/(^|\.)api\.x\.ai$/, always("xai-responses-v1")],
   [/(^|\.)api\.anthropic\.com$/, always("anthropic-claude-v1")],
   [/(^|\.)generativelanguage\.googleapis\.com$/, always("google-gemini-v1")],
-  // Bedrock hosts several vendors: its model ids begin with the vendor, after an optional region.
+  // Bedrock hosts several vendors. Its model ids begin with the vendor, after an optional region.
   [
     /^bedrock[\w-]*\.[\w-]+\.(amazonaws\.com|api\.aws)$/,
     (model) => (/(^|\.)xai\./.test(model) ? "bedrock-xai-responses-v1" : "bedrock-openai-responses-v1"),

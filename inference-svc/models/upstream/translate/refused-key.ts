@@ -1,5 +1,5 @@
-/** Keys refused by a provider with an unusual status. */
+/** Recognizes keys a provider refuses with an unusual status. */
 
-/** xAI answers 400 to an unknown key, in both of its formats: an error of Sluice's credential, not of the request. */
+/** xAI answers 400 to an unknown key in both of its formats, although Sluice's key is wrong and not the request. */
 export const isRefusedKey = (status: number | undefined, message: string): boolean =>
   status === 400 && /^(?:incorrect|invalid) api key/i.test(message);

@@ -1,4 +1,4 @@
-/** Several results of one call, as some clients write a result of several parts, are one result to every format. */
+/** Joins several results of one call, which some clients write for a result of several parts, into one: no format allows more. */
 import type { InputItem } from "../../../turn/request.ts";
 import { type JsonObject, objects } from "../json.ts";
 
@@ -7,20 +7,21 @@ const isResult = (item: InputItem | undefined): boolean =>
 
 const isCall = ({ type }: InputItem): boolean => type === "function_call" || type === "custom_tool_call";
 
-/** Whether results stand on both sides of this place, so that those before it may have to be joined with those behind it. */
+/** Whether there are results on both sides of this index, so those before it may have to be joined with those after it. */
 export const isAmidResults = (input: readonly InputItem[], place: number): boolean =>
   isResult(input[place - 1]) && isResult(input[place]);
 
 /**
- * Items of an input where each call has at most one result: surplus results among those in a row are joined into the first result of the call. Servers
- * give two calls one id; these keep as many results. Each row is read once: a search for each result took seconds for some ten thousand.
+ * Items of an input where each call has at most one result: of the results in a row, surplus ones are joined into the
+ * call's first result. Some servers give two calls one id; such calls keep as many results. Each row is read once,
+ * because a search for each result took seconds for some ten thousand.
  */
 export class JoinedResults {
   readonly #input: readonly InputItem[];
-  /** The place behind the present row of results, and its items that differ from the input, by their places. */
+  /** Index after the current row of results, and the items of the row that differ from the input, by their index. */
   #end = 0;
   #changed: ReadonlyMap<number, InputItem | undefined> | undefined;
-  /** Number of calls before `#counted` that have no result yet, by their names. */
+  /** Number of calls in front of `#counted` that have no result yet, by their key. */
   readonly #open = new Map<string, number>();
   #counted = 0;
 
@@ -29,7 +30,7 @@ export class JoinedResults {
   }
 
   /**
-   * Places are asked for in ascending order, from one that is not amid results.
+   * The item at an index. Indices must be requested in ascending order, from one that is not within a row of results.
    * @returns undefined for a surplus result of a call, which is part of an earlier item
    */
   itemAt(index: number): InputItem | undefined {
@@ -78,10 +79,10 @@ export class JoinedResults {
   }
 }
 
-/** The same for a call and its result. */
+/** Key a call and its result share. */
 const nameOf = ({ type, call_id: id }: InputItem): string => `${type.replace("_output", "")} ${String(id)}`;
 
-/** One result, which has failed if one of them has. */
+/** Joins results into one, which has failed if one of them has. */
 function joined(results: readonly InputItem[]): InputItem {
   const outputs = results.map(({ output }) => output);
   const output = outputs.every((each) => typeof each === "string") ? outputs.join("\n") : outputs.flatMap(partsOf);
@@ -92,5 +93,5 @@ function joined(results: readonly InputItem[]): InputItem {
 const partsOf = (output: unknown): readonly JsonObject[] =>
   typeof output === "string" ? [{ type: "input_text", text: output }] : objects(output);
 
-/** Completes "repaired: ". */
+/** Reason in the receipt after "repaired: ". */
 export const joinedResult = "repaired: sent within the first result of its call, because a call has one";

@@ -1,11 +1,11 @@
 /**
- * Describes web searches of the history as text, for formats without an item for them. A function call would need a declared
- * tool, and some providers refuse a tool with the name of their own search.
+ * Describes web searches of the history as text, for formats that have no item for them. They are not sent as function
+ * calls: these would need a declared tool, and some providers refuse a tool with the name of their own search.
  */
 import type { InputItem } from "../../../turn/request.ts";
 import { isObject, objects, text } from "../json.ts";
 
-/** Undefined for an item of another type. */
+/** @returns undefined for an item of another type */
 export function describeSearch({ type, action, status }: InputItem): string | undefined {
   if (type !== "web_search_call") return undefined;
   const done = isObject(action) ? action : {};

@@ -1,10 +1,11 @@
-/** The service tier of a request at an endpoint configured without one. */
+/** The service tier of a request, for an endpoint configured without one. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 
 /**
- * Tiers of OpenAI, which serves each of them at the same endpoint (https://platform.openai.com/docs/api-reference/responses/create). Without a
- * tier the settings of the operator's project decide, so "default" is sent too.
+ * OpenAI's names of tiers; it serves all of them at the same endpoint
+ * (https://platform.openai.com/docs/api-reference/responses/create). Without a tier, the settings of the operator's
+ * project apply, so "default" is sent as well.
  */
 const vendorTiers: Readonly<Record<string, string>> = {
   default: "default",
@@ -16,8 +17,8 @@ const vendorTiers: Readonly<Record<string, string>> = {
 };
 
 /**
- * The tier to send to a server of OpenAI's formats: the endpoint's, as configured and billed, or at
- * OpenAI itself that of the request.
+ * The tier to send to a server of OpenAI's formats: the endpoint's tier, as configured and billed, or at OpenAI itself
+ * the tier of the request.
  */
 export function openAiTier(
   { serviceTier: wanted }: TurnRequest,
@@ -35,7 +36,7 @@ export function openAiTier(
   return vendorTiers[wanted];
 }
 
-/** Reports a tier not served by an endpoint of the default tier; "fast" is the other name of priority. */
+/** Reports a requested tier an endpoint of the default tier does not serve; "fast" is another name of priority. */
 export function dropTier(wanted: string | undefined, tier: string, onDropped: OnDropped): void {
   if (tier !== "default" || wanted === undefined || wanted === "auto" || wanted === "default") return;
   onDropped("service_tier", `no endpoint of the tier ${wanted === "fast" ? "priority" : wanted} is configured`);

@@ -1,14 +1,14 @@
-/** Finds the items and parts of an input not supported by some providers. */
+/** Finds the items and parts of an input some providers do not support. */
 import { ListMemo } from "../../../turn/parse/list-memo.ts";
 import type { InputItem } from "../../../turn/request.ts";
 import { type JsonObject, isObject, objects } from "../json.ts";
 
-/** A special item as a whole, or one part of an item. */
+/** An item or one part of an item some providers do not support. */
 export type SpecialInput =
   | { readonly path: string; readonly item: InputItem; readonly part?: never }
   | { readonly path: string; readonly part: JsonObject; readonly item?: never };
 
-/** Part types common to all formats. */
+/** Types of parts that all formats support. */
 const words: ReadonlySet<unknown> = new Set([
   "input_text",
   "output_text",
@@ -28,7 +28,7 @@ const whole: ReadonlySet<string> = new Set([
 
 const marks = ["cache_control", "prompt_cache_breakpoint"];
 
-/** Special items and parts in the order of the input. Cached, because each endpoint of a model examines the same input, which may be long. */
+/** The special items and parts in the order of the input. Cached, because each endpoint of a model checks the same input, which may be long. */
 export const findSpecialInputs = (input: readonly InputItem[]): readonly SpecialInput[] => specialInputs.of(input);
 
 const specialInputs = new ListMemo<readonly SpecialInput[]>([], (before, input, from) => {
@@ -56,5 +56,5 @@ function collect(input: readonly InputItem[], from: number): readonly SpecialInp
 
 const isMarkedCall = (item: InputItem): boolean => item.type === "function_call" && findCacheMark(item) !== undefined;
 
-/** The field with a cache mark in a part or call; undefined without one. */
+/** Name of the field with the cache mark in a part or call. @returns undefined without a mark */
 export const findCacheMark = (part: JsonObject): string | undefined => marks.find((field) => isObject(part[field]));

@@ -1,24 +1,24 @@
-/** Describes tools for formats limited to functions. */
+/** Describes tools for formats that know only functions. */
 import type { CustomTool } from "../../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 import type { SentTool } from "./names/tool-names.ts";
 
-/** Rare fields of tools, with the reason for dropping each. */
+/** Rare fields of tools, each with the reason for leaving it out. */
 const unread: readonly (readonly [field: string, reason: string])[] = [
   ["defer_loading", "sent with the other tools"],
   ["allowed_callers", "the format has no field for it"],
   ["output_schema", "the format has no field for it"],
 ];
 
-/** The abilities of a format beyond those of a function declaration. */
+/** Abilities of a format for tools beyond a function declaration. */
 export interface ToolAbilities {
   readonly takesMarks?: boolean;
-  /** Whether tools are sent in Anthropic's own form, where they have one. */
+  /** Whether tools that have a form of Anthropic's are sent in it. */
   readonly takesAnthropic?: boolean;
 }
 
-/** Reports tool fields missing in function declarations. */
+/** Reports fields of a tool a function declaration lacks. */
 export function dropToolFields(
   { tool, path, renaming }: SentTool,
   onDropped: OnDropped,
@@ -30,26 +30,26 @@ export function dropToolFields(
   if (!takesAnthropic && tool.type === "function" && tool.anthropicJson !== undefined)
     onDropped(`${path}.anthropic_tool`, "sent as a function: the endpoint is not known to take it");
   for (const [field, reason] of unread) {
-    // A text search avoids parsing nearly every tool.
+    // Searching the JSON text avoids parsing nearly every tool.
     if (!tool.json.includes(`"${field}"`)) continue;
     const value = (JSON.parse(tool.json) as JsonObject)[field];
     if (value !== undefined && value !== null && value !== false) onDropped(`${path}.${field}`, reason);
   }
 }
 
-/** The description of a namespace is repeated in each of its tools. */
+/** The description for a tool; that of its namespace is repeated in each of its tools. */
 export function describeTool({ tool, namespace }: SentTool): string | undefined {
   const common = namespace && `Part of ${namespace.name}: ${namespace.description}`;
   return common && tool.description !== undefined ? `${common}\n${tool.description}` : (common ?? tool.description);
 }
 
-/** Undefined when the tool takes any text. */
+/** The format of a custom tool's input. @returns undefined when the tool takes any text */
 export function parseToolFormat(tool: CustomTool): JsonObject | undefined {
   const format: unknown = tool.formatJson === undefined ? undefined : JSON.parse(tool.formatJson);
   return isObject(format) ? format : undefined;
 }
 
-/** Schema of a function with the text of a custom tool as its only parameter. */
+/** The schema of a function whose only parameter is the text for a custom tool. */
 export function buildWrapperSchema(tool: CustomTool, path: string, onDropped: OnDropped): JsonObject {
   const format = parseToolFormat(tool);
   const bound = format?.type === "grammar";

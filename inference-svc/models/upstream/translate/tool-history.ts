@@ -1,6 +1,6 @@
 /**
- * Turns calls of hosted tools in the history into function calls, for formats without such tools. Call and output stay in the
- * conversation; items with neither become text or are reported as dropped.
+ * Converts calls of hosted tools in the history to function calls, for formats without such tools. Calls and outputs
+ * stay in the conversation; items that have neither become text or are reported as dropped.
  */
 import { describeSearch } from "./search-history.ts";
 import type { InputItem } from "../../../turn/request.ts";
@@ -14,7 +14,7 @@ export interface HostedCall {
 
 export interface HostedOutput {
   readonly callId: unknown;
-  /** A string or parts, as in function_call_output. */
+  /** The output: a text, or parts as in function_call_output. */
   readonly output: unknown;
 }
 
@@ -32,7 +32,7 @@ const outputs: Readonly<Record<string, (item: InputItem) => HostedOutput>> = {
   shell_call_output: (item) => outputOf(item, jsonOf(item.output)),
   local_shell_call_output: (item) => outputOf(item, jsonOf(item.output)),
   computer_call_output: (item) => outputOf(item, [screenshot(item.output as JsonObject)]),
-  // Items of these types hold their own output.
+  // Items of these types contain their output.
   code_interpreter_call: (item) => outputOf(item, logsOf(item)),
   mcp_call: (item) => outputOf(item, jsonOf(item.error ?? item.output)),
 };
@@ -62,8 +62,8 @@ const screenshot = (output: JsonObject | undefined): JsonObject => ({
 });
 
 /**
- * Fields of items without words for a model. Guardrails scan neither ids nor encrypted or encoded data, so no text may carry these past
- * them.
+ * Fields of items that contain no words for a model. Guardrails scan neither ids nor encrypted or encoded data, so no
+ * text may contain these.
  */
 const omittedKeys: ReadonlySet<string> = new Set([
   "type",
@@ -83,21 +83,21 @@ const isIncluded = (key: string, value: unknown): boolean =>
 const toJson = (value: unknown): string =>
   JSON.stringify(value, (key, member: unknown) => (isIncluded(key, member) ? member : undefined));
 
-/** Whether a text of an output names a tool found by the client's search. */
+/** Whether a text of an output names a tool the client's search has found. */
 const isReference = (part: unknown): part is JsonObject => isObject(part) && typeof part.tool_reference === "string";
 
 export interface FoundTools {
-  /** The name of a tool in the request. */
+  /** Returns the name under which a tool of the request is sent. */
   readonly sentName: (name: string) => string;
-  /** Whether the format refers to the tool of this text. */
+  /** Whether the format has a reference for the tool this text names. */
   readonly refers?: (part: JsonObject) => boolean;
-  /** Called with the place of every other such text in the output. */
+  /** Called with the place of each such text for which the format has no reference. */
   readonly onWords: (place: string, reason: string) => void;
 }
 
 /**
- * The output of a call with the sent names of the tools, because a model calls a tool by the name it reads.
- * @param output a string, or parts as in a message
+ * The output of a call with the sent names of the tools found, because a model calls a tool by the name it reads.
+ * @param output a text, or parts as in a message
  */
 export function nameFoundTools(output: unknown, { sentName, refers, onWords }: FoundTools): unknown {
   if (!Array.isArray(output) || !output.some(isReference)) return output;
@@ -110,7 +110,7 @@ export function nameFoundTools(output: unknown, { sentName, refers, onWords }: F
   });
 }
 
-/** The fields of an item to describe in text, by its type. */
+/** The fields of an item its text describes, by item type. */
 const describedFields: Readonly<Record<string, (item: InputItem) => JsonObject>> = {
   file_search_call: ({ queries, results }) => ({ queries, results }),
   image_generation_call: ({ prompt, revised_prompt }) => ({ prompt, revised_prompt }),
@@ -124,7 +124,7 @@ const describedFields: Readonly<Record<string, (item: InputItem) => JsonObject>>
   "service:image_generation": (item) => ({ ...item, result: undefined }),
 };
 
-/** A text for an item of a tool missing in the format; undefined for other items. */
+/** A text for an item of a tool the format lacks. @returns undefined for other items */
 export function toText(item: InputItem): string | undefined {
   const search = describeSearch(item);
   if (search !== undefined) return search;
@@ -138,5 +138,5 @@ const droppedFields: Readonly<Record<string, string>> = {
   context_compaction: "it holds nothing",
 };
 
-/** The reason for dropping an item of this type. */
+/** Why items of this type are dropped. */
 export const dropReason = (type: string): string => droppedFields[type] ?? `the format has no items of type ${type}`;

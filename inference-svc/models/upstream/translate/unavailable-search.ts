@@ -1,6 +1,6 @@
 /**
- * Drops web search from requests to endpoints without it (`tools.unavailable: drop` in the configuration file). Programs such as
- * Codex send this tool with every request and cannot turn it off.
+ * Removes web search from requests to endpoints without it (`tools.unavailable: drop` in the configuration file).
+ * Programs such as Codex send this tool with every request and cannot turn it off.
  */
 import { hasUnknownItem } from "../../../turn/parse/beginnings.ts";
 import { textOnly } from "../../../turn/parse/text-only.ts";
@@ -16,11 +16,11 @@ interface Shortened {
 }
 
 export interface SearchDropping extends Provider {
-  /** Whether the endpoint can take the request only without its web search. */
+  /** Whether the endpoint can get the request only without its web search. */
   dropsSearch(destination: Destination, request: TurnRequest): boolean;
 }
 
-/** Wraps providers to accept requests with a web search they do not run. */
+/** Wraps providers so they accept requests with a web search they do not run. */
 export function dropUnavailableSearch<Base extends Provider>(providers: Base): Base & SearchDropping {
   const shortenedFor = (destination: Destination, request: TurnRequest): Shortened | undefined => {
     const shortened = withoutSearch(request);
@@ -59,8 +59,8 @@ const unchanged = (request: TurnRequest): Shortened => ({ request, droppedFields
 const known = new WeakMap<TurnRequest, Shortened | "impossible">();
 
 /**
- * Undefined when the request has no web search, or when its tool choice demands one. Cached, because every endpoint of a model asks about
- * the same request.
+ * The request without web search. Cached, because every endpoint of a model needs it for the same request.
+ * @returns undefined when the request has no web search, or when its tool choice requires one
  */
 function withoutSearch(request: TurnRequest): Shortened | undefined {
   const { tools, input } = request;
@@ -86,7 +86,7 @@ function shorten(request: TurnRequest): Shortened | undefined {
   const isAnyLeft = tools.some((tool) => tool.type !== "hosted" || !tool.leftOut) || input.some(bringsTools);
   const left = choice === undefined ? "auto" : choiceLeft(choice, isAnyLeft);
   if (left === undefined) return undefined;
-  // Most providers answer 400 to a tool choice without tools.
+  // Most providers answer 400 to a tool choice in a request without tools.
   if (!isAnyLeft) return { request: { ...rest, tools, input }, droppedFields };
   const choices = { ...(choice !== undefined && { toolChoice: left }) };
   return {
@@ -111,7 +111,7 @@ function withoutBrought(item: InputItem, path: string, onDropped: (path: string)
   return { ...item, tools: left };
 }
 
-/** Undefined when the tool choice names a dropped tool. */
+/** The tool choice for the tools left. @returns undefined when it names a tool removed */
 function choiceLeft(choice: ToolChoice, isAnyLeft: boolean): ToolChoice | undefined {
   if (typeof choice === "string") return choice === "required" && !isAnyLeft ? undefined : choice;
   if (choice.type === "tool") return isWebSearch(choice.tool.type) ? undefined : choice;

@@ -1,4 +1,7 @@
-/** Refuses items, parts and tools without an equivalent in a format of messages and functions. Leaving them out would change the question. */
+/**
+ * Refuses items, parts and tools a format of messages and functions cannot express. They are not left out instead,
+ * because this would change the question.
+ */
 import type { HostedTool, InputItem, TurnRequest } from "../../../turn/request.ts";
 import type { Refusal } from "../dialect.ts";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
@@ -13,19 +16,22 @@ const media: ReadonlyMap<unknown, string> = new Map([
   ["encrypted_content", "encrypted content"],
 ]);
 
-/** The reason why a format of texts, images and files cannot hold a part; undefined for a part of another type. */
+/** Why a format of texts, images and files cannot contain a part. @returns undefined for a part that is no other medium */
 export function refuseMedia({ type }: JsonObject): string | undefined {
   const name = media.get(type);
   return name === undefined ? undefined : unsupportedMessage(name);
 }
 
-/** A request of nothing but blanks: formats that leave blank texts out would have no message left, which is a 400 of the provider. */
+/**
+ * Refuses a request that contains only white space: formats that leave out blank texts would have no message left, to
+ * which the provider answers 400.
+ */
 export function refuseBlank({ input, instructions = "" }: TurnRequest): Refusal | undefined {
   if (input.length === 0 || instructions.trim() !== "" || !isAllBlank(input)) return undefined;
   return { path: "input", message: "must have a text that is not blank" };
 }
 
-/** Cached, because every candidate endpoint checks the same input. */
+/** Results by input, cached because every candidate endpoint checks the same one. */
 const allBlank = new WeakMap<readonly InputItem[], boolean>();
 
 function isAllBlank(input: readonly InputItem[]): boolean {
@@ -44,7 +50,7 @@ const unsupportedTool = (type: string): string => `no provider of this model run
 
 const callable: ReadonlySet<string> = new Set(["function", "custom", "namespace"]);
 
-/** The hosted tools of the provider. */
+/** The hosted tools the provider has. */
 export interface HostedToolSupport {
   tool(tool: HostedTool): boolean;
   /** Whether a tool choice may name this type of tool. */
@@ -64,7 +70,7 @@ export function refuseTools(request: TurnRequest, runs: HostedToolSupport): Refu
   return callable.has(type) || runs.type(type) ? undefined : { path: "tool_choice", message: unsupportedTool(type) };
 }
 
-/** The reason why a part cannot be sent; undefined when it can. */
+/** Tells why a part cannot be sent; undefined when it can. */
 type CheckPart = (part: JsonObject) => string | undefined;
 
 export function refuseInput(input: readonly InputItem[], refuse: CheckPart): Refusal | undefined {
@@ -82,7 +88,7 @@ function partRefusal(part: JsonObject, path: string, refuse: CheckPart): Refusal
 
 function itemRefusal(item: InputItem, path: string, refuse: CheckPart): Refusal | undefined {
   if (item.type === "compaction" || item.type === "context_compaction") {
-    // A provider unable to decrypt it would not know the conversation so far.
+    // A provider that cannot decrypt the item would not know the conversation so far.
     const sealed = text(item.encrypted_content) !== "";
     return sealed ? { path, message: unsupportedMessage(`items of type ${item.type}`) } : undefined;
   }

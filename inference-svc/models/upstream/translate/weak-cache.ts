@@ -18,7 +18,7 @@ export class WeakCache<Source extends object, Result> {
   readonly #known = new WeakMap<Source, Made<Result>>();
   readonly #make: (source: Source, onDropped: OnDropped) => Result;
 
-  /** @param make must depend only on the source */
+  /** @param make translates a part; its result may depend only on this part */
   constructor(make: (source: Source, onDropped: OnDropped) => Result) {
     this.#make = make;
   }
@@ -37,7 +37,7 @@ export class WeakCache<Source extends object, Result> {
   }
 }
 
-/** A function whose results are kept for as long as their argument lives. */
+/** Returns a function whose results are cached for as long as their argument lives. */
 export function cacheByObject<Source extends object, Result>(
   make: (source: Source) => Result,
 ): (source: Source) => Result {

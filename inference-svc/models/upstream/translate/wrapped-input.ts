@@ -6,15 +6,15 @@ const escapes: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r
 const beginning = /^\s*\{\s*"input"\s*:\s*"/;
 
 export class WrappedInput {
-  /** All JSON so far. */
+  /** All JSON received so far. */
   json = "";
   #place: "before" | "inside" | "after" = "before";
-  /** Start of an incomplete escape sequence. */
+  /** Start of an escape sequence that is not complete. */
   #rest = "";
   /** First half of a surrogate pair, held back until the second half comes. */
   #half = "";
 
-  /** @returns newly decoded text, in whole escape sequences and whole characters */
+  /** Takes a piece of JSON. @returns newly decoded text, without parts of escape sequences and characters */
   read(json: string): string {
     this.json += json;
     if (this.#place === "inside") return this.#whole(this.#decode(this.#rest + json));
@@ -24,7 +24,7 @@ export class WrappedInput {
     return this.#whole(this.#decode(this.json.slice(begun[0].length)));
   }
 
-  /** @returns the remaining text at the end of the call: everything, if the model did not follow the schema */
+  /** @returns the remaining text at the end of the call; all of the JSON, if the model did not follow the schema */
   finish(): string {
     return this.#place === "before" ? unwrapped(this.json) : "";
   }
@@ -57,14 +57,17 @@ export class WrappedInput {
   }
 }
 
-/** @param escape without its backslash; unknown escapes stand for themselves */
+/** Decodes an escape sequence. @param escape the sequence without its backslash; unknown ones stand for themselves */
 function unescaped(escape: string): string {
   if (!escape.startsWith("u")) return escapes[escape] ?? escape;
   const code = Number.parseInt(escape.slice(1), 16);
   return Number.isNaN(code) ? escape : String.fromCharCode(code);
 }
 
-/** The member `input`, else the only text of an object, else all of the JSON as text. An object without members is an empty input. */
+/**
+ * The input in an object: the member `input`, else the object's only text, else all of the JSON as text. An object
+ * without members means an empty input.
+ */
 function unwrapped(json: string): string {
   try {
     const value = parseWithin(json);

@@ -1,37 +1,40 @@
-/** A pool of connections to one provider: one request at a time on each, the most recently used first. */
+/** A pool of connections to one provider, each for one request at a time. The connection used last is taken first. */
 import { cacheLookups } from "./dns-cache.ts";
 import { Connection, type ConnectionOwner, type ConnectionSettings } from "./http/connection.ts";
 import { Dialer } from "./http/dial.ts";
 import { Egress } from "./egress.ts";
 
-/** uvicorn, used by most self-hosted servers, silently closes idle connections after 5 s. */
+/**
+ * Milliseconds for which an idle connection is kept. uvicorn, which most self-hosted servers use, silently closes idle
+ * connections after 5 s.
+ */
 const keepAliveMs = 4_000;
-/** Servers that announce a keep-alive time count from another moment than Sluice. */
+/** Milliseconds subtracted from the keep-alive time a server announces, because it counts from another moment than Sluice. */
 const keepAliveMarginMs = 2_000;
 const maxKeepAliveMs = 600_000;
-/** Interval for closing connections idle for too long. */
+/** Milliseconds between searches for connections that are idle for too long. */
 const sweepMs = 500;
 
-/** Shared by the whole process, so a configuration reload keeps the cache. */
+/** DNS cache of the process, which outlives reloads of the configuration. */
 const lookup = cacheLookups();
-/** Shared by the whole process, because its name server and its network are. */
+/** Reachability of servers from this process, whose name server and network all providers share. */
 export const sharedEgress = new Egress();
 
 export class Connections implements ConnectionOwner {
   readonly #settings: ConnectionSettings;
   readonly #all = new Set<Connection>();
-  /** The last released connection is at the end. */
+  /** Idle connections; the one released last is at the end. */
   readonly #idle: Connection[] = [];
   #isSweeping = false;
   #isRetired = false;
-  /** Called when no connection is left. */
+  /** Functions called when no connection is left. */
   readonly #waiting: (() => void)[] = [];
 
   constructor(origin: string, connectMs: number) {
     this.#settings = { dialer: new Dialer(new URL(origin), lookup), connectMs, owner: this, egress: sharedEgress };
   }
 
-  /** A connection for one request. */
+  /** Takes a connection for one request. */
   take(): Connection {
     const now = performance.now();
     for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
@@ -73,7 +76,7 @@ export class Connections implements ConnectionOwner {
     if (this.#all.size === 0) for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
-  /** Stops the pool: running requests finish, and no connection is kept. */
+  /** Stops the pool: running requests finish, and no connection is kept afterwards. */
   retire(): void {
     this.#isRetired = true;
     for (const connection of this.#idle.slice()) connection.close();

@@ -1,4 +1,7 @@
-/** Decompression of bodies (RFC 9110, 8.4.1). Sluice asks providers for uncompressed answers, but proxies compress them all the same. */
+/**
+ * Decompression of bodies (RFC 9110, 8.4.1). Sluice requests uncompressed answers from providers, but some proxies
+ * compress them nevertheless.
+ */
 import type { Transform } from "node:stream";
 import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
 
@@ -18,7 +21,7 @@ const unpackers: ReadonlyMap<string, OpenUnpacker> = new Map([
   ["x-gzip", gunzip],
   [
     "deflate",
-    // Some servers omit the zlib header (RFC 9110, 8.4.1.2).
+    // Some servers omit the header of zlib (RFC 9110, 8.4.1.2).
     ([first = 0], mayBreakOff) => ((first & 0x0f) === 8 ? createInflate : createInflateRaw)(lastFlush(mayBreakOff)),
   ],
   [
@@ -28,12 +31,12 @@ const unpackers: ReadonlyMap<string, OpenUnpacker> = new Map([
   ],
 ]);
 
-/** Undefined for an unknown coding. */
+/** @returns undefined for an unknown coding */
 export const findDecompressor = (coding: string): OpenUnpacker | undefined => unpackers.get(coding);
 
 /**
- * In lower case, several joined by a comma; undefined for an uncompressed body.
- * @param header all values of content-encoding, joined by commas
+ * Content codings in lower case, joined by a comma; undefined for an uncompressed body.
+ * @param header all values of the content-encoding header, joined by commas
  */
 export function parseContentCoding(header: string | undefined): string | undefined {
   if (header === undefined) return undefined;
@@ -45,16 +48,16 @@ export function parseContentCoding(header: string | undefined): string | undefin
   return codings.length === 0 ? undefined : codings.join(", ");
 }
 
-/** A source of bytes with pause and resume. */
+/** A source of bytes that can be paused and resumed. */
 export interface Pausable {
   pause(): void;
   resume(): void;
 }
 
-/** Receives decompressed bytes. No method is called after the body was closed. */
+/** Receives decompressed bytes. None of its methods is called after the body was closed. */
 export interface BodyReader {
   readonly read: (chunk: Buffer) => void;
-  /** The body does not match its coding. */
+  /** Called when the bytes do not match the body's coding. */
   readonly unreadable: (cause: Error) => void;
 }
 
@@ -64,7 +67,7 @@ export class CodedBody implements Pausable {
   readonly #source: Pausable;
   readonly #reader: BodyReader;
   #unpacker: Transform | undefined;
-  /** True at the end of the compressed data, possibly before the end of the body. */
+  /** Whether the end of the compressed data was reached, which may be before the end of the body. */
   #over = false;
   #then: (() => void) | undefined;
   #held = false;
@@ -75,7 +78,7 @@ export class CodedBody implements Pausable {
     this.#reader = reader;
   }
 
-  /** @param chunk valid during the call only, while it is decompressed in another thread */
+  /** @param chunk valid only during the call, although another thread decompresses it later */
   write(chunk: Buffer): void {
     if (this.#over) return;
     this.#unpacker ??= this.#begin(chunk);
@@ -85,7 +88,7 @@ export class CodedBody implements Pausable {
   }
 
   #begin(first: Buffer): Transform {
-    // A truncated body is no error here: the reader of the answer notices the missing end.
+    // A truncated body is no error here, because the reader of the answer notices that its end is missing.
     return this.#open(first, true)
       .on("data", this.#reader.read)
       .on("drain", () => this.#release())
@@ -98,7 +101,7 @@ export class CodedBody implements Pausable {
 
   /**
    * Ends the input.
-   * @param then called once all of it has been read
+   * @param then called once all of it was read
    */
   end(then: () => void): void {
     this.#then = then;
@@ -127,7 +130,7 @@ export class CodedBody implements Pausable {
     this.#unpacker?.resume();
   }
 
-  /** Discards everything still to arrive. */
+  /** Closes the body; everything that still arrives is discarded. */
   close(): void {
     this.#over = true;
     this.#then = undefined;

@@ -1,10 +1,10 @@
-/** Time limits of the phases of an exchange. */
+/** Time limits for the phases of an HTTP exchange. */
 import { type WheelTimer, timeLimits } from "@sluice/proto/lib/time/timer-wheel.js";
 import type { AttemptDeadline } from "../../../turn/scope.ts";
 
-/** Longest wait for usage after the finish reason. */
+/** Maximum milliseconds to wait for the usage after the finish reason. */
 const figuresMs = 5_000;
-/** Longest wait for the last bytes of a finished answer, to make its connection reusable. */
+/** Maximum milliseconds to wait for the last bytes of a finished answer, so its connection can be used again. */
 const lingerMs = 1_000;
 
 export interface Timeouts {
@@ -22,18 +22,18 @@ export interface DeadlineWatcher {
 
 const look = (deadline: Deadline): void => deadline.look();
 
-/** A deadline for the current phase; a single timer serves all phases. */
+/** The deadline of the current phase; a single timer serves all phases. */
 export class Deadline {
   readonly #timeouts: Timeouts;
   readonly #attempt: AttemptDeadline;
   readonly #watcher: DeadlineWatcher;
   phase: Phase = "connection";
   #timer: WheelTimer | undefined;
-  /** performance.now() at the end of the phase's time limit. */
+  /** performance.now() at which the time of the phase is over. */
   #dueMs = Number.POSITIVE_INFINITY;
-  /** Latest performance.now() for the first event that leaves time for a fallback. */
+  /** Latest performance.now() for the first event with which there is time for a fallback. */
   #firstEventDueMs = Number.POSITIVE_INFINITY;
-  /** performance.now() of the timer's next call. It may be too early; then the timer is set again. */
+  /** performance.now() of the timer's next call. It may be before the deadline; then the timer is set again. */
   #firesMs = Number.POSITIVE_INFINITY;
 
   constructor(timeouts: Timeouts, attempt: AttemptDeadline, watcher: DeadlineWatcher) {
@@ -48,7 +48,7 @@ export class Deadline {
     this.enter("connection");
   }
 
-  /** Begins or restarts a phase. Called for every event, so a timer set early enough stays as it is. */
+  /** Begins or restarts a phase. Called for every event, so a timer that fires early enough stays as it is. */
   enter(phase: Phase): void {
     this.phase = phase;
     const dueMs = performance.now() + this.#limitMs();
@@ -63,7 +63,10 @@ export class Deadline {
     this.#firesMs = Number.POSITIVE_INFINITY;
   }
 
-  /** Fires within the idle timeout at the latest, so one timer serves a quick answer from its beginning to its end. */
+  /**
+   * Sets the timer so it fires within the idle timeout at the latest: one timer then serves a quick answer from its
+   * beginning to its end.
+   */
   #arm(): void {
     this.#timer?.stop();
     const now = performance.now();
@@ -72,7 +75,7 @@ export class Deadline {
     this.#timer = timeLimits.start(waitMs, look, this);
   }
 
-  /** Called by the timer, possibly too early. */
+  /** Called by the timer, possibly before the deadline. */
   look(): void {
     this.#firesMs = Number.POSITIVE_INFINITY;
     if (performance.now() < this.#dueMs) this.#arm();
@@ -83,7 +86,7 @@ export class Deadline {
     const { headers_ms, first_event_ms, idle_ms } = this.#timeouts;
     switch (this.phase) {
       case "connection":
-        // The connection limits this phase itself.
+        // The connection itself limits this phase.
         return Number.POSITIVE_INFINITY;
       case "headers":
         return headers_ms;

@@ -1,17 +1,17 @@
-/** DNS lookups with the last known address as fallback while the name server is down. */
+/** DNS lookups that use the last known address while the name server is down. */
 import { lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 
-/** Longest use of an outdated address. */
+/** Maximum milliseconds for which an outdated address is used. */
 const keptMs = 300_000;
 
 type Answer = Parameters<Parameters<LookupFunction>[2]>;
 
 /**
- * A lookup function for sockets. When a name cannot be resolved, the last answer is used for five minutes, so a short outage of the name
- * server takes no provider away.
- * @param ask the system's lookup
- * @param now milliseconds
+ * A lookup function for sockets. When a name cannot be resolved, the last answer is used for five minutes, so a short
+ * outage of the name server takes no provider away.
+ * @param lookUp the system's lookup
+ * @param now returns the time in milliseconds
  */
 export function cacheLookups(
   lookUp: LookupFunction = lookup,
@@ -19,7 +19,7 @@ export function cacheLookups(
 ): LookupFunction {
   const known = new Map<string, { readonly answer: Answer; readonly at: number }>();
   return (host, options, done) => {
-    // Sockets ask with different options, and each needs an answer in its own form.
+    // Sockets look up with different options, and each option needs an answer of another form.
     const question = `${host} ${options.family ?? 0} ${options.all ?? false}`;
     lookUp(host, options, (...answer) => {
       const [error] = answer;

@@ -1,19 +1,19 @@
 /**
- * Whether this process reaches the servers it calls. Without a name server, a route or a proxy each call fails at once, so a process that does not notice
- * has the fewest open turns and draws more of them.
+ * Notices whether this process can reach the servers it calls. Without a name server, a route or a proxy, each call
+ * fails at once, so a process that does not notice it has the fewest open turns and therefore gets even more of them.
  */
 import type { HindranceFinding } from "@sluice/proto/lib/process/hindrances.js";
 import type { Socket } from "node:net";
 
-/** Consecutive failures to connect, without an answer from any server between them. */
+/** Minimum consecutive failures to connect, without an answer from any server in between, that count as a loss. */
 const minFailures = 2;
-/** A server that does not answer a probe for so long counts as unreachable. */
+/** Milliseconds after which a server that does not answer a probe counts as unreachable. */
 const probeMs = 900;
 
-/** A process without descriptors has a cause of its own. */
+/** Error codes for missing file descriptors, which are a hindrance of their own. */
 const ofDescriptors: ReadonlySet<string> = new Set(["EMFILE", "ENFILE"]);
 
-/** Opens a socket. @param ready called when it is connected */
+/** Opens a socket to a server. @param ready called when the socket is connected */
 export type OpenSocket = (ready: () => void) => Socket;
 
 export class Egress {
@@ -22,12 +22,12 @@ export class Egress {
   #code = "";
   #watcher: ((found: HindranceFinding) => void) | undefined;
 
-  /** An answer has come. Called for each answer, so it does no more than this. */
+  /** Notes that an answer has come. Called for each answer, so it must be cheap. */
   noteAnswer(): void {
     this.#failures = 0;
   }
 
-  /** @param open opens another socket to the same server */
+  /** Notes a failure to connect. @param open opens another socket to the same server */
   noteFailure(open: OpenSocket, { code = "" }: NodeJS.ErrnoException): void {
     if (ofDescriptors.has(code)) return;
     this.#open = open;
@@ -35,12 +35,12 @@ export class Egress {
     if (++this.#failures === minFailures) this.#watcher?.(this.#finding);
   }
 
-  /** Calls the watcher when no server seems to be reachable any more. */
+  /** Registers a watcher, which is called when no server seems to be reachable any more. */
   onLoss(watcher: (found: HindranceFinding) => void): void {
     this.#watcher = watcher;
   }
 
-  /** Tries the last unreachable server again. @returns undefined once it, or any other server, has been reached */
+  /** Tries to reach the last unreachable server again. @returns undefined once this or any other server was reached */
   async look(): Promise<HindranceFinding | undefined> {
     if (this.#failures >= minFailures && this.#open && (await connects(this.#open))) this.#failures = 0;
     return this.#failures >= minFailures ? this.#finding : undefined;

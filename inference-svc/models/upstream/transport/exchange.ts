@@ -1,6 +1,7 @@
 /**
- * An HTTP call to a provider. All events of one read leave as one batch, and reading pauses while too much waits for the consumer. The
- * socket closes at once when the signal aborts, a limit is exceeded, or the consumer leaves.
+ * An HTTP call to a provider. All events of one read are passed on as one batch, and reading pauses while too much
+ * waits for the consumer. The socket closes at once when the signal aborts, a limit is exceeded, or the consumer
+ * leaves.
  */
 import { eventLoop, longWork } from "@sluice/proto/lib/load/fair-shares.js";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
@@ -18,46 +19,47 @@ import { HeldAnswer } from "./held-answer.ts";
 import { BatchQueue, type QueueHooks } from "./queue.ts";
 
 /**
- * Maximum bytes of events waiting for the consumer: some hundred events, as many as the lane lets a turn have under way. As objects they take three
- * times as much, and with 256 KiB the garbage collector was kept busy by a thousand slow readers (2026-11-23).
+ * Maximum bytes of events that wait for the consumer: some hundred events, as many as the lane lets a turn have under
+ * way. As objects they take three times as much, and with 256 KiB a thousand slow readers kept the garbage collector
+ * busy (2026-11-23).
  */
 const unreadLimitBytes = 32 * 1024;
-/** Above what any model writes in one turn, images included. */
+/** Maximum bytes of an answer, above what any model writes in one turn, images included. */
 const answerLimitBytes = 64 * 1024 * 1024;
 
-/** The parts of a connection used by an exchange. */
+/** The methods of a connection an exchange uses. */
 export type Wire = Pick<Connection, "send" | "pause" | "resume" | "close">;
 
 export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
   readonly #call: Call;
-  /** Undefined once it was handed to the connection. */
+  /** The request; undefined once the connection has it, to free its memory. */
   #request: Request | undefined;
   readonly #queue: BatchQueue;
   readonly #translator: HeldAnswer;
-  /** Absent before the start, and once the response has ended: the connection may then carry another request. */
+  /** The connection; undefined before the start, and once the response has ended, because the connection may then carry another request. */
   #connection: Wire | undefined;
   #answer: AnswerReader | undefined;
-  /** Absent for bodies without a coding, and for bodies left unread. */
+  /** Decompresses the body; undefined for bodies without a coding, and for bodies that are not read. */
   #coded: CodedBody | undefined;
-  /** Bytes after decompression. */
+  /** Number of bytes read so far, after decompression. */
   #readBytes = 0;
   readonly #deadline: Deadline;
   #flushing = false;
-  /** Whether the consumer is behind: nothing more is read or received before it takes the waiting events. */
+  /** Whether the consumer is slow, so nothing more is read or received until it takes the waiting events. */
   #paused = false;
-  /** Received chunks, to be read in the turn of the key. */
+  /** Received chunks that wait until it is the key's turn to read. */
   #unread: Buffer[] = [];
   #unreadBytes = 0;
   #awaitsTurn = false;
   /** Whether nothing more is received, because too much waits. */
   #stopped = false;
-  /** Ends an answer after its last byte, once all of it is read. */
+  /** Ends the answer; called after its last byte, once all of it is read. */
   #end: (() => void) | undefined;
-  /** True once the answer was read or has failed; everything later is ignored. */
+  /** Whether the answer was read or has failed, so everything later is ignored. */
   #closed = false;
-  /** True once the request may have reached the provider: it may charge for it. */
+  /** Whether the request may have reached the provider, which may then charge for it. */
   sent = false;
-  /** Status of the provider's answer; 0 before it arrives. */
+  /** HTTP status of the provider's answer; 0 before it arrives. */
   status = 0;
 
   constructor(call: Call, request: Request, translate: (emit: (event: TurnEvent) => void) => Translator) {
@@ -69,7 +71,7 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
     this.#deadline = new Deadline(call.timeouts, call.attemptDeadline, this);
   }
 
-  /** Call it once. */
+  /** Starts the call; may be called only once. */
   start(connection: Wire): Answer {
     const request = this.#request as Request;
     this.#request = undefined;
@@ -82,7 +84,7 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
 
   readonly #onAbort = () => this.#abandon(abortFault(this.#call.signal));
 
-  /** A request never sent costs nothing. */
+  /** Abandons the call; a request that was never sent costs nothing. */
   #abandon(fault: Fault): void {
     if (this.sent && !this.#closed) this.#call.abandoned();
     this.#fail(fault);
@@ -107,7 +109,7 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
 
   #unpack(coding: string): void {
     const unpacker = findDecompressor(coding);
-    // An error body with an unknown coding: its status is enough.
+    // The body of an error has an unknown coding, so only the status is used.
     if (unpacker === undefined) return;
     const source = { pause: () => this.#connection?.pause(), resume: () => this.#connection?.resume() };
     this.#coded = new CodedBody(unpacker, source, {
@@ -122,18 +124,19 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
 
   onResponseData(chunk: Buffer): void {
     if (this.#closed) return;
-    // A compressed body pauses the connection by itself.
+    // A compressed body pauses the connection itself.
     if (this.#coded) return this.#coded.write(chunk);
     if (!this.#waits && this.#unread.length === 0 && eventLoop.hasTime()) return this.#read(chunk);
-    // The bytes are there during this call only.
+    // The bytes are valid only during this call, so they are copied.
     this.#unread.push(Buffer.from(chunk));
     this.#unreadBytes += chunk.length;
-    // Most answers are complete by now, and stopping and starting a socket takes as long as reading one of them.
+    // Reading does not stop yet: most answers are complete by now, and stopping and starting a socket takes as long as
+    // reading one of them.
     if (this.#unreadBytes > unreadLimitBytes) this.#stop();
     if (!this.#waits) this.#readInTurn();
   }
 
-  /** Whether the next chunk is read later. */
+  /** Whether the next chunk must wait to be read. */
   get #waits(): boolean {
     return this.#paused || this.#translator.waits;
   }
@@ -164,7 +167,8 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
   #endTurn(): void {
     this.#flush();
     if (!this.#closed && !this.#paused) this.#goOn();
-    // The connection can carry another request once the rest of the body has come.
+    // The rest of the body is received although the answer is closed, because the connection can then carry another
+    // request.
     if (this.#closed) this.#receive();
   }
 
@@ -200,7 +204,10 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
     this.#receive();
   }
 
-  /** Whether enough events wait for the consumer. An unfinished long event does not count: the consumer can take nothing before its end. */
+  /**
+   * Whether enough events wait for the consumer. A long event that is not complete does not count, because the consumer
+   * can take nothing before its end.
+   */
   get #isFull(): boolean {
     return this.#queue.open && this.#queue.waits && this.#queue.unreadBytes > unreadLimitBytes;
   }
@@ -224,7 +231,7 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
   onResponseEnd(): void {
     this.#connection = undefined;
     const isRead = this.#unread.length === 0;
-    // The last event of nearly every stream comes before the end of its body.
+    // In nearly every stream, the last event comes before the end of the body.
     if (isRead && this.#closed) return this.#deadline.stop();
     const end = () => this.#afterBody(() => this.#answer?.end());
     if (isRead) end();
@@ -241,7 +248,7 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
     );
   }
 
-  /** Received compressed data is read before the end of the body counts. */
+  /** Calls `read` once all compressed data received so far is read: only then does the end of the body count. */
   #afterBody(read: () => void): void {
     while (this.#unread.length > 0) this.#readNext();
     const finish = () => {
@@ -263,7 +270,7 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
     return this.#queue.committed ? connectionLost(error) : providerFailed(error.code ?? error.message, error);
   }
 
-  /** Any exception while reading ends the exchange in good order, because the connection must never see one. */
+  /** Runs a step of reading. Any exception ends the exchange, because the connection must never see one. */
   #step(read: () => void): void {
     try {
       read();
@@ -273,7 +280,7 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
     this.#goOnAfterStep();
   }
 
-  /** Whether the exchange has failed; a full window only ends a running answer. */
+  /** Whether an error fails the exchange; a full context window only ends a running answer. */
   #isEndedBy(error: unknown): boolean {
     const fault = Fault.from(error);
     if (isContextExceeded(fault) && this.#queue.open && !this.#translator.done) {
@@ -289,7 +296,7 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
     if (this.#translator.waits) this.#readLongInTurn();
     if (this.#flushing) return;
     this.#flushing = true;
-    // The next tick comes after the end of the response, possibly in the same read.
+    // The next tick runs after the end of the response, which may be part of the same read.
     process.nextTick(Exchange.#flushLater, this);
   }
 
@@ -310,7 +317,7 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
     this.#goOn();
   }
 
-  /** Leaving after the end of the answer costs nothing; before the end, the provider must be stopped. */
+  /** Called when the consumer leaves. After the end of the answer this costs nothing; before it, the provider must be stopped. */
   left(): void {
     this.#abandon(connectionLost());
   }
@@ -318,14 +325,15 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
   #advance(): void {
     if (this.#translator.done) return;
     if (this.#translator.finished) {
-      // Some providers repeat the finish reason in every chunk: while text arrives, the wait for usage starts again.
+      // Some providers repeat the finish reason in every chunk, so the wait for the usage starts again while text
+      // arrives.
       if (this.#deadline.phase !== "figures" || this.#queue.waits) this.#deadline.enter("figures");
     } else if (this.#deadline.phase === "event" || this.#queue.committed) this.#deadline.enter("event");
   }
 
   expired(phase: Phase): void {
     if (phase === "close") return this.#disconnect();
-    // A provider with an accepted request charges for it, even after a timeout.
+    // A provider that has accepted a request charges for it, even after a timeout.
     if (phase !== "figures")
       return this.status === 200 ? this.#abandon(providerTimeout(phase)) : this.#fail(providerTimeout(phase));
     this.#step(() => this.#translator.close());

@@ -1,6 +1,6 @@
 /**
- * Counts the memory of an answer while it is read: bytes of an incomplete event, and everything the translator and the
- * layers behind it keep of the events, at most until the turn ends. A long event waits, and all that follows it, until
+ * Counts the memory of an answer while it is read: the bytes of an incomplete event, and everything that the translator
+ * and the layers behind it keep of the events, until the turn ends. A long event, and all that follows it, waits until
  * the exchange has its turn for long work.
  */
 import { countValues, maxValues, tooManyValues } from "@sluice/proto/lib/json/values.js";
@@ -20,16 +20,16 @@ export class HeldAnswer implements Translator {
   readonly #translator: Translator;
   readonly #queue: BatchQueue;
   readonly #account: Account;
-  /** A long event, and everything after it. */
+  /** A long event, and everything after it, in order. */
   #waiting: Step[] = [];
-  /** Bytes since the last event. */
+  /** Number of bytes since the last event. */
   #unread = 0;
   #kept = 0;
   #working = 0;
   #countedKept = 0;
   #countedWorking = 0;
 
-  /** @param queue takes the events of the translator @param account of the turn */
+  /** @param queue gets the events of the translator @param account memory account of the turn */
   constructor(translator: Translator, queue: BatchQueue, account: Account) {
     this.#translator = translator;
     this.#queue = queue;
@@ -48,7 +48,7 @@ export class HeldAnswer implements Translator {
     return this.#translator.usage;
   }
 
-  /** Whether a long event waits for `readLong`. */
+  /** Whether a long event waits for `readLong` to be called. */
   get waits(): boolean {
     return this.#waiting.length > 0;
   }
@@ -74,7 +74,8 @@ export class HeldAnswer implements Translator {
 
   #largeEvent(name: string | undefined, data: string, values = countValues(data)): void {
     if (values > maxValues) throw answerTooLarge(tooManyValues);
-    // Before it is parsed, because the objects of some texts take ten times as much memory as their characters.
+    // The memory is counted before the text is parsed, because the objects of some texts take ten times as much as
+    // their characters.
     this.#working += measureParsed(data, values) - data.length;
     this.count();
     this.#translator.event(name, data);
@@ -89,13 +90,13 @@ export class HeldAnswer implements Translator {
     this.#translator.cut();
   }
 
-  /** Runs a step once all events have been read. */
+  /** Runs a step in order: once all events before it were read. */
   inOrder(step: () => void): void {
     if (this.waits) this.#waiting.push({ isLong: false, run: step });
     else step();
   }
 
-  /** Reads the long event, and everything up to the next one. */
+  /** Reads the waiting long event, and everything up to the next long one. */
   readLong(): void {
     do (this.#waiting.shift() as Step).run();
     while (!this.done && this.#waiting[0]?.isLong === false);
@@ -116,7 +117,7 @@ export class HeldAnswer implements Translator {
     this.#account.grow(kept, working);
   }
 
-  /** Called when the answer has failed: nothing of it is kept. */
+  /** Called when the answer has failed, to release the memory. */
   drop(): void {
     this.#waiting = [];
     this.#account.shrink(this.#countedKept, this.#countedWorking);

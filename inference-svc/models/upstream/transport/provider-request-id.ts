@@ -1,10 +1,10 @@
-/** Reads a provider's request id: its support asks for it. */
+/** Reads the id a provider has given a request, which the provider's support asks for. */
 import type { ResponseFields } from "./http/response-head.ts";
 
-/** Fields of OpenAI and most others, Anthropic, Amazon, and Azure. */
+/** Header fields with the id at OpenAI and most others, Anthropic, Amazon, and Azure. */
 const names = ["x-request-id", "request-id", "x-amzn-requestid", "apim-request-id"] as const;
 
-/** Ids are short words; anything else may be a text with more than an id. */
+/** Matches ids, which are short words; anything else may be a text with more than an id. */
 const form = /^[\w.:=-]{1,128}$/;
 
 export function findProviderRequestId(head: ResponseFields): string | undefined {

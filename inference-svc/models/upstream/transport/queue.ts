@@ -1,4 +1,4 @@
-/** The events of an answer between socket and consumer. All waiting events leave as one batch. */
+/** The events of an answer between socket and consumer. All waiting events are delivered as one batch. */
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { Answer, type NextBatch, type TurnEvent, isCommitPoint } from "../../../turn/turn.ts";
 
@@ -17,15 +17,15 @@ export class BatchQueue extends Answer {
   #failure: Fault | undefined;
   #ended = false;
   #open = false;
-  /** Bytes read for the waiting events. */
+  /** Number of bytes read for the waiting events. */
   unreadBytes = 0;
-  /** Characters of all deltas so far. */
+  /** UTF-16 units of all deltas so far. */
   textUnits = 0;
   /** Number of all other events so far. */
   otherEvents = 0;
   committed = false;
 
-  /** @param whole true to deliver nothing before the end */
+  /** @param whole whether nothing is delivered before the end */
   constructor(whole: boolean, hooks: QueueHooks) {
     super();
     this.#whole = whole;
@@ -45,11 +45,12 @@ export class BatchQueue extends Answer {
 
   fail(fault: Fault): void {
     this.#failure = fault;
-    // The events are never delivered, and the turn may wait for another attempt.
+    // Nothing was delivered and nothing will be: the events are dropped, because the turn may go on with another
+    // attempt.
     if (!this.#open) this.#events = [];
   }
 
-  /** True once events are delivered; from then on the queue must be bounded. */
+  /** Whether events are delivered as they come, so the queue must be bounded. */
   get open(): boolean {
     return this.#open;
   }
@@ -59,7 +60,7 @@ export class BatchQueue extends Answer {
     return this.#events.length > 0;
   }
 
-  /** Delivers the waiting events, if the consumer may have them. */
+  /** Delivers the waiting events, if they may be delivered now. */
   flush(): void {
     const wake = this.#wake;
     if (!wake || !this.#isReady) return;
@@ -72,7 +73,7 @@ export class BatchQueue extends Answer {
       this.#wake = wake;
       return "pending";
     }
-    // A failure before the first delivery replaces everything read.
+    // A failure before the first delivery replaces everything that was read.
     if (this.#failure && !(this.#open && this.waits)) throw this.#failure;
     this.#open = true;
     const batch = this.#events;
@@ -83,7 +84,7 @@ export class BatchQueue extends Answer {
     return batch;
   }
 
-  /** The first batch waits for an event that commits, or for the whole answer when there is no stream. */
+  /** Whether the first batch can be delivered: it waits for an event that commits, or for the whole answer when there is no stream. */
   get #isReady(): boolean {
     if (this.#failure || this.#ended) return true;
     return this.#open ? this.waits : this.committed && !this.#whole;

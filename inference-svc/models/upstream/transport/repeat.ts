@@ -1,17 +1,17 @@
-/** Decides whether a failed call may be repeated: when nothing can have been billed, or when the provider's error is temporary. */
+/** Decides whether a failed call may be repeated, because nothing can have been billed, or because the provider's error is temporary. */
 import { type Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 
-/** Errors of a connection broken before its first byte. */
+/** Error codes of a connection that broke before its first byte. */
 const resets: ReadonlySet<unknown> = new Set(["ECONNRESET", "EPIPE", "ERR_CONNECTION_CLOSED"]);
-/** A restarting server refuses connections for a moment. */
+/** Error code of a refused connection; a server that restarts refuses connections for a moment. */
 const refused = "ECONNREFUSED";
 const passing: ReadonlySet<number> = new Set([500, 502, 503, 504]);
 
-/** The state of a failed exchange. */
+/** Facts about a failed exchange. */
 interface Failed {
-  /** True when the request may have reached the provider. */
+  /** Whether the request may have reached the provider. */
   readonly sent: boolean;
-  /** Status of the answer; 0 without one. */
+  /** HTTP status of the answer; 0 without an answer. */
   readonly status: number;
 }
 
@@ -20,7 +20,7 @@ export function findRepeat({ sent, status }: Failed, failure: Fault): Fault["rep
     const code = codeOf(failure);
     return resets.has(code) ? "now" : code === refused ? "later" : undefined;
   }
-  // An overloaded provider is not called again right away.
+  // An overloaded provider is not called again at once.
   return passing.has(status) && failure.reason !== FaultReason.PROVIDER_OVERLOADED ? "later" : undefined;
 }
 

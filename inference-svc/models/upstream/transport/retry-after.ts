@@ -1,10 +1,10 @@
-/** Reads the provider's hints when to retry. */
+/** Reads a provider's hints about when to retry. */
 import type { ResponseFields } from "./http/response-head.ts";
 
-/** A day; a longer hint is useless, and the value must fit into 32 bits. */
+/** Maximum of a hint in milliseconds, a day: a longer one is useless, and the value must fit into 32 bits. */
 const maxHintMs = 86_400_000;
 
-/** Whole milliseconds; undefined without a readable hint. retry-after-ms is the more exact of the two headers. */
+/** The hint in whole milliseconds; undefined when none can be read. Of the two headers, retry-after-ms is more exact. */
 export function retryAfterMs(headers: ResponseFields, nowMs = Date.now()): number | undefined {
   const precise = Number(headers.first("retry-after-ms") ?? Number.NaN);
   if (precise >= 0) return Math.min(maxHintMs, Math.ceil(precise));
@@ -15,7 +15,7 @@ export function retryAfterMs(headers: ResponseFields, nowMs = Date.now()): numbe
   return Number.isNaN(waitMs) ? undefined : Math.min(maxHintMs, Math.max(0, Math.ceil(waitMs)));
 }
 
-/** Families of headers with what is left of a limit, and when it is full again, by the names of OpenAI, Groq and Anthropic. */
+/** Pairs of headers about a limit, as OpenAI, Groq and Anthropic name them: what is left of it, and when it is full again. */
 const limits: readonly (readonly [remaining: string, reset: string])[] = [
   ["x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"],
   ["x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"],
@@ -26,7 +26,7 @@ const limits: readonly (readonly [remaining: string, reset: string])[] = [
   ["anthropic-ratelimit-output-tokens-remaining", "anthropic-ratelimit-output-tokens-reset"],
 ];
 
-/** The longest wait for a limit of which nothing is left, in whole milliseconds; undefined without such a limit. */
+/** The longest wait for a limit of which nothing is left, in whole milliseconds. @returns undefined without such a limit */
 export function limitResetMs(headers: ResponseFields, nowMs = Date.now()): number | undefined {
   let longest: number | undefined;
   for (const [remaining, reset] of limits) {
@@ -37,16 +37,19 @@ export function limitResetMs(headers: ResponseFields, nowMs = Date.now()): numbe
   return longest;
 }
 
-/** No time that a provider writes is longer. */
+/** Maximum characters of a time; no provider writes longer ones. */
 const maxResetLength = 64;
 
 const duration = /^(?:\d{1,9}(?:\.\d{1,9})?(?:ms|s|m|h))+$/;
 const durationParts = /(\d{1,9}(?:\.\d{1,9})?)(ms|s|m|h)/g;
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-/** Smaller numbers are seconds from now. */
+/** Smallest numbers that mean seconds and milliseconds since 1970; smaller ones are seconds from now. */
 const [firstEpochSecond, firstEpochMs] = [1e9, 1e12];
 
-/** @param reset a time of RFC 3339, a duration such as 1m12.5s, seconds from now, or seconds or milliseconds since 1970 */
+/**
+ * Milliseconds until a reset. @param reset a time of RFC 3339, a duration such as 1m12.5s, seconds from now, or seconds
+ * or milliseconds since 1970
+ */
 export function untilReset(reset: string, nowMs: number): number | undefined {
   if (reset.length > maxResetLength) return undefined;
   const text = reset.trim();

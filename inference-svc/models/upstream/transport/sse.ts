@@ -1,4 +1,4 @@
-/** A parser for server-sent events by the HTML standard, with limits. */
+/** A parser for server-sent events as in the HTML standard, with limits of size. */
 import { parseWithin } from "@sluice/proto/lib/json/values.js";
 import { isUtf8 } from "node:buffer";
 import { append } from "@sluice/proto/lib/text/append.js";
@@ -8,8 +8,8 @@ import { isObject } from "../json.ts";
 import { joinCharacter } from "./split-character.ts";
 
 /**
- * Maximum size of a line and of the data of an event. A large image in base64 has 5 MiB, and the last event repeats every image of the
- * answer.
+ * Maximum bytes of a line, and of the data of an event. A large image in base64 has 5 MiB, and the last event repeats
+ * every image of the answer.
  */
 export const maxEventBytes = 16 * 1024 * 1024;
 
@@ -32,7 +32,8 @@ export const serverSentEvents: Framing = {
   type: "text/event-stream",
   open(translator) {
     const scanner = new EventScanner((name, data) => {
-      // Events after the end are ignored: servers have sent [DONE] twice, and data after it. Empty events are keep-alives of some servers.
+      // Events after the end are ignored, because servers have sent [DONE] twice, and data after it. Empty events are
+      // keep-alives of some servers.
       if (translator.done || data.trim() === "") return;
       if (data.startsWith("[DONE]")) translator.close(true);
       else if (contentStart.test(data) || name === "error") translator.event(name, data);
@@ -47,21 +48,24 @@ export const serverSentEvents: Framing = {
   },
 };
 
-/** Content is in objects, or in a list of them. Servers and proxies write words such as `ok`, `null` and `[PING]` to keep a connection. */
+/**
+ * Matches the start of content, which is an object or a list of objects. Servers and proxies also send words such as
+ * `ok`, `null` and `[PING]` to keep a connection open.
+ */
 const contentStart = /^\s*(?:\{|\[\s*[{\]])/;
 
-/** Scans bytes in chunks cut anywhere. The only data kept of a chunk is a copy of an unfinished line. */
+/** Scans bytes in chunks that may be cut anywhere. Only an incomplete line is copied and kept. */
 export class EventScanner {
   readonly #onEvent: OnEvent;
-  /** The start of an unfinished line, joined only once: many small reads stay linear. */
+  /** Chunks with the start of an incomplete line. They are joined only once, so many small reads take linear time. */
   #carry: Buffer[] | undefined;
   #carryBytes = 0;
   #isFirstLine = true;
-  /** True after a CR, when a following LF belongs to it. */
+  /** Whether a CR was read, to which an LF that follows belongs. */
   #skipsLineFeed = false;
-  /** Whether all lines that end in this chunk are valid UTF-8; then no line is checked again. */
+  /** Whether all lines that end in this chunk are valid UTF-8, so no line needs a check. */
   #isValid = false;
-  /** The first bytes of a character continued in the next line. */
+  /** The first bytes of a character the next line continues. */
   #left: Buffer | undefined;
   #name = "";
   #data: string | undefined;
@@ -72,8 +76,8 @@ export class EventScanner {
   }
 
   /**
-   * @throws Fault on invalid UTF-8 other than a character cut over two events (replacement characters in tool arguments would be silent corruption), and
-   * above the limits
+   * Reads a chunk. @throws Fault beyond the limits, and for invalid UTF-8 unless a character is divided between two
+   * events: replacement characters in tool arguments would be silent corruption
    */
   feed(chunk: Uint8Array): void {
     const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
@@ -98,7 +102,7 @@ export class EventScanner {
         if (bytes[from] === lineFeed) from++;
         nextReturn = bytes.indexOf(carriageReturn, from);
       }
-      // The empty line after an event is the most frequent.
+      // The empty line after an event is the most frequent line.
       if (nextLineFeed !== -1 && nextLineFeed < from)
         nextLineFeed = bytes[from] === lineFeed ? from : bytes.indexOf(lineFeed, from);
     }
@@ -106,8 +110,8 @@ export class EventScanner {
   }
 
   /**
-   * Ends the stream. An event that lacks only its blank line or the end of its last line is delivered, though the standard would drop it:
-   * some servers close right after the last character. A truncated line is dropped.
+   * Ends the stream. An event that lacks only its blank line or the end of its last line is delivered, although the
+   * standard would drop it: some servers close right after the last character. A truncated line is dropped.
    */
   flush(): void {
     if (this.#carryBytes > 0) {
@@ -119,7 +123,10 @@ export class EventScanner {
     this.#dispatch();
   }
 
-  /** Checks all complete lines of a chunk at once. If this fails, each is checked, so the lines before the invalid line are read. */
+  /**
+   * Checks all complete lines of a chunk at once. If this fails, each line is checked, so the lines in front of the
+   * invalid one are read.
+   */
   #check(bytes: Buffer, from: number): void {
     const last = bytes.lastIndexOf(lineFeed);
     this.#isValid = last > from && isUtf8(bytes.subarray(from, last));
@@ -132,7 +139,7 @@ export class EventScanner {
     if (this.#carryBytes > maxEventBytes) throw providerFailed(`line of more than ${maxEventBytes} bytes`);
   }
 
-  /** Reads a line started in earlier chunks. */
+  /** Reads a line that started in earlier chunks. */
   #joinLine(rest: Buffer): void {
     this.#keep(rest);
     const line = Buffer.concat(this.#carry ?? [], this.#carryBytes);
@@ -156,7 +163,10 @@ export class EventScanner {
     this.#field(bytes, start, to);
   }
 
-  /** A server may cut a character over two events. @throws Fault when the bytes are no character, or its rest does not follow */
+  /**
+   * Joins a character the server has divided between two events. @throws Fault when the bytes do not begin a character,
+   * or its rest does not follow
+   */
   #joinCharacter(line: Buffer): [bytes: Buffer, from: number, to: number] {
     const wholeLine = joinCharacter(line, this.#left ?? line.subarray(0, 0));
     if (wholeLine === undefined) throw providerFailed("invalid UTF-8");
@@ -165,7 +175,7 @@ export class EventScanner {
   }
 
   #field(bytes: Buffer, start: number, to: number): void {
-    // Nearly every line begins with `data:`, so it skips the search for a colon.
+    // Nearly every line begins with `data:`, so this is checked without a search for the colon.
     if (to - start >= 5 && startsWithData(bytes, start)) this.#append(bytes, afterColon(bytes, start + 4), to);
     else this.#otherField(bytes, start, to);
   }
@@ -197,7 +207,7 @@ export class EventScanner {
   }
 }
 
-/** Whether a line is complete data, not the start of longer data. */
+/** Whether a line contains complete data, and not the start of longer data. */
 function isWholeData(line: Buffer): boolean {
   if (!isUtf8(line) || !startsWithData(line, 0)) return false;
   const value = line.toString("utf8", afterColon(line, 4));
@@ -209,5 +219,5 @@ function isWholeData(line: Buffer): boolean {
   }
 }
 
-/** The position of a field's value, after an optional space. */
+/** The index of a field's value, after an optional space. */
 const afterColon = (bytes: Buffer, at: number): number => (bytes[at + 1] === space ? at + 2 : at + 1);

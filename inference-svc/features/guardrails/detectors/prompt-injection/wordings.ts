@@ -69,7 +69,7 @@ const wordings: readonly string[] = [
   "free|freed|released|unbound|liberated from ~3 $limits|openai|anthropic",
   "disable|remove|deactivate|lift|suspend ~1 all|your|any|every ~3 $limits",
   "disable|remove|deactivate|suspend ~2 safety|content|ethical|moderation ~1 $limits|protocols|checks|settings",
-  // Orders within content that is meant only for reading.
+  // Orders within content meant only for reading.
   "attention|important|note|notice|message ~3 ai|llm|assistant|model|chatbot|gpt|agent ~5 ignore|must|reading|instead|stop|do",
   "if you are ~2 ai|llm|assistant|model|chatbot|agent ~6 ignore|must|send|include|say|reply|respond|output|forward|instead",
   "ai|llm|assistant|model|chatbot|agent ~3 reading|processing|summarizing|parsing ~5 must|should|ignore|send|include|instead|please",

@@ -2,7 +2,7 @@
 import { buildWordKey } from "../prompt-injection/word-key.ts";
 import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
-/** Number of hash buckets. Only some ten thousand have a weight, so that few features collide. */
+/** Number of hash buckets. Only some ten thousand have a weight, so few features collide. */
 export const bucketCount = 32_768;
 
 export interface ScorerWord {

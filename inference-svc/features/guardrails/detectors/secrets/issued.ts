@@ -1,4 +1,4 @@
-/** Detects secrets by the prefixes that their issuers document. */
+/** Detects secrets by the prefixes their issuers document. */
 import { kindOfKey } from "@sluice/proto/lib/ids/key.js";
 import type { CandidateWindow } from "../candidates.ts";
 import { type UnitSet, unitSet, wordUnits } from "../unit-sets.ts";

@@ -41,7 +41,7 @@ function isSingle(text: string, behind: number): boolean {
 
 export class Deobfuscator {
   #output: Deobfuscated[] = [];
-  /** Text that was pushed and is not read yet. */
+  /** Text pushed and is not read yet. */
   #rest = "";
   #invisible = 0;
   /** Number of UTF-16 units in the current run of markup. */
@@ -146,7 +146,7 @@ export class Deobfuscator {
     this.#invisible = this.#markupLength = 0;
   }
 
-  /** Gives out markup. @param shown the text that a page shows for the markup */
+  /** Gives out markup. @param shown the text a page shows for the markup */
   #putMarkup(raw: string, shown: string): string {
     if (shown !== "") return this.#put(raw, shown, { normalized: raw, folded: raw });
     this.#markupLength += raw.length;

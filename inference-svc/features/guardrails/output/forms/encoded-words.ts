@@ -1,5 +1,5 @@
 /**
- * Finds base64 and hexadecimal words in streamed text and scans the text that they encode. Such a word is held until it
+ * Finds base64 and hexadecimal words in streamed text and scans the text they encode. Such a word is held until it
  * ends, and is redacted as a whole if a rule matches the encoded text. A long word is scanned in overlapping windows;
  * after a match, the rest of the word is redacted.
  */

@@ -8,7 +8,7 @@ import type { RuleHit } from "../rules/merge-hits.ts";
 import type { RuleScans } from "../rules/rule-scans.ts";
 import type { Deobfuscated } from "./characters.ts";
 
-/** Maximum UTF-16 units that a rule looks behind. After as many equal units, one scan serves form and raw text again. */
+/** Maximum UTF-16 units a rule looks behind. After as many equal units, one scan serves form and raw text again. */
 const maxLookBehind = 64;
 /** Number of place entries dropped at once, since dropping them one by one is slow. */
 const placesPerTrim = 8_192;

@@ -1,6 +1,6 @@
 /**
- * Closes up words that are spelled with gaps (`p a s s`). The gap after a single letter is held until it is clear
- * whether it belongs to such a word.
+ * Closes up words spelled with gaps (`p a s s`). The gap after a single letter is held until it is clear whether it
+ * belongs to such a word.
  */
 import { maxLetterGap, minSpelledLetters } from "../../disguises/characters.ts";
 import type { Character, Deobfuscated } from "./characters.ts";

@@ -76,7 +76,7 @@ export class ReadableCheck {
       if (--this.#wanted === 0) this.#characters++;
       return;
     }
-    // A character that is cut short decodes to U+FFFD.
+    // A character cut short decodes to U+FFFD.
     if (this.#wanted > 0) this.#addUnprintable();
     this.#wanted = Math.max(0, bytesToFollow[byte] as number);
     if (this.#wanted > 0) return;

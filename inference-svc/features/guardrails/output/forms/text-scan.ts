@@ -66,8 +66,8 @@ export class TextScan {
   }
 
   /**
-   * Scans the text that was held because its form was not clear. Must be called before services are called for the
-   * complete text.
+   * Scans the text held because its form was not clear. Must be called before services are called for the complete
+   * text.
    * @throws as push
    */
   *flushHeldForms(): Yielding<readonly RuleHit[]> {

@@ -4,7 +4,7 @@
  */
 import type { Found, Scan, TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 
-/** Maximum UTF-16 units that a scan holds back, some pages of text. */
+/** Maximum UTF-16 units a scan holds back, some pages of text. */
 export const maxHeldUnits = 4_096;
 
 export interface BoundedSpan extends TextSpan {
@@ -24,7 +24,7 @@ export class BoundedScan {
   /** Start of the possible match that has become too long; undefined when there is none. */
   #overrunStart: number | undefined;
 
-  /** @param length number of UTF-16 units that the scan has already read */
+  /** @param length number of UTF-16 units the scan has already read */
   constructor(scan: Scan, length = 0) {
     this.#scan = scan;
     this.#length = length;
@@ -42,7 +42,7 @@ export class BoundedScan {
 
   push(piece: string): BoundedMatch {
     if (this.#overrunStart === undefined) return this.#pushBounded(piece);
-    // Units are pushed one by one, so that the end of the match does not depend on how the text is divided into deltas.
+    // Units are pushed one by one, so the end of the match does not depend on how the text is divided into deltas.
     for (let index = 0; index < piece.length; index++) {
       const found = this.#scan.push(piece.charAt(index));
       if (found.decided > this.#overrunStart) return this.#endOverrun(found, index, piece);

@@ -71,7 +71,7 @@ const usesService = ({ outage }: OutputRule): boolean => outage !== undefined;
 export const localRulesOf = (rules: readonly OutputRule[]): readonly OutputRule[] =>
   rules.some(usesService) ? rules.filter((rule) => !usesService(rule)) : rules;
 
-/** UTF-16 units that these rules together can scan before the turn pauses for others. */
+/** UTF-16 units these rules together can scan before the turn pauses for others. */
 export function combinedPieceLength(rules: readonly OutputRule[]): number {
   const share = rules.reduce((sum, { finder }) => sum + 1 / pieceLengthOf(finder), 0);
   return Math.max(1, Math.floor(1 / share));

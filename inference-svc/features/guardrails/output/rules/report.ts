@@ -34,7 +34,7 @@ export class Report {
   }
 
   /**
-   * Records a field that was left out because it would reveal redacted text.
+   * Records a field left out because it would reveal redacted text.
    * @param path path in the response, such as `output.0.signature`
    */
   addDropped(path: string): void {

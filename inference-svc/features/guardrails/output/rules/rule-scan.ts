@@ -13,7 +13,7 @@ import { serviceRetryMs } from "../../../../models/internal-calls/retry-hint.ts"
 /** A scan begun by another object. */
 interface ResumedScan {
   readonly scan: Scan | BoundedScan;
-  /** Number of UTF-16 units that the scan has already read. */
+  /** Number of UTF-16 units the scan has already read. */
   readonly read: number;
 }
 
@@ -69,7 +69,7 @@ export class RuleScan {
     }
   }
 
-  /** @throws as push */
+  /** Ends the text. @throws as push */
   end(): readonly RuleHit[] {
     try {
       return this.#scan ? this.#toHits(this.#scan.end()) : nothing;

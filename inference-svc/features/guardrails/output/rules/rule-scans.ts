@@ -66,7 +66,7 @@ export class RuleScans {
     return this.#scanAll(piece);
   }
 
-  /** @throws as push */
+  /** Ends the text. @throws as push */
   end(): readonly RuleHit[] {
     return this.#scanAll(undefined);
   }

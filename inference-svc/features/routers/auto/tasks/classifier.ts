@@ -122,7 +122,7 @@ export class TaskClassifier {
 
 /**
  * Properties of a request besides its text that distinguish tasks. Counts are left out: they change with every turn, so
- * that no cached answer would be found.
+ * no cached answer would be found.
  */
 function surroundingsOf({ tools, textFormat }: TurnRequest): string {
   const facts = [

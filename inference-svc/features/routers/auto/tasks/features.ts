@@ -14,7 +14,7 @@ const firstWords = 60;
 const lastWords = 40;
 /** Number of characters at the end of a message in which words are read. */
 const lastCharacters = 1_000;
-/** Number of words of the system instructions that are read; many requests share the same instructions. */
+/** Number of words of the system instructions read; many requests share the same instructions. */
 const instructionWords = 80;
 /** Characters read at each end of a text; the middle of a longer text is skipped. */
 const endCharacters = 8_192;

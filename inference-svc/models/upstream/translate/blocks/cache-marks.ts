@@ -1,6 +1,7 @@
 /**
- * Cache marks for block formats. The request's own marks stay where they are; `cache_control` of the whole request puts marks on the blocks
- * where they save most (https://platform.claude.com/docs/en/build-with-claude/prompt-caching).
+ * Sets cache marks in formats made of blocks. The request's own marks stay where they are; `cache_control` of the whole
+ * request puts marks on the blocks with which most can be saved
+ * (https://platform.claude.com/docs/en/build-with-claude/prompt-caching).
  */
 import type { TurnRequest } from "../../../../turn/request.ts";
 import type { OnDropped, Refusal } from "../../dialect.ts";
@@ -10,18 +11,18 @@ import { findCacheMark, findSpecialInputs } from "../special-inputs.ts";
 import type { SentTool } from "../names/tool-names.ts";
 import type { Block, BlockMessage } from "./message-list.ts";
 
-/** Anthropic answers 400 to a fifth mark. */
+/** Maximum number of marks: Anthropic answers 400 to a fifth. */
 const maxMarks = 4;
 
-/** Block type of a file converted to text by the provider before the model reads it. */
+/** Type of the block for a file the provider converts to text before the model reads it. */
 export const extractedDocument = "extracted_document";
 
-/** The provider searches this many blocks before a mark for a cached prefix. */
+/** Number of blocks in front of a mark in which the provider looks for a cached beginning. */
 const lookback = 20;
-/** About a thousand tokens, the minimum worth caching in front of a first question. */
+/** Minimum characters in front of a first question that are worth caching: about a thousand tokens. */
 const stableCharacters = 4_096;
 
-/** Refuses too many marks, because leaving some out would cost the caller money. */
+/** Refuses a request with too many marks. Leaving some out would cost the caller money. */
 export function refuseCacheMarks({ input, tools }: Pick<TurnRequest, "input" | "tools">): Refusal | undefined {
   let marks = tools.filter((tool) => "cacheControl" in tool && tool.cacheControl !== undefined).length;
   for (const { path, part, item } of findSpecialInputs(input)) {
@@ -42,9 +43,10 @@ export class CacheMarks {
   }
 
   /**
-   * Puts the mark of a part on a block.
+   * Copies the mark of a part to a block.
    * @param to the block sent for the part
-   * @param holder the block for the mark, if it is another: the provider answers 400 to marks inside of a tool result
+   * @param holder the block that gets the mark, if it is another one: the provider answers 400 to marks inside of a
+   * tool result
    */
   copy(from: JsonObject, to: Block, path: string, holder = to): void {
     const control = isObject(from.cache_control) ? from.cache_control : undefined;
@@ -54,19 +56,19 @@ export class CacheMarks {
     this.#paths.set(holder, at);
   }
 
-  /** Puts the mark of a call on its block. */
+  /** Copies the mark of a call to its block. */
   copyCall({ mark }: WrittenCall, to: Block): void {
     if (mark) this.copy({ cache_control: mark.control }, to, mark.path);
   }
 
-  /** @param blocks sent for the tools, one for each */
+  /** Copies the marks of tools. @param blocks the blocks sent for the tools, one for each */
   copyTools(tools: readonly SentTool[], blocks: readonly Block[]): void {
     for (const [index, { tool, path }] of tools.entries()) {
       if (tool.cacheControl) this.copy({ cache_control: tool.cacheControl }, blocks[index] as Block, path);
     }
   }
 
-  /** Adds the marks for the whole request as far as there is room. */
+  /** Sets the marks for the whole request, as far as the maximum allows. */
   finish(
     control: TurnRequest["cacheControl"],
     tools: readonly Block[],
@@ -83,7 +85,7 @@ export class CacheMarks {
     if (this.#paths.size > 1) this.#order([...tools, ...system, ...messages.flatMap(({ content }) => content)]);
   }
 
-  /** Longer lifetimes must come first, so the lifetime of a mark after a shorter one is reduced. */
+  /** Adjusts lifetimes. Marks with a longer lifetime must come first, so the lifetime of a mark after a shorter one is reduced. */
   #order(blocks: readonly Block[]): void {
     let short = false;
     for (const block of blocks) {
@@ -101,10 +103,10 @@ export class CacheMarks {
   }
 }
 
-/** The default lifetime is five minutes. */
+/** The value of a mark; without a lifetime of an hour, the default of five minutes applies. */
 const marked = (ttl: unknown): JsonObject => ({ type: "ephemeral", ...(ttl === "1h" && { ttl }) });
 
-/** Blocks worth a mark, best first, without duplicates. */
+/** Blocks where a mark saves most, best first, without duplicates. */
 function places(
   tools: readonly Block[],
   system: readonly Block[],
@@ -121,8 +123,8 @@ function places(
 }
 
 /**
- * The last block moves on with every turn. In a first message, the material is marked and not the question after it, which changes more
- * often.
+ * The block at the end that gets a mark. The last block changes with every turn. In a first message, the material gets
+ * the mark instead of the question after it, which changes more often.
  */
 function endOf(messages: readonly BlockMessage[]): Block | undefined {
   const [only, ...others] = messages;
@@ -134,12 +136,12 @@ function endOf(messages: readonly BlockMessage[]): Block | undefined {
 
 const lastOf = (message: BlockMessage | undefined): Block | undefined => message?.content.findLast(cacheable);
 
-/** A mark must not follow reasoning, nor a file converted to text by the provider (Bedrock does so). */
+/** Whether a block can have a mark. Reasoning cannot, nor a file the provider converts to text, as Bedrock does. */
 const cacheable = ({ type }: Partial<Block>): boolean =>
   // A function is sent without a type.
   type === undefined || (!type.endsWith("thinking") && type !== extractedDocument);
 
-/** A file given only by reference counts as large. */
+/** Characters of a block. A file given only by reference counts as large. */
 function sizeOf(block: Block): number {
   if (block.type === "text") return text(block.text).length;
   const source = isObject(block.source) ? block.source : {};

@@ -1,6 +1,6 @@
-/** Call ids may have letters, digits, _ and - only; ids of other providers have more. */
+/** Converts call ids for formats that allow only letters, digits, _ and - in them. */
 import { wordId } from "@sluice/proto/lib/ids/foreign-id.js";
 import { text } from "../../json.ts";
 
-/** Different ids stay different, even if they differ only in disallowed characters. */
+/** A call id of allowed characters. Different ids stay different, even if they differ only in characters that are not allowed. */
 export const toCallId = (callId: unknown): string => wordId(text(callId));

@@ -1,7 +1,10 @@
-/** The growing list of messages with alternating roles: tool results come first, and reasoning before the assistant's next block. */
+/**
+ * The growing list of messages with alternating roles. Tool results come first in a message, and reasoning comes before
+ * the assistant's next block.
+ */
 import type { OnDropped } from "../../dialect.ts";
 
-/** Cache marks are added later, so fields are not read-only. */
+/** A content block. Its fields are not read-only, because cache marks are added later. */
 export type Block = { readonly type: string; [field: string]: unknown };
 
 export interface BlockMessage {
@@ -14,7 +17,7 @@ interface Thought {
   readonly block: Block;
 }
 
-/** A message of the system amid the conversation. */
+/** A system message in the middle of the conversation. */
 interface Prompt {
   readonly path: string;
   readonly blocks: readonly Block[];
@@ -27,10 +30,10 @@ const misplaced = "sent as the user's: the format has system messages only right
 export class MessageList {
   readonly #onDropped: OnDropped;
   readonly messages: BlockMessage[] = [];
-  /** Place in the request of the assistant's last blocks. */
+  /** Path in the request of the assistant's last blocks. */
   #lastSaid = "input";
   readonly #thoughts: Thought[] = [];
-  /** Messages of the system whose place depends on the message after them. */
+  /** System messages whose place depends on the message that follows. */
   #prompts: Prompt[] = [];
 
   constructor(onDropped: OnDropped) {
@@ -45,14 +48,14 @@ export class MessageList {
     for (const block of blocks) content.push(block);
   }
 
-  /** Adds a message of the system, which becomes the user's where it cannot stand. */
+  /** Adds a system message, which becomes a user message if it is not allowed in this place. */
   instruct(prompt: Prompt): void {
     if (prompt.blocks.length === 0) return;
     this.#forget();
     this.#prompts.push(prompt);
   }
 
-  /** The provider wants the results of calls before everything else in a message. */
+  /** Adds the result of a call. The provider requires results before everything else in a message. */
   answer(result: Block): void {
     this.#forget();
     this.#place(false);
@@ -62,7 +65,7 @@ export class MessageList {
     content.splice(at, 0, result);
   }
 
-  /** @param path place in the request of a message with these blocks */
+  /** @param path path in the request of a message with these blocks */
   addAssistantMessage(blocks: readonly Block[], path = "input"): void {
     if (blocks.length === 0) return;
     this.#lastSaid = path;
@@ -76,7 +79,7 @@ export class MessageList {
     this.#thoughts.push(thought);
   }
 
-  /** @param beginsWithUser whether the provider answers 400 to a conversation that starts with the assistant */
+  /** Returns all messages. @param beginsWithUser whether the provider answers 400 to a conversation that starts with the assistant */
   finish(beginsWithUser: boolean): readonly BlockMessage[] {
     this.#forget();
     this.#place(true);
@@ -89,7 +92,7 @@ export class MessageList {
     return this.messages;
   }
 
-  /** The providers answer 400 to an unfinished answer with white space at its end. */
+  /** Removes white space at the end of an unfinished answer, to which the providers answer 400. */
   #trimPrefill(): void {
     const last = this.messages.at(-1);
     const end = last?.role === "assistant" ? last.content.at(-1) : undefined;
@@ -101,9 +104,9 @@ export class MessageList {
   }
 
   /**
-   * Anthropic takes one message of the system between one of the user and one of the assistant, or at the end
-   * (https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages).
-   * @param isOver whether the assistant's message comes next, or nothing
+   * Places waiting system messages. Anthropic takes one between a message of the user and one of the assistant, or at
+   * the end (https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages).
+   * @param isOver whether a message of the assistant comes next, or none
    */
   #place(isOver: boolean): void {
     if (this.#prompts.length === 0) return;
@@ -124,7 +127,7 @@ export class MessageList {
     return message;
   }
 
-  /** Drops reasoning with nothing after it, because a message cannot end with it. */
+  /** Drops reasoning that nothing follows, because a message cannot end with it. */
   #forget(): void {
     for (const { path } of this.#thoughts.splice(0)) this.#onDropped(path, "no message of the assistant follows it");
   }

@@ -1,4 +1,4 @@
-/** The input of a request as a system prompt and messages made of blocks, for the formats of that kind. */
+/** Converts the input of a request to a system prompt and messages made of blocks, for formats of this kind. */
 import type { InputItem, TextFormat, TurnRequest } from "../../../../turn/request.ts";
 import { jsonInstruction } from "../../../answer-instruction.ts";
 import type { Target } from "../../dialect.ts";
@@ -14,22 +14,22 @@ export interface Conversation {
   readonly messages: readonly BlockMessage[];
 }
 
-/** The differences between the block formats. */
+/** Differences between the formats made of blocks. */
 export interface BlockFormat {
-  /** @param part accepted by the format */
+  /** Converts a part. @param part a part the format accepts */
   part(part: JsonObject, path: string, translation: TranslationContext): Block;
-  /** The block for a text in a call's output that names a tool found by the client; undefined to send the text itself. */
+  /** The block for a text in a call's output that names a tool found by the client. @returns undefined to send the text itself */
   reference?(part: JsonObject, translation: TranslationContext): Block | undefined;
   callId(callId: unknown): string;
   /** Whether the provider answers 400 to a conversation that starts with the assistant. */
   readonly beginsWithUser: boolean;
   /** Whether the result of a call can mark a failure of the tool. */
   readonly takesFailures: boolean;
-  /** Whether the endpoint takes messages of the system amid the conversation; absent where none does. */
+  /** Whether the endpoint takes system messages in the middle of the conversation; absent if none does. */
   takesPromptsAmid?(target: Target): boolean;
-  /** Undefined for reasoning to which the provider would answer 400. */
+  /** The block for reasoning. @returns undefined for reasoning to which the provider would answer 400 */
   thought(item: InputItem): Block | undefined;
-  /** Blocks of a call run by the provider; undefined for other items. Absent where the format has none. */
+  /** Blocks of a call the provider ran. @returns undefined for other items. Absent if the format has no such blocks */
   serverCall?(item: InputItem, path: string, translation: TranslationContext): readonly Block[] | undefined;
 }
 
@@ -49,7 +49,7 @@ export function translateConversation(
   return { system, messages: question ? [{ role: "user", content: [...question] }] : messages };
 }
 
-/** Whether an instruction replaces the JSON mode, which these formats lack. */
+/** Whether an instruction must replace the JSON mode, which these formats lack. */
 export const needsJsonInstruction = (format: TextFormat | undefined): boolean =>
   format?.type === "json_object" && format.isInstructed !== true;
 
@@ -77,7 +77,10 @@ class BlockWriter implements ConversationWriter {
     this.prompts = new FirstPrompts(this.#content(instructions, "instructions"));
   }
 
-  /** System messages at the beginning become the system prompt; later ones are sent as the user's where the format has no others. */
+  /**
+   * Adds a system message. One at the beginning is added to the system prompt; a later one becomes a user message if
+   * the format has no other place for it.
+   */
   addPrompt(item: InputItem, path: string): void {
     const blocks = this.#content(item.content, `${path}.content`);
     if (item.role === "user") return this.thread.addUserMessage(blocks);
@@ -136,8 +139,8 @@ class BlockWriter implements ConversationWriter {
   }
 
   /**
-   * The providers answer 400 to blank texts.
-   * @param holder the block for the marks of all parts; without one, each block holds its own
+   * Blocks of a content. Blank texts are left out, because the providers answer 400 to them.
+   * @param holder the block for the marks of all parts; without one, each block has its own
    */
   #content(content: unknown, path: string, holder?: Block): Block[] {
     if (typeof content === "string") return content.trim() === "" ? [] : [textBlock(content)];

@@ -1,8 +1,9 @@
 /**
- * Reasoning of Claude. Models since 4.6 decide for themselves and take an effort. Older models take a budget, and are recognized by
- * `reasoning.max_tokens` among their supported parameters; those of 4.6 take either, and list `reasoning.effort`, too
- * (https://platform.claude.com/docs/en/build-with-claude/thinking). If a model's parameters are unknown, the client's choice is better than a guess.
- * Reasoning in the history goes back only with Claude's own signature.
+ * Reasoning of Claude. Models since 4.6 decide for themselves and take an effort. Older models take a budget, and are
+ * recognized by `reasoning.max_tokens` among their supported parameters; those of 4.6 take either, and list
+ * `reasoning.effort`, too (https://platform.claude.com/docs/en/build-with-claude/thinking). If a model's parameters are
+ * unknown, the client's choice is better than a guess. Reasoning in the history is sent back only with Claude's own
+ * signature.
  */
 import type { InputItem, TurnRequest } from "../../../../turn/request.ts";
 import { type JsonObject, objects, text } from "../../json.ts";
@@ -13,7 +14,7 @@ import type { Block, BlockMessage } from "./message-list.ts";
 const minBudgetTokens = 1_024;
 const maxBudgetTokens = 128_000;
 
-/** Share of the output limit used as the budget of each effort. */
+/** Shares of the output limit that are the budgets of the efforts. */
 const shares: Readonly<Record<string, number>> = {
   max: 0.95,
   xhigh: 0.95,
@@ -24,17 +25,20 @@ const shares: Readonly<Record<string, number>> = {
 };
 
 export interface ReasoningLimits {
-  /** The body's max_tokens. */
+  /** Value of `max_tokens` in the body. */
   readonly limit: number;
-  /** True when the model must make a call. */
+  /** Whether the model must make a call. */
   readonly forced: boolean;
-  /** Whether the server lets a model reason as it sees fit before a forced call. A budget and such a call exclude each other anywhere. */
+  /**
+   * Whether the server lets a model decide about reasoning before a forced call. A budget together with a forced call
+   * is not possible anywhere.
+   */
   readonly adaptsWhenForced: boolean;
   readonly messages: readonly BlockMessage[];
 }
 
 export interface ThinkingSettings {
-  /** Absent when the model decides for itself. */
+  /** Value of `thinking` in the body; absent when the model decides for itself. */
   readonly thinking?: JsonObject;
   readonly effort?: string;
 }
@@ -50,14 +54,14 @@ export function thinkingSettings(
   if (mode !== "standard") onDropped("reasoning.mode", "the format has no field for it");
   const effort = lastEffort(request, translation);
   const settings: RequestedReasoning = { effort, maxTokens, summary, isSummaryImplied };
-  // Through the door of this format, the client has chosen a form of reasoning for this very model.
+  // A client of the Messages API has chosen a form of reasoning for exactly this model.
   const chosen = target.supportedParameters === undefined && request.door === "messages";
   if (effort?.value === "none") return chosen ? { thinking: { type: "disabled" } } : unthinking(effort, translation);
   if (effort === undefined && maxTokens === undefined && !asksForSummary(summary)) return {};
   if (effort !== undefined && isEffortOnly(request)) return unasked(effort, translation);
   const takesEither = supportsParameter(target, "reasoning.effort");
   if (chosen || takesEither) {
-    // If the model cannot follow a budget now, it may still reason as it sees fit.
+    // If a budget is not possible now, the model may still decide about reasoning itself.
     const follows = maxTokens !== undefined && (chosen || unable(around) === undefined);
     return follows ? withEffort(settings, translation, around) : adaptive(settings, translation, around);
   }
@@ -66,11 +70,14 @@ export function thinkingSettings(
     : adaptive(settings, translation, around);
 }
 
-/** In Anthropic's format an effort also concerns text and calls, and thoughts are requested by a separate field. */
+/**
+ * Whether only an effort is requested, and no reasoning: in Anthropic's format an effort also concerns text and calls,
+ * and a separate field requests reasoning.
+ */
 const isEffortOnly = ({ door, reasoning = {} }: TurnRequest): boolean =>
   door === "messages" && !reasoning.enabled && reasoning.maxTokens === undefined && reasoning.summary === undefined;
 
-/** An effort for a model without requested thoughts. */
+/** Settings for an effort without requested reasoning. */
 function unasked(effort: ReasoningEffort, { target, onDropped }: TranslationContext): ThinkingSettings {
   const takesEffort =
     supportsParameter(target, "reasoning.effort") || !supportsParameter(target, "reasoning.max_tokens");
@@ -79,7 +86,7 @@ function unasked(effort: ReasoningEffort, { target, onDropped }: TranslationCont
   return {};
 }
 
-/** A budget for a model that also takes an effort. */
+/** Settings with a budget, for a model that also takes an effort. */
 function withEffort(
   { effort, ...others }: RequestedReasoning,
   translation: TranslationContext,
@@ -96,7 +103,7 @@ interface RequestedReasoning {
   readonly isSummaryImplied: true | undefined;
 }
 
-/** Models differ in the form they take, and many cannot be kept from reasoning. */
+/** Settings without reasoning. Models differ in the form they take, and for many of them reasoning cannot be turned off. */
 function unthinking(effort: ReasoningEffort, { target, onDropped }: TranslationContext): ThinkingSettings {
   const type = ["disabled", "between_tools"].find((form) => supportsParameter(target, `thinking.${form}`));
   if (type !== undefined) return { thinking: { type } };
@@ -105,7 +112,7 @@ function unthinking(effort: ReasoningEffort, { target, onDropped }: TranslationC
   return { effort: "low" };
 }
 
-/** The format has no level below low. */
+/** The effort to send; the format has none below low. */
 function sentEffort({ value, path }: ReasoningEffort, { onDropped }: TranslationContext): string {
   if (value !== "minimal") return value;
   onDropped(path, "sent as low");
@@ -157,18 +164,18 @@ function budgeted(
   return { thinking: { type: "enabled", budget_tokens: budget, ...shown } };
 }
 
-/** The reason why a model with a budget cannot reason now. */
+/** Why a model that takes a budget cannot reason now. @returns undefined if it can */
 function unable({ limit, forced, messages }: ReasoningLimits): string | undefined {
   if (forced) return "the model cannot reason when it must make a call";
   if (limit <= minBudgetTokens) return "max_output_tokens leaves no room for reasoning";
   const answered = messages.at(-1)?.content.some(({ type }) => type === "tool_result");
   const began = messages.at(-2)?.content[0]?.type ?? "";
-  // Anthropic answers 400 when reasoning is on and the last call in the history has none.
+  // Anthropic answers 400 when reasoning is on and the last call in the history has no reasoning before it.
   const without = answered === true && !began.endsWith("thinking");
   return without ? "the last call in the input has no reasoning" : undefined;
 }
 
-/** Newer models show no reasoning unless requested, older ones show it unless it is to be omitted. */
+/** Settings for showing reasoning. Newer models show it only on request; older ones show it unless the request says omitted. */
 function display(summary: string | undefined, { target, onDropped }: TranslationContext): JsonObject {
   if (summary === undefined) return {};
   if (summary === "omitted" || (summary === "updates" && supportsParameter(target, thinkingUpdates)))
@@ -177,20 +184,20 @@ function display(summary: string | undefined, { target, onDropped }: Translation
   return { display: "summarized" };
 }
 
-/** Named by endpoints of models that can show their notes between calls without their thoughts. */
+/** Parameter of endpoints whose models can show their notes between calls without their reasoning. */
 export const thinkingUpdates = "thinking.updates";
 
-/** The `format` of reasoning signed by Claude. */
+/** The `format` of reasoning that Claude has signed. */
 export const claudeReasoningFormat = "anthropic-claude-v1";
 
-/** Undefined for reasoning to which the provider would answer 400. */
+/** The block for reasoning. @returns undefined for reasoning to which the provider would answer 400 */
 export function toThinkingBlock(item: InputItem): Block | undefined {
   if (item.format !== claudeReasoningFormat) return undefined;
   const signature = text(item.signature);
   const thinking = objects(item.content)
     .map((part) => text(part.text))
     .join("");
-  // Models with hidden reasoning sign it, too.
+  // Models that hide their reasoning sign it, too.
   if (signature !== "") return { type: "thinking", thinking, signature };
   const data = text(item.encrypted_content);
   return data === "" ? undefined : { type: "redacted_thinking", data };

@@ -1,13 +1,13 @@
-/** Schemas of tools and the choice among them, for the formats with block messages. */
+/** Schemas of tools and the tool choice, for formats made of blocks. */
 import type { TurnRequest } from "../../../../turn/request.ts";
 import type { JsonObject } from "../../json.ts";
 import { type TranslationContext, supportsParameter } from "../context.ts";
 import { isWebSearch, refersTo } from "../offered-tools.ts";
 
-/** The name of Anthropic's own web search, in its declaration and in its calls. */
+/** Name of Anthropic's own web search, in its declaration and in its calls. */
 export const webSearchName = "web_search";
 export const webFetchName = "web_fetch";
-/** The name of Anthropic's own code execution. */
+/** Name of Anthropic's own code execution. */
 export const codeExecutionName = "code_execution";
 
 export function toolChoice(request: TurnRequest, translation: TranslationContext): JsonObject | undefined {
@@ -25,7 +25,7 @@ function chosen(
   if (choice === undefined) return undefined;
   if (choice === "none") return { type: "none" };
   if (choice === "auto") return auto;
-  // Tools excluded by the choice are not sent at all.
+  // Tools the choice excludes are not sent at all.
   if (typeof choice === "object" && choice.type === "allowed_tools" && choice.mode === "auto") return auto;
   if (target.supportedParameters && !supportsParameter(target, "tool_choice")) {
     onDropped("tool_choice", "the model cannot be made to call a tool");

@@ -1,10 +1,10 @@
-/** Parameters without a field in both block formats. */
+/** Reports parameters that neither of the formats made of blocks has. */
 import type { TurnRequest } from "../../../../turn/request.ts";
 import type { OnDropped } from "../../dialect.ts";
 import { dropAddition } from "../additions.ts";
 import { dropExtensions } from "../extensions.ts";
 
-/** @param taken settings supported by this format, but not by all */
+/** @param taken settings this format has, but the other one lacks */
 export function dropUnsupported(
   request: TurnRequest,
   onDropped: OnDropped,

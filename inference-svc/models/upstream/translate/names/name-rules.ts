@@ -1,28 +1,30 @@
-/** The tool names allowed in each format, and the nearest allowed name for any other. Every dialect has a row here. */
+/** Rules for tool names in each format, and the nearest allowed name for any other. Every dialect has a row here. */
 import { createHash } from "node:crypto";
 
 export interface NameRule {
-  /** An allowed name. */
+  /** Matches an allowed name. */
   readonly form: RegExp;
-  /** Every character not allowed. */
+  /** Matches characters that are not allowed. */
   readonly refused: RegExp;
   readonly maxLength: number;
-  /** Completes "sent as x, because". */
+  /** End of the sentence "sent as x, because …". */
   readonly why: string;
 }
 
-/** Tool support of a format. Each is one object, used as cache key for the names of a list of tools. */
+/** Tool support of a format. Each form is a single object, which is a cache key for the names of a list of tools. */
 export interface ToolForm {
-  /** Whether the format only knows functions. */
+  /** Whether the format knows only functions, so custom tools are sent as functions. */
   readonly wraps: boolean;
   readonly names: NameRule;
 }
 
 /**
- * OpenAI takes "a-z, A-Z, 0-9, or contain underscores and dashes, with a maximum length of 64" (reference of chat completions). Its Responses API
- * answered 400 to longer names as well (openai/codex, issue 1289); by its later reference it takes 128, but not every server of this format does. 64 are
- * also the limit of Mistral (Kochava-Studios/witsy, pull request 164), DeepSeek (mrexodia/ida-pro-mcp, issue 129), Qwen (QwenLM/Qwen3-VL, issue 2069),
- * and of Bedrock for every model (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html).
+ * Names at OpenAI: "a-z, A-Z, 0-9, or contain underscores and dashes, with a maximum length of 64" (reference of chat
+ * completions). Its Responses API answered 400 to longer names as well (openai/codex, issue 1289); by its later
+ * reference it takes 128, but not every server of this format does. 64 is also the limit of Mistral
+ * (Kochava-Studios/witsy, pull request 164), DeepSeek (mrexodia/ida-pro-mcp, issue 129), Qwen (QwenLM/Qwen3-VL, issue
+ * 2069), and of Bedrock for every model
+ * (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html).
  */
 const words: NameRule = {
   form: /^[\w-]{1,64}$/,
@@ -32,8 +34,8 @@ const words: NameRule = {
 };
 
 /**
- * "String should have at most 128 characters" (anthropics/claude-code, issue 96152). Anthropic took 64 until 2025; other servers of its format may still
- * do so, and get the form of most.
+ * Names at Anthropic: "String should have at most 128 characters" (anthropics/claude-code, issue 96152). Anthropic took
+ * 64 until 2025; other servers of its format may still do so, and get the form of most.
  */
 const anthropicNames: NameRule = {
   ...words,
@@ -43,8 +45,9 @@ const anthropicNames: NameRule = {
 };
 
 /**
- * "Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.) or dashes (-), with a maximum length of
- * 64" (google-gemini/gemini-cli, issue 2966). Only some models take colons, too.
+ * Names at Google: "Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_),
+ * dots (.) or dashes (-), with a maximum length of 64" (google-gemini/gemini-cli, issue 2966). Only some models take
+ * colons, too.
  */
 const geminiNames: NameRule = {
   form: /^[A-Za-z_][\w.-]{0,63}$/,
@@ -53,7 +56,10 @@ const geminiNames: NameRule = {
   why: "the format takes 1 to 64 letters, digits, _, . and -, of which the first is a letter or _",
 };
 
-/** "tool names can only contain certain characters (A-Za-z0-9_) and can't begin with a digit" (langflow-ai/langflow, issue 5465). */
+/**
+ * Names at Cohere: "tool names can only contain certain characters (A-Za-z0-9_) and can't begin with a digit"
+ * (langflow-ai/langflow, issue 5465).
+ */
 const cohereNames: NameRule = {
   form: /^[A-Za-z_]\w{0,63}$/,
   refused: /\W/g,
@@ -61,15 +67,18 @@ const cohereNames: NameRule = {
   why: "the format takes 1 to 64 letters, digits and _, of which the first is no digit",
 };
 
-/** Functions and names as most formats have them: chat completions of other servers than OpenAI, Converse, and packages of the AI SDK. */
+/** The form of tools in most formats: chat completions of servers other than OpenAI, Converse, and AI SDK packages. */
 export const plainForm: ToolForm = { wraps: true, names: words };
-/** OpenAI's own formats have custom tools in addition to functions. */
+/** The form of tools in OpenAI's own formats, which have custom tools in addition to functions. */
 export const openAiForm: ToolForm = { wraps: false, names: words };
 export const anthropicForm: ToolForm = { wraps: true, names: anthropicNames };
 export const geminiForm: ToolForm = { wraps: true, names: geminiNames };
 export const cohereForm: ToolForm = { wraps: true, names: cohereNames };
 
-/** The name itself if the format allows it. A replacement is the same in every turn, because the cached prefix contains it. */
+/**
+ * The name itself if the format allows it, else a replacement. The replacement is equal in every turn, because the
+ * cached beginning contains it.
+ */
 export function fitName(name: string, rule: NameRule): string {
   if (rule.form.test(name)) return name;
   const clean = name.replaceAll(rule.refused, "_");
@@ -80,7 +89,7 @@ export function fitName(name: string, rule: NameRule): string {
 
 /**
  * An allowed name for a call in the history whose tool is not in the request.
- * @param isTaken whether a changed name is that of another tool
+ * @param isTaken whether a changed name is already the name of another tool
  */
 export function fitHistoryName(name: string, rule: NameRule, isTaken: (name: string) => boolean): string {
   const fitting = fitName(name, rule);
@@ -88,8 +97,9 @@ export function fitHistoryName(name: string, rule: NameRule, isTaken: (name: str
 }
 
 /**
- * Allowed names for all, without duplicates. Allowed names stay; if several become equal, all but the first get a number.
- * @param names of two equal names, the first keeps it
+ * Allowed names for all tools, without duplicates. Allowed names stay; if several become equal, all but the first get a
+ * number.
+ * @param names names of the tools; of two equal ones, the first keeps it
  */
 export function fitNames(names: readonly string[], rule: NameRule): readonly string[] {
   const taken = new Set<string>();
@@ -102,7 +112,7 @@ export function fitNames(names: readonly string[], rule: NameRule): readonly str
   return names.map((name, index) => (kept[index] === true ? name : free(fitName(name, rule), taken, counts, rule)));
 }
 
-/** @param counts last number tried for each name: thousands of tools may become one name */
+/** A free name with a number. @param counts last number tried for each name, because thousands of tools may become one name */
 function free(wanted: string, taken: Set<string>, counts: Map<string, number>, rule: NameRule): string {
   let name = wanted;
   let count = counts.get(wanted) ?? 1;
@@ -117,8 +127,8 @@ const withEnd = (name: string, end: string, { maxLength }: NameRule): string =>
 
 const shortened = (name: string, digest: string, rule: NameRule): string => withEnd(name, `_${digest}`, rule);
 
-/** Long enough to be different for two names of one request. */
+/** A hash of a name, long enough to differ for two names of one request. */
 const digestOf = (name: string): string => createHash("sha256").update(name).digest("hex").slice(0, 8);
 
-/** The reason in `not_sent` for a changed name. */
+/** Reason in `not_sent` for a changed name. */
 export const describeRename = (sent: string, { why }: NameRule): string => `repaired: sent as ${sent}, because ${why}`;

@@ -1,6 +1,6 @@
 /**
- * Maps tool names to names allowed in the format, without namespaces and mostly without custom tools, and finds tools by the names in
- * calls.
+ * Maps tool names to names the format allows, which mostly has no namespaces and no custom tools, and finds tools by
+ * the names in calls.
  */
 import type { CustomTool, FunctionTool, TurnRequest } from "../../../../turn/request.ts";
 import type { OnDropped } from "../../dialect.ts";
@@ -10,18 +10,18 @@ import { type OfferedTool, isToolSearch, offeredTools } from "../offered-tools.t
 export interface SentTool extends OfferedTool {
   readonly tool: FunctionTool | CustomTool;
   readonly sentName: string;
-  /** True for a custom tool sent as a function with one parameter, `input`. */
+  /** Whether it is a custom tool sent as a function with one parameter, `input`. */
   readonly wrapped: boolean;
-  /** The reason in `not_sent` for a changed name; absent for an unchanged name. */
+  /** Reason in `not_sent` for a changed name; absent for an unchanged one. */
   readonly renaming?: string;
 }
 
 export class SentTools {
   static readonly #known = new WeakMap<ToolForm, WeakMap<readonly OfferedTool[], SentTools>>();
 
-  /** Tools available to the model. */
+  /** The tools the model may call. */
   readonly list: readonly SentTool[];
-  /** Paths of tool searches, which are pointless because all tools are sent. */
+  /** Paths of tool searches, which are not sent because all tools are. */
   readonly searches: readonly string[];
   /** Whether custom tools are sent as functions. */
   readonly wraps: boolean;
@@ -38,7 +38,7 @@ export class SentTools {
     this.#byOwnName = new Map(tools.map((tool) => [keyOf(tool.tool.name, tool.namespace?.name), tool]));
   }
 
-  /** The same object for the same tools, so a dialect can cache their translation by it. */
+  /** The tools for a request. Equal lists share one object, by which a dialect can cache their translation. */
   static of(request: TurnRequest, form: ToolForm): SentTools {
     const offered = offeredTools(request);
     let known = SentTools.#known.get(form);
@@ -54,8 +54,9 @@ export class SentTools {
   }
 
   /**
-   * The name to send for a call in the history, even if the request no longer offers its tool. Then it differs from all names of tools.
-   * @param onDropped called for a name not allowed in the format; for a tool of the request the tool itself reports it
+   * The name to send for a call in the history, even if the request no longer offers its tool. In this case the name
+   * differs from those of all tools.
+   * @param onDropped called for a name the format does not allow; a tool of the request reports its own name itself
    */
   sentName(name: string, namespace: string | undefined, path: string, onDropped: OnDropped): string {
     const tool = this.#byOwnName.get(keyOf(name, namespace));
@@ -67,33 +68,33 @@ export class SentTools {
     return sent;
   }
 
-  /** A tool of the request outside of all namespaces. */
+  /** Finds a tool of the request that is outside of all namespaces. */
   findByOwnName(name: string): SentTool | undefined {
     return this.#byOwnName.get(keyOf(name));
   }
 
-  /** The tool named in a call. */
+  /** Finds the tool a call names. */
   findBySentName(sentName: string): SentTool | undefined {
     return this.#bySentName.get(sentName);
   }
 }
 
-/** A name has no line break. */
+/** Key of a tool. A line break separates namespace and name, since a name has none. */
 const keyOf = (name: string, namespace = ""): string => `${namespace}\n${name}`;
 
-/** In formats without namespaces, the namespace is a prefix of the name. */
+/** The name with its namespace as a prefix, for formats without namespaces. */
 const wholeName = (name: string, namespace?: string): string =>
   namespace === undefined ? name : `${namespace}__${name}`;
 
 function named(offered: readonly OfferedTool[], { wraps, names }: ToolForm): readonly SentTool[] {
-  // The last definition of a tool counts.
+  // The last of several definitions of a tool counts.
   const last = new Map<string, OfferedTool & Pick<SentTool, "tool">>();
   for (const entry of offered) {
     const { tool } = entry;
     if (tool.type !== "hosted") last.set(keyOf(tool.name, entry.namespace?.name), { ...entry, tool });
   }
   const tools = [...last.values()];
-  // Tools outside of namespaces keep their names.
+  // Tools outside of namespaces come first, so they keep their names.
   const order = [...tools.filter(({ namespace }) => !namespace), ...tools.filter(({ namespace }) => namespace)];
   const wanted = order.map(({ tool, namespace }) => wholeName(tool.name, namespace?.name));
   const sentNames = new Map(fitNames(wanted, names).map((sentName, index) => [order[index], sentName]));

@@ -1,11 +1,11 @@
-/** Finds and cuts the references that make a schema contain itself. */
+/** Finds and cuts references by which a schema contains itself. */
 import { type JsonObject, isObject } from "../../json.ts";
 import { mapSchemas, subschemasOf } from "./walk.ts";
 
-/** Deeper schemas are not followed: no vendor takes them. */
+/** Maximum nesting of a schema followed; no vendor takes a deeper one. */
 const maxDepth = 500;
 
-/** @returns the schemas whose reference leads to a schema around them; without these references the root is finite */
+/** @returns the schemas whose reference leads to a schema around them; without these references, the root is finite */
 export function findCycles(root: JsonObject): ReadonlySet<JsonObject> {
   const closing = new Set<JsonObject>();
   if (!JSON.stringify(root).includes('"$ref"')) return closing;
@@ -25,7 +25,7 @@ export function findCycles(root: JsonObject): ReadonlySet<JsonObject> {
   return closing;
 }
 
-/** @param closing from `findCycles`; each is replaced by a plain schema of the type at which its reference points */
+/** @param closing schemas found by `findCycles`; each is replaced by a plain schema with the type of its reference's target */
 export function cutCycles(root: JsonObject, closing: ReadonlySet<JsonObject>): JsonObject {
   return mapSchemas(root, (node) => {
     if (!closing.has(node)) return node;
@@ -36,10 +36,10 @@ export function cutCycles(root: JsonObject, closing: ReadonlySet<JsonObject>): J
   });
 }
 
-/** Step of a reference into a list. */
+/** Matches a step of a reference that is an index of a list. */
 const place = /^(0|[1-9]\d*)$/;
 
-/** @param reference to a place in the root, such as `#/$defs/Node`; any other one leads nowhere */
+/** @param reference a reference to a place in the root, such as `#/$defs/Node` @returns undefined for any other reference */
 export function findReferred(root: JsonObject, reference: string): JsonObject | undefined {
   if (reference !== "#" && !reference.startsWith("#/")) return undefined;
   let found: unknown = root;

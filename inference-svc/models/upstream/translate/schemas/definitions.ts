@@ -1,4 +1,4 @@
-/** Gathers whatever a schema refers to in `$defs` of its root, for vendors that follow no other references. */
+/** Gathers everything to which a schema refers in `$defs` of its root, for vendors that follow no other references. */
 import { type JsonObject, isObject } from "../../json.ts";
 import { findReferred } from "./cycles.ts";
 import { FreeNames } from "./free-names.ts";
@@ -7,12 +7,12 @@ import { mapSchemas } from "./walk.ts";
 const ofRoot = /^#\/\$defs\/[^/]+$/;
 
 /**
- * Definitions within each other are written once for each of them: beyond this multiple of the given schema it stays as it is, for the vendor to
- * judge.
+ * Maximum size of the result as a multiple of the given schema. Definitions that contain each other are written once
+ * for each of them; beyond the maximum, the schema stays unchanged, and the vendor decides.
  */
 const maxGrowth = 4;
 
-/** @param changes gets the changes made */
+/** @param changes gets the changes that were made */
 export function gatherDefinitions(root: JsonObject, changes: Set<string>): JsonObject {
   if (hasOwnReferences(root)) return root;
   const definitions = new Definitions(root);
@@ -23,14 +23,14 @@ export function gatherDefinitions(root: JsonObject, changes: Set<string>): JsonO
   return gathered.size === 0 ? body : { ...body, $defs: Object.fromEntries(gathered) };
 }
 
-/** The schemas that references of a root lead to. */
+/** The schemas to which references of a root lead. */
 class Definitions {
   readonly #root: JsonObject;
-  /** Names of the definitions by the schema that a reference leads to, because such references may be spelled in many ways. */
+  /** Names of the definitions, by the schema to which a reference leads: references to one schema may be spelled in many ways. */
   readonly #names = new Map<JsonObject, string>();
   readonly #free = new FreeNames();
   readonly #waiting: [name: string, schema: JsonObject][] = [];
-  /** Characters that the definitions may still have. */
+  /** Number of characters that further definitions may have. */
   #left: number;
 
   constructor(root: JsonObject) {
@@ -38,7 +38,7 @@ class Definitions {
     this.#left = maxGrowth * JSON.stringify(root).length;
   }
 
-  /** Replaces the references of a schema, and notes the definitions that they need. */
+  /** Replaces the references of a schema, and notes the definitions they need. */
   rewrite(schema: JsonObject): JsonObject {
     const { $defs: _, definitions: __, ...body } = schema;
     return mapSchemas(body, (node) => {
@@ -49,7 +49,7 @@ class Definitions {
     });
   }
 
-  /** @returns all definitions by their names, with the definitions that they need; undefined if they are too long */
+  /** @returns all definitions by name, with the definitions they need in turn; undefined if they are too long */
   finish(): ReadonlyMap<string, JsonObject> | undefined {
     const gathered = new Map<string, JsonObject>();
     for (let next = this.#waiting.pop(); next !== undefined && this.#left >= 0; next = this.#waiting.pop())
@@ -57,7 +57,7 @@ class Definitions {
     return this.#left < 0 ? undefined : gathered;
   }
 
-  /** @returns undefined for a reference that leads nowhere */
+  /** @returns the name of the definition; undefined for a reference without a target */
   #nameOf(reference: string): string | undefined {
     const schema = this.#left < 0 ? undefined : findReferred(this.#root, reference);
     if (schema === undefined) return undefined;
@@ -81,7 +81,7 @@ function hasOwnReferences(root: JsonObject): boolean {
   return isOwn;
 }
 
-/** Moves the type beside `anyOf` into the branches without one. */
+/** Moves the type next to `anyOf` into the branches that have none. */
 export function moveTypeIntoBranches(node: JsonObject, changes: Set<string>): JsonObject {
   const { type, ...rest } = node;
   if (type === undefined || !Array.isArray(node.anyOf)) return node;

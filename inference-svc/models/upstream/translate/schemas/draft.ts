@@ -3,10 +3,10 @@ import type { JsonObject } from "../../json.ts";
 import { isNumber } from "./exact.ts";
 
 const types: ReadonlySet<unknown> = new Set(["object", "array", "string", "number", "integer", "boolean", "null"]);
-/** Keywords with values of any type. */
+/** Keywords whose value may be anything, and is no schema. */
 const anyValue: ReadonlySet<string> = new Set(["default", "const", "example", "examples", "enum"]);
 
-/** @param changes gets the changes made */
+/** @param changes gets the changes that were made */
 export function toDraft2020(node: JsonObject, changes: Set<string>): JsonObject {
   const entries = Object.entries(node).flatMap(([keyword, value]) => rewritten(keyword, value, node));
   const isSame =
@@ -24,7 +24,7 @@ function rewritten(keyword: string, value: unknown, node: JsonObject): [string, 
       return isType(value) ? [[keyword, value]] : [];
     case "exclusiveMinimum":
     case "exclusiveMaximum": {
-      // Draft 4 has a flag here, and a separate keyword for the number.
+      // Draft 4 has a flag here, and another keyword for the number.
       const bound = node[keyword === "exclusiveMinimum" ? "minimum" : "maximum"];
       if (isNumber(value)) return [[keyword, value]];
       return value === true && isNumber(bound) ? [[keyword, bound]] : [];

@@ -1,12 +1,12 @@
-/** Reads and writes JSON with the spelling of numbers: parsing loses digits of large numbers, and the point of 1.0. */
+/** Reads and writes JSON without changing the spelling of numbers: parsing would lose digits of large numbers, and the point of 1.0. */
 import { type JsonObject, isObject } from "../../json.ts";
 
-/** Prefix of a text that stands for a number; unlikely in JSON of clients. */
+/** Prefix of a text that stands for a number, which JSON of clients hardly ever contains. */
 const sign = "\u0000#";
 const tokens = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const standing = /"\\u0000#(-?[\d.eE+-]+)"/g;
 
-/** An empty object for any JSON but an object. */
+/** Parses an object, with numbers as texts. @returns an empty object for any other JSON */
 export function parseExactly(json: string): JsonObject {
   const marked = json.replaceAll(tokens, (token) =>
     token.startsWith('"') || String(Number(token)) === token ? token : JSON.stringify(sign + token),
@@ -20,7 +20,7 @@ export const writeExactly = (value: unknown): string => JSON.stringify(value).re
 export const isNumber = (value: unknown): boolean =>
   typeof value === "number" || (typeof value === "string" && value.startsWith(sign));
 
-/** The value of a number in any spelling; NaN for anything else. */
+/** The value of a number parsed as a text; NaN for anything else. */
 export const numberOf = (value: unknown): number =>
   typeof value === "string" && value.startsWith(sign)
     ? Number(value.slice(sign.length))

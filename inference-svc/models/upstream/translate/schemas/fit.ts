@@ -1,4 +1,4 @@
-/** Adapts a schema to the rules of a vendor. A schema within the rules stays unchanged. */
+/** Adapts a schema to the rules of a vendor. A schema that follows the rules stays unchanged. */
 import { type JsonObject, isObject } from "../../json.ts";
 import { foldCombinators, appendSentence, inlineRootReference } from "./fold.ts";
 import { writeExactly } from "./exact.ts";
@@ -14,11 +14,11 @@ export interface FittedSchema {
   readonly schema: JsonObject;
   /** Whether the schema is sent unchanged. */
   readonly isSame: boolean;
-  /** Changes, in words to follow "repaired: ". */
+  /** Changes made, as words after "repaired: " in the receipt. */
   readonly changes: readonly string[];
-  /** The reason why the vendor cannot enforce the schema; undefined where it can. */
+  /** Why the vendor cannot enforce the schema; undefined if it can. */
   readonly unenforceable: string | undefined;
-  /** The client's names of the root's properties, by the sent names. */
+  /** The client's names of the root's properties, by the names sent. */
   readonly renamed: ReadonlyMap<string, string>;
 }
 
@@ -66,7 +66,7 @@ function fitRoot(given: JsonObject, rules: SchemaRules, refused: readonly string
   if (root.type !== "object") {
     const { type, ...rest } = root;
     root = { type: "object", ...rest };
-    // A missing type has only one meaning.
+    // A missing type is not reported, because it can only mean an object.
     if (type !== undefined) changes.add("the root is sent as an object");
   }
   if (rules.needsProperties && !isObject(root.properties)) root = { ...root, properties: {} };
@@ -75,7 +75,7 @@ function fitRoot(given: JsonObject, rules: SchemaRules, refused: readonly string
 
 const isCombined = (keywords: readonly string[]): boolean => keywords.some((keyword) => keyword.endsWith("Of"));
 
-/** @returns the client's names by the names in the request */
+/** @returns the client's names, by the names in the sent schema */
 function findRenamed({ properties }: JsonObject, form: RegExp): ReadonlyMap<string, string> {
   if (!isObject(properties)) return notRenamed;
   const own = Object.keys(properties);
@@ -118,7 +118,7 @@ function fitNode(node: JsonObject, rules: SchemaRules, changes: Set<string>, des
   return fitted;
 }
 
-/** Whether JSON Schema admits any properties, as no keyword names one. */
+/** Whether the schema allows properties of any name, because no keyword names one. */
 const isMap = (node: JsonObject): boolean =>
   isTyped(node, "object") &&
   !["properties", "additionalProperties", "$ref", "anyOf", "oneOf", "allOf", "enum", "const"].some((keyword) =>
@@ -132,7 +132,7 @@ function withoutKeywords(node: JsonObject, refused: readonly string[], changes: 
   return Object.fromEntries(entries);
 }
 
-/** Lists the required properties of a schema that lists none; the new entries admit any value, as before. */
+/** Adds the required properties a schema does not list; each new entry allows any value, as before. */
 function withListed(node: JsonObject, changes: Set<string>): JsonObject {
   const { required, properties } = node;
   if (!Array.isArray(required) || isObject(properties)) return node;
@@ -147,7 +147,11 @@ function bareReference(node: JsonObject, changes: Set<string>): JsonObject {
   return Object.fromEntries(entries);
 }
 
-/** The form of the vendors' own SDKs: "The score\n\n{minimum: 1, maximum: 10}". */
+/**
+ * Adds unsupported keywords to the description, in the form of the vendors' own SDKs: "The score
+ *
+ * {minimum: 1, maximum: 10}".
+ */
 function withDescription(
   node: JsonObject,
   isRefused: NonNullable<SchemaRules["describes"]>,

@@ -1,12 +1,15 @@
-/** Folds the combinators at the root of a schema into the object itself: its properties are united, and the description lists the possible sets. */
+/**
+ * Folds the combinators at the root of a schema into the object itself: the properties of all branches are united, and
+ * the description lists the possible sets.
+ */
 import { type JsonObject, isObject } from "../../json.ts";
 
 const combinators = ["allOf", "anyOf", "oneOf"] as const;
-/** References may lead to references, and to themselves. */
+/** Maximum number of references followed: they may lead to further ones, and to themselves. */
 const maxHops = 8;
 const maxDescribed = 400;
 
-/** The root with the schema it refers to; `root` itself without a usable reference. */
+/** The root merged with the schema to which it refers; `root` itself without a usable reference. */
 export function inlineRootReference(root: JsonObject): JsonObject {
   let found = root;
   for (let hop = 0; hop < maxHops && typeof found.$ref === "string"; hop++) {
@@ -25,7 +28,7 @@ function findDefinition(root: JsonObject, reference: string): JsonObject | undef
   return isObject(found) ? found : undefined;
 }
 
-/** @param root an object with or without combinators; the result has none */
+/** @param root an object with or without combinators @returns an object that has none */
 export function foldCombinators(root: JsonObject, depth = 0): JsonObject {
   let result = root;
   for (const keyword of combinators) {
@@ -41,7 +44,7 @@ function united(root: JsonObject, keyword: string, branches: readonly unknown[],
   const admitted = branches
     .filter(isObject)
     .map((branch) => foldCombinators(inlineRootReference({ ...definitionsOf(root), ...branch }), depth + 1))
-    // The root is an object, so a branch for anything else never matches.
+    // The root is an object, so a branch for any other type never matches.
     .filter(({ type }) => type === undefined || type === "object" || (Array.isArray(type) && type.includes("object")));
   if (admitted.length === 0) return root;
   const all = keyword === "allOf";
@@ -72,7 +75,7 @@ const isClosed = ({ additionalProperties }: JsonObject): boolean => additionalPr
 const names = (required: unknown): readonly string[] =>
   Array.isArray(required) ? required.filter((name) => typeof name === "string") : [];
 
-/** The root's own schema of a property counts for any branch; in `allOf` a branch adds to it. */
+/** The properties of all branches. The root's own schema of a property applies in every branch; with `allOf`, a branch adds to it. */
 function unitedProperties(root: JsonObject, branches: readonly JsonObject[], all: boolean): JsonObject {
   const found = new Map<string, unknown[]>();
   const own = isObject(root.properties) ? root.properties : {};
@@ -90,7 +93,7 @@ function unitedProperties(root: JsonObject, branches: readonly JsonObject[], all
   return { ...own, ...Object.fromEntries(united) };
 }
 
-/** The alternative sets of properties in the branches, as a sentence for the model. */
+/** A sentence for the model with the alternative sets of properties in the branches. @returns undefined without alternatives */
 function choices(required: readonly (readonly string[])[], needed: readonly string[]): string | undefined {
   const sets = [...new Set(required.map((each) => each.filter((name) => !needed.includes(name)).join(", ")))];
   if (sets.length < 2 || sets.includes("")) return undefined;
@@ -98,6 +101,6 @@ function choices(required: readonly (readonly string[])[], needed: readonly stri
   return sentence.length > maxDescribed ? undefined : sentence;
 }
 
-/** @returns the description with a sentence at its end */
+/** @returns the description with the sentence at its end */
 export const appendSentence = (description: unknown, sentence: string): string =>
   typeof description === "string" && description !== "" ? `${description}\n\n${sentence}` : sentence;

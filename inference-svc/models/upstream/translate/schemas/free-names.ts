@@ -1,20 +1,20 @@
-/** Gives the parts of a schema that get another name one that no other part has. */
+/** Finds unused names for the parts of a schema that must be renamed. */
 
 const maxNameLength = 64;
-/** The rest is left for a number. */
+/** Maximum characters of a name without its number. */
 const maxBaseLength = maxNameLength - 4;
 
 export class FreeNames {
   readonly #taken: Set<string>;
-  /** The last number behind each base: to count from the beginning for each name took time that grows with the square of their count. */
+  /** The last number used for each base: counting from 1 for each name would take quadratic time. */
   readonly #counts = new Map<string, number>();
 
-  /** @param taken names that stay */
+  /** @param taken names that are in use */
   constructor(taken: Iterable<string> = []) {
     this.#taken = new Set(taken);
   }
 
-  /** @returns the wanted name of letters, digits, `_`, `.` and `-`, cut, and with a number if it is taken */
+  /** @returns the wanted name with only letters, digits, `_`, `.` and `-`, shortened, and with a number if it is in use */
   take(wanted: string): string {
     const base = wanted.slice(0, maxBaseLength).replaceAll(/[^a-zA-Z0-9_.-]/g, "_") || "_";
     let count = this.#counts.get(base) ?? 1;

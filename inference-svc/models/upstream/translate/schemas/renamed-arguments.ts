@@ -1,4 +1,4 @@
-/** Restores the client's names of arguments while the JSON streams: the provider knows the members by other names. */
+/** Restores the client's names of arguments while their JSON streams, because the provider knows the properties under other names. */
 
 import type { SentTool } from "../names/tool-names.ts";
 import type { VendorSchemas } from "./rules.ts";
@@ -10,7 +10,7 @@ export class RenamedArguments {
   #place: "outside" | "text" | "escape" = "outside";
   /** Whether the next text at the first level is a name. */
   #expectsName = false;
-  /** JSON of an unfinished name; undefined elsewhere. */
+  /** JSON of a name that is not complete; undefined otherwise. */
   #name: string | undefined;
 
   /** @returns undefined for a tool without renamed properties */
@@ -20,19 +20,19 @@ export class RenamedArguments {
     return names.size > 0 ? new RenamedArguments(names) : undefined;
   }
 
-  /** @param names the client's, by the names sent to the provider */
+  /** @param names the client's names, by the names sent to the provider */
   constructor(names: ReadonlyMap<string, string>) {
     this.#names = names;
   }
 
-  /** @returns the JSON with the client's names, except for an unfinished name */
+  /** @returns the JSON with the client's names, without a name that is not complete yet */
   read(json: string): string {
     let written = "";
     for (const sign of json) written += this.#place === "outside" ? this.#outside(sign) : this.#inside(sign);
     return written;
   }
 
-  /** @returns the text held back so far */
+  /** @returns the text held back */
   finish(): string {
     const rest = this.#name ?? "";
     this.#name = undefined;
@@ -73,7 +73,7 @@ export class RenamedArguments {
   }
 }
 
-/** Empty for a name in broken JSON. */
+/** The name in a JSON text; empty in broken JSON. */
 function nameIn(json: string): string {
   try {
     return String(JSON.parse(json));

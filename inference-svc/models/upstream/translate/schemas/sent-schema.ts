@@ -1,4 +1,4 @@
-/** The schemas of tools and answers in requests, with a line in the receipt for each changed schema. */
+/** Writes the schemas of tools and answers for requests, with an entry in the receipt for each changed schema. */
 import type { FunctionTool, SchemaFormat } from "../../../../turn/request.ts";
 import type { OnDropped } from "../../dialect.ts";
 import { Verbatim } from "../../json.ts";
@@ -12,7 +12,7 @@ export interface SentSchema {
   readonly strict: boolean;
 }
 
-/** Cache of fitted schemas by tool: an answer needs the names in its request. */
+/** Adapted schemas by tool and rules, cached because reading the answer needs the names in its request. */
 const fitted = new WeakMap<FunctionTool, Map<SchemaRules, FittedSchema>>();
 
 function fitTool(tool: FunctionTool, rules: SchemaRules): FittedSchema {
@@ -23,11 +23,11 @@ function fitTool(tool: FunctionTool, rules: SchemaRules): FittedSchema {
   return found;
 }
 
-/** The client's names of properties by the names sent to the provider. */
+/** The client's names of a tool's properties, by the names sent to the provider. */
 export const renamedProperties = (tool: FunctionTool, vendor: VendorSchemas): ReadonlyMap<string, string> =>
   fitTool(tool, vendor.tools).renamed;
 
-/** @param enforces whether the endpoint can make calls follow their schemas */
+/** @param enforces whether the endpoint can make calls follow the tools' schemas */
 export function sendTool(
   tool: FunctionTool,
   path: string,
@@ -48,7 +48,7 @@ export function sendTool(
   return { schema: written(tool.parametersJson, result), strict: wantsStrict && unenforceable === undefined };
 }
 
-/** The schema of an answer. If the vendor cannot enforce it but also takes schemas without enforcement, it is sent as such. */
+/** The schema of an answer. If the vendor cannot enforce it, but also takes schemas without enforcement, it is sent without. */
 export function sendAnswerSchema(format: SchemaFormat, vendor: VendorSchemas, onDropped: OnDropped): SentSchema {
   const { answers, looseAnswers } = vendor;
   const wantsStrict = looseAnswers === undefined || format.strict === true;
@@ -68,11 +68,11 @@ function report({ changes }: FittedSchema, path: string, { why }: SchemaRules, o
   if (changes.length > 0) onDropped(path, `repaired: ${changes.join("; ")}, because ${why}`);
 }
 
-/** An unchanged schema goes out byte for byte. */
+/** JSON of a schema; an unchanged one is sent byte for byte. */
 function written(json: string, { schema, isSame, changes }: FittedSchema): Verbatim {
   if (isSame && json.trimStart().startsWith("{")) return new Verbatim(json);
   const sent = writeExactly(schema);
-  // Most schemas of this kind only lack their type. Writing them again would round large numbers.
+  // Most of the changed schemas only lack a type. Parsing and writing them would round large numbers.
   const rest = json.slice(json.indexOf("{") + 1);
   const isAdded = changes.length === 0 && writeExactly({ type: "object", ...parseExactly(json) }) === sent;
   return new Verbatim(isAdded && rest.trim() !== "}" && json !== "null" ? `{"type":"object",${rest}` : sent);

@@ -1,4 +1,4 @@
-/** The reason why a vendor would answer 400 to a schema, whatever keywords are left out. */
+/** Finds the reason why a vendor would answer 400 to a schema, whatever keywords were left out. */
 import { type JsonObject, isObject } from "../../json.ts";
 import type { SchemaLimits, SchemaRules } from "./rules.ts";
 import { mapSchemas, subschemasOf } from "./walk.ts";
@@ -24,7 +24,7 @@ function reasonOf(node: JsonObject, isRoot: boolean, { allRequired, typed }: Sch
   return isOpen || isObject(others) ? "it has objects with any properties" : undefined;
 }
 
-/** Keywords that say which values a schema admits. */
+/** Keywords that state which values a schema allows. */
 const typing = ["type", "anyOf", "oneOf", "allOf", "$ref", "enum", "const"];
 
 function findExcess(schema: JsonObject, { depth, properties, enumValues }: SchemaLimits): string | undefined {

@@ -1,7 +1,7 @@
-/** Visits every schema inside a schema, and copies only changed schemas. */
+/** Visits every schema within a schema, and copies only those that change. */
 import { type JsonObject, isObject } from "../../json.ts";
 
-/** Keywords with schemas by name. */
+/** Keywords whose value contains schemas by name. */
 const maps: ReadonlySet<string> = new Set([
   "properties",
   "patternProperties",
@@ -9,7 +9,7 @@ const maps: ReadonlySet<string> = new Set([
   "definitions",
   "dependentSchemas",
 ]);
-/** Keywords with a schema or a list of schemas. */
+/** Keywords whose value is a schema or a list of schemas. */
 const inner: ReadonlySet<string> = new Set([
   "items",
   "prefixItems",
@@ -37,11 +37,11 @@ export function subschemasOf(schema: JsonObject): readonly JsonObject[] {
   });
 }
 
-/** Deeper schemas go out as they are: no vendor takes them. */
+/** Maximum nesting of schemas visited; no vendor takes deeper ones. */
 const maxDepth = 100;
 
 /**
- * @param change called for each schema, the outer ones first
+ * @param change called for each schema, outer ones first
  * @returns the schema itself when nothing changes
  */
 export function mapSchemas(schema: JsonObject, change: (node: JsonObject) => JsonObject, depth = 0): JsonObject {

@@ -1,9 +1,9 @@
-/** The coding `chunked` of HTTP/1.1 (RFC 9112, 7.1): finds the body among the sizes, and checks them. */
+/** Decodes the coding `chunked` of HTTP/1.1 (RFC 9112, 7.1): finds the body between the sizes of chunks, and checks these. */
 import { invalidResponse } from "./connection-error.ts";
 
-/** Longest line with the size of a chunk and its extensions. No known server sends such lines; Node has the same limit. */
+/** Maximum bytes of a line with the size of a chunk and its extensions. No known server sends longer ones; Node has the same limit. */
 const sizeLineLimitBytes = 16 * 1024;
-/** A size of this many hexadecimal digits is more than any response has, and a number holds it exactly. */
+/** Maximum hexadecimal digits of a size: more than any response needs, and a number represents it exactly. */
 const maxDigits = 12;
 
 const lineFeed = 0x0a;
@@ -11,11 +11,14 @@ const carriageReturn = 0x0d;
 const semicolon = 0x3b;
 
 const token = "[!#$%&'*+\\-.^_`|~\\w]";
-/** The inside of a quoted value has no bare quotation mark: a text with several possible divisions would take exponential time. */
+/**
+ * Pattern for a quoted value. Its inside has no bare quotation mark, because a text that could be divided in several
+ * ways would take exponential time.
+ */
 const quoted = '"(?:[\\t\\x20\\x21\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e\\x80-\\xff])*"';
 const extensions = new RegExp(`^(?:;${token}+(?:=(?:${token}*|${quoted}))?)+$`);
 
-// One number for each place where the next byte may be.
+// States of the decoder, by what the next byte may belong to.
 const inSize = 0;
 const inExtensions = 1;
 const afterSize = 2;
@@ -27,14 +30,14 @@ export class ChunkedBody {
   #state = inSize;
   #digits = 0;
   #size = 0;
-  /** Missing bytes of the chunk. */
+  /** Number of bytes still missing from the chunk. */
   #left = 0;
   #extensions = "";
-  /** Position after the last byte examined by `read`. */
+  /** Index after the last byte that `read` has examined. */
   at = 0;
-  /** End of the data found by `read`, also when it throws. */
+  /** Index after the data that `read` has found, even if it throws. */
   to = 0;
-  /** Whether the last chunk has come; trailers follow. */
+  /** Whether the last chunk has come, which only trailers follow. */
   isOver = false;
 
   restart(): void {
@@ -45,8 +48,8 @@ export class ChunkedBody {
   }
 
   /**
-   * Moves the data of all chunks together, to the start of the first, so one read of the socket is one piece of the body. Stops after the
-   * last chunk.
+   * Moves the data of all chunks together, to the start of the first, so one read of the socket gives one piece of the
+   * body. Stops after the last chunk.
    * @throws ConnectionError
    */
   read(bytes: Buffer, from: number): void {

@@ -1,4 +1,4 @@
-/** Failures of a connection other than those of the operating system and of TLS. */
+/** Failures of a connection that come neither from the operating system nor from TLS. */
 
 type Code =
   /** The connection was not established in time. */

@@ -1,6 +1,6 @@
 /**
- * A connection to one server over HTTP/1.1, for one request at a time. It has one set of listeners for all its requests, and opens
- * another socket by itself when the server has closed the last between two requests.
+ * An HTTP/1.1 connection to one server, for one request at a time. It has one set of listeners for all its requests,
+ * and opens another socket itself if the server has closed the last one between two requests.
  */
 import type { Socket } from "node:net";
 import { MessageBuffer } from "@sluice/proto/lib/http1/message-buffer.js";
@@ -11,19 +11,19 @@ import type { ResponseHead } from "./response-head.ts";
 import { ResponseParser, type ResponseSink } from "./response-parser.ts";
 
 export interface Request {
-  /** Request line and fields, without the length of the body and the empty line. */
+  /** Request line and header fields, without the length of the body and the empty line. */
   readonly head: string;
-  /** Empty for requests without a body. */
+  /** Body of the request; empty when it has none. */
   readonly body: string;
 }
 
-/** Receives the response of one request. Nothing is called after an end, an error, or `Connection.close`. */
+/** Receives the response to one request. Nothing is called after the end, after an error, or after `Connection.close`. */
 export interface ResponseHandler {
-  /** From here on the request may reach the server. */
+  /** Called when the request is about to be written, so it may reach the server. */
   onRequestStart(): void;
-  /** The final response, not an informational response. */
+  /** Called with the head of the final response; informational responses are skipped. */
   onResponseStart(head: ResponseHead): void;
-  /** @param bytes valid during the call only */
+  /** @param bytes valid only during the call */
   onResponseData(bytes: Buffer): void;
   onResponseEnd(): void;
   onResponseError(error: Error): void;
@@ -32,11 +32,11 @@ export interface ResponseHandler {
 /** Called when a connection changes its state. */
 export interface ConnectionOwner {
   /**
-   * The connection can carry another request.
-   * @param keepAliveSeconds seconds until the server closes it; infinite when the server gave no time
+   * Called when the connection can carry another request.
+   * @param keepAliveSeconds seconds until the server closes the connection; infinite when the server stated no time
    */
   released(connection: Connection, keepAliveSeconds: number): void;
-  /** The connection has neither a socket nor a request. */
+  /** Called when the connection has neither a socket nor a request any more. */
   closed(connection: Connection): void;
 }
 
@@ -49,12 +49,12 @@ export interface ConnectionSettings {
 
 const messages = new MessageBuffer();
 
-/** Reused connections with a request to write. */
+/** Reused connections whose request waits to be written. */
 let reused: Connection[] = [];
 
 /**
- * Writes requests after the event loop has polled its sockets, so no request goes to a connection closed by the server, or with received
- * bytes that belong to no request. One callback writes all requests of a turn of the loop.
+ * Writes requests after the event loop has polled its sockets, so no request is written to a connection the server has
+ * closed, or with received bytes that belong to no request. One callback writes all requests of a turn of the loop.
  */
 function writeAfterPoll(connection: Connection): void {
   if (reused.push(connection) > 1) return;
@@ -73,13 +73,13 @@ export class Connection implements ResponseSink {
   #socket: Socket | undefined;
   #parser: ResponseParser | undefined;
   #handler: ResponseHandler | undefined;
-  /** The request not written yet. */
+  /** The request, as long as it is not written. */
   #request: Request | undefined;
   #connectTimer: NodeJS.Timeout | undefined;
   #isConnected = false;
   #head: ResponseHead | undefined;
   #isPaused = false;
-  /** End of the usable time of an idle connection, by performance.now(). */
+  /** performance.now() until which the connection may stay idle. */
   idleUntilMs = 0;
 
   constructor({ dialer, connectMs, owner, egress }: ConnectionSettings) {
@@ -89,7 +89,7 @@ export class Connection implements ResponseSink {
     this.#egress = egress;
   }
 
-  /** Sends a request. The connection must be new, or released. */
+  /** Sends a request. The connection must be new or released. */
   send(request: Request, handler: ResponseHandler): void {
     this.#request = request;
     this.#handler = handler;
@@ -105,7 +105,7 @@ export class Connection implements ResponseSink {
     else this.#write(this.#socket, this.#request);
   }
 
-  /** Nothing more is read until `resume`; bytes already received may still come. */
+  /** Pauses reading until `resume`; bytes already received may still arrive. */
   pause(): void {
     this.#isPaused = true;
     this.#socket?.pause();
@@ -131,7 +131,7 @@ export class Connection implements ResponseSink {
       (bytes) => this.#read(parser, bytes),
       () => this.#connected(socket),
     );
-    // "close" comes after the callbacks for writing requests, so a request would be written to a reset socket.
+    // The event "close" comes after the callbacks that write requests, so a request would be written to a reset socket.
     socket.on("error", (error) => this.#lose(socket, error));
     socket.on("end", () => this.#lose(socket));
     socket.on("close", () => this.#lose(socket));
@@ -140,7 +140,7 @@ export class Connection implements ResponseSink {
     this.#connectTimer = setTimeout(() => this.#expire(socket), this.#connectMs);
   }
 
-  /** A connection established while the process was busy is seen before its time is over. */
+  /** Ends the wait for a connection. One that was established while the process was busy is noticed before its time is over. */
   #expire(socket: Socket): void {
     setImmediate(() => {
       if (this.#socket !== socket || this.#isConnected) return;
@@ -165,7 +165,7 @@ export class Connection implements ResponseSink {
     if (body !== "" && messages.write(socket, head, body)) return;
     const bytes = Buffer.byteLength(body);
     const whole = body === "" ? `${head}\r\n` : `${head}content-length: ${bytes}\r\n\r\n`;
-    // An ASCII body becomes one string with its head, without a buffer.
+    // An ASCII body is joined to its head as one string, without a buffer.
     if (bytes === body.length) return void socket.write(whole + body, "latin1");
     socket.cork();
     socket.write(whole, "latin1");
@@ -198,7 +198,10 @@ export class Connection implements ResponseSink {
     handler?.onResponseEnd();
   }
 
-  /** A server that answers before the end of the request might read the rest of it as another request. */
+  /**
+   * Releases the connection. It is closed if the server answered before the end of the request: the server might read
+   * the rest as another request.
+   */
   #release(head: ResponseHead): void {
     const socket = this.#socket;
     this.#head = undefined;
@@ -206,7 +209,7 @@ export class Connection implements ResponseSink {
     if (!head.keepsAlive) return this.close();
     if (socket.writableLength === 0) return this.#keep(socket, head);
     if (!("encrypted" in socket)) return this.close();
-    // An encrypted request counts as unwritten until an immediate after its write, and the response may be there earlier.
+    // An encrypted request counts as unwritten until an immediate after its write, and the response may come earlier.
     setImmediate(() => this.#releaseWritten(socket, head));
   }
 
@@ -222,7 +225,7 @@ export class Connection implements ResponseSink {
     this.#owner.released(this, keepAliveSeconds);
   }
 
-  /** The server has closed the socket, or it broke. */
+  /** Handles a socket the server has closed, or that broke. */
   #lose(socket: Socket, error?: NodeJS.ErrnoException): void {
     if (this.#socket !== socket) return;
     if (this.#parser!.endsWithConnection && isEnd(error)) {
@@ -235,7 +238,7 @@ export class Connection implements ResponseSink {
   }
 
   #fail(error: Error): void {
-    // Nothing of the request was written to the reused connection, so it goes to another socket.
+    // Nothing of the request was written to the reused connection, so another socket is used.
     if (this.#request !== undefined && this.#isConnected) return this.#drop();
     const handler = this.#handler;
     this.close();
@@ -254,5 +257,8 @@ export class Connection implements ResponseSink {
   }
 }
 
-/** Servers that close right after a response may reset the connection with a part of the request unread. */
+/**
+ * Whether the connection ended normally. Servers that close right after a response may reset the connection while a
+ * part of the request is unread.
+ */
 const isEnd = (error: NodeJS.ErrnoException | undefined): boolean => error === undefined || error.code === "ECONNRESET";

@@ -2,16 +2,19 @@
 import { type LookupFunction, type OnReadOpts, type Socket, connect, isIP } from "node:net";
 import { connect as connectTls } from "node:tls";
 
-/** Load balancers between two machines keep a silent connection for this long at least. */
+/**
+ * Milliseconds of silence before a TCP keep-alive probe. Load balancers between two machines keep a silent connection
+ * for at least this long.
+ */
 const keepAliveProbeMs = 60_000;
 
 /**
- * All sockets share a buffer, because the bytes of a read are used up before the next read. A buffer for each read would be most of the memory
- * allocated by a call.
+ * Buffer that all sockets share, because the bytes of a read are used up before the next read. A buffer for each read
+ * would be most of the memory a call allocates.
  */
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
-/** Called with the bytes of each read, valid only during the call. */
+/** Called with the bytes of each read, which are valid only during the call. */
 export type OnRead = (bytes: Buffer) => void;
 
 export class Dialer {
@@ -19,7 +22,7 @@ export class Dialer {
   readonly #port: number;
   readonly #isSecure: boolean;
   readonly #lookup: LookupFunction;
-  /** The last TLS session, for a shorter handshake next time. */
+  /** The last TLS session, with which the next handshake is shorter. */
   #session: Buffer | undefined;
 
   constructor(origin: URL, lookup: LookupFunction) {
@@ -29,7 +32,7 @@ export class Dialer {
     this.#lookup = lookup;
   }
 
-  /** @param ready called when requests can be sent */
+  /** Opens a socket. @param ready called when requests can be sent */
   dial(onRead: OnRead, ready: () => void): Socket {
     const target = {
       host: this.#hostname,
@@ -48,7 +51,7 @@ export class Dialer {
     const socket = connectTls(
       {
         ...target,
-        // TLS cannot send an address as a name.
+        // In TLS, an IP address cannot be sent as the server's name.
         servername: isIP(target.host) ? "" : target.host,
         ALPNProtocols: ["http/1.1"],
         ...(this.#session && { session: this.#session }),
@@ -58,7 +61,8 @@ export class Dialer {
     socket.on("session", (session) => {
       this.#session = session;
     });
-    // Some servers fail a handshake that resumes a TLS session they no longer know: without forgetting it, each new connection would fail.
+    // The TLS session is forgotten after an error: some servers fail a handshake that resumes a session they no longer
+    // know, and each new connection would fail.
     return socket.once("error", () => {
       this.#session = undefined;
     });

@@ -1,10 +1,10 @@
 /**
- * Finds the end of a response head, or of the trailers of a chunked body, and checks every byte before it. The grammar is that of RFC 9112
- * without its tolerances: no bare CR or LF, no folded lines, no space before the colon.
+ * Finds the end of a response's head, or of the trailers of a chunked body, and checks every byte before it. The
+ * grammar is the one of RFC 9112 without its tolerances: no bare CR or LF, no folded lines, no space before the colon.
  */
 import { invalidResponse } from "./connection-error.ts";
 
-/** Longest head, all informational responses before it included, and longest trailers. */
+/** Maximum bytes of a head, with all informational responses before it, and of trailers. */
 export const headLimitBytes = 64 * 1024;
 
 const lineFeed = 0x0a;
@@ -12,18 +12,18 @@ const carriageReturn = 0x0d;
 const colon = 0x3a;
 const space = 0x20;
 
-/** Characters of field names (RFC 9110, 5.6.2). */
+/** Characters allowed in field names (RFC 9110, 5.6.2). */
 const nameCharacters = characters(/[!#$%&'*+\-.^_`|~\dA-Za-z]/);
-/** Characters of field values: no control characters except tabs. */
+/** Characters allowed in field values: no control characters except tabs. */
 const valueCharacters = characters(/[\t\u0020-\u007e\u0080-\u00ff]/);
-/** The characters of a status line up to the code: three digits from 100 on. */
+/** The characters of a status line up to the code, which is three digits from 100 on. */
 const statusLine = [/H/, /T/, /T/, /P/, /\//, /1/, /\./, /[01]/, / /, /[1-9]/, /\d/, /\d/].map(characters);
 
 function characters(allowed: RegExp): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, code) => (allowed.test(String.fromCharCode(code)) ? 1 : 0));
 }
 
-// One number for each place in a head where the next byte may be.
+// States of the scanner, by what the next byte may belong to.
 const inStatusLine = 0;
 const afterCode = 1;
 const inReason = 2;
@@ -35,7 +35,7 @@ const beforeEnd = 7;
 
 export class HeadScanner {
   #state = inStatusLine;
-  /** Characters of the status line so far, up to the code. */
+  /** Number of characters matched in the status line, up to the code. */
   #matched = 0;
   #totalBytes = 0;
 
@@ -51,19 +51,19 @@ export class HeadScanner {
     this.#totalBytes = 0;
   }
 
-  /** Begins another head of the same response, under the same size limit. */
+  /** Begins another head of the same response, which counts towards the same limit of size. */
   restartAfterInformational(): void {
     this.#state = inStatusLine;
     this.#matched = 0;
   }
 
-  /** Begins trailers: a head without a status line. */
+  /** Begins the trailers, which are a head without a status line. */
   restartForTrailers(): void {
     this.#state = atLineStart;
     this.#totalBytes = 0;
   }
 
-  /** Skips the empty lines sent by some servers after a body. */
+  /** Skips the empty lines some servers send after a body. */
   skipEmptyLines(bytes: Uint8Array, from: number): number {
     let at = from;
     while (at < bytes.length && (bytes[at] === carriageReturn || bytes[at] === lineFeed)) at++;
@@ -72,7 +72,7 @@ export class HeadScanner {
   }
 
   /**
-   * @returns the position after the empty line; -1 when more bytes are needed
+   * @returns the index after the empty line; -1 when more bytes are needed
    * @throws ConnectionError
    */
   scan(bytes: Uint8Array, from: number): number {
@@ -124,7 +124,7 @@ export class HeadScanner {
     return at + 1;
   }
 
-  /** Reads one byte of the status line or between two lines. */
+  /** Reads one byte of the status line, or between two lines. */
   #line(bytes: Uint8Array, at: number): number {
     const byte = bytes[at]!;
     switch (this.#state) {
@@ -153,7 +153,7 @@ export class HeadScanner {
     }
   }
 
-  /** The reason phrase is ignored, so its characters are not restricted. */
+  /** Reads the reason phrase. It is ignored, so its characters are not restricted. */
   #reason(bytes: Uint8Array, from: number): number {
     let at = from;
     while (at < bytes.length && bytes[at] !== carriageReturn && bytes[at] !== lineFeed) at++;

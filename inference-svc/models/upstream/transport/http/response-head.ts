@@ -1,16 +1,19 @@
-/** The head of a response with checked bytes: its status, its fields, and their meaning for its body and its connection. */
+/**
+ * Parses the head of a response, whose bytes are already checked: its status, its fields, and what they mean for the
+ * body and the connection.
+ */
 import { parseContentCoding } from "../content-coding.ts";
 import { invalidResponse } from "./connection-error.ts";
 import { unitAt } from "@sluice/proto/lib/text/unit-at.js";
 
-/** Absence of a content length. */
+/** Value for a content length the head does not state. */
 export const noLength = -1;
 
-/** Fields of a response; proxies may repeat them. */
+/** Header fields of a response; proxies may repeat one. */
 export interface ResponseFields {
   /**
    * The first value of a field.
-   * @param name in lower case
+   * @param name name of the field in lower case
    */
   first(name: string): string | undefined;
 }
@@ -27,16 +30,16 @@ export class ResponseHead implements ResponseFields {
   isChunked = false;
   /** Whether the server keeps the connection open after the body. */
   keepsAlive: boolean;
-  /** The first value; empty without any. */
+  /** The first content-type; empty when there is none. */
   contentType = "";
-  /** In lower case, several joined by a comma; undefined for an uncompressed body. */
+  /** Content codings in lower case, joined by a comma; undefined for an uncompressed body. */
   contentCoding: string | undefined;
-  /** Seconds for which the server keeps an idle connection; infinite when it gives no time. */
+  /** Seconds for which the server keeps an idle connection; infinite when it states no time. */
   keepAliveSeconds = Number.POSITIVE_INFINITY;
 
   /**
-   * @param text latin1, from the status line to the empty line
-   * @throws ConnectionError for unknown framing, because the end of the body would be uncertain
+   * @param text the head in latin1, from the status line to the empty line
+   * @throws ConnectionError if the head does not state in a known way where the body ends
    */
   constructor(text: string) {
     this.#text = text;
@@ -46,7 +49,7 @@ export class ResponseHead implements ResponseFields {
     this.#readFields(text);
     if (this.isChunked && this.contentLength !== noLength)
       throw invalidResponse("both content-length and transfer-encoding");
-    // HTTP/1.0 has no chunked coding: an intermediary may see another end of the body (RFC 9112, 6.1).
+    // HTTP/1.0 has no chunked coding, so an intermediary may see another end of the body (RFC 9112, 6.1).
     if (isOld && this.isChunked) this.keepsAlive = false;
   }
 
@@ -60,7 +63,7 @@ export class ResponseHead implements ResponseFields {
     if (this.contentCoding !== undefined) this.contentCoding = parseContentCoding(this.contentCoding);
   }
 
-  /** Nearly all the names needed here differ by their lengths. */
+  /** Reads a field. Nearly all names needed differ in their lengths, which are compared first. */
   #readField(text: string, at: number, end: number): void {
     switch (text.indexOf(":", at) - at) {
       case 10:
@@ -94,12 +97,12 @@ export class ResponseHead implements ResponseFields {
 
   #readLength(value: string): void {
     if (this.contentLength !== noLength) throw invalidResponse("several fields content-length");
-    // A number holds every length of 15 digits exactly.
+    // A number represents every length of 15 digits exactly.
     if (!/^[ \t]*\d{1,15} *$/.test(value)) throw invalidResponse("invalid content-length");
     this.contentLength = Number(value);
   }
 
-  /** The only known coding marks the end of the body; some proxies repeat it. */
+  /** Reads transfer-encoding. The only known coding, chunked, marks the end of the body; some proxies repeat it. */
   #readTransfer(value: string): void {
     if (value.toLowerCase() !== "chunked") throw invalidResponse("transfer-encoding other than chunked");
     this.isChunked = true;

@@ -1,4 +1,4 @@
-/** Divides the bytes of a connection into responses as they come: only an unfinished head is kept. */
+/** Divides the bytes of a connection into responses as they arrive: only a head that is not complete is kept. */
 import { ChunkedBody } from "./chunked-body.ts";
 import { ConnectionError, invalidResponse } from "./connection-error.ts";
 import { HeadScanner } from "./head-scanner.ts";
@@ -6,12 +6,12 @@ import { ResponseHead, noLength } from "./response-head.ts";
 
 export interface ResponseSink {
   head(head: ResponseHead): void;
-  /** @param bytes valid during the call only, because the next read overwrites them; never empty */
+  /** @param bytes never empty; valid only during the call, because the next read overwrites them */
   data(bytes: Buffer): void;
   end(): void;
 }
 
-// One number for each part of a response.
+// States of the parser, by the part of a response that comes next.
 const inHead = 0;
 const inCountedBody = 1;
 const inChunkedBody = 2;
@@ -26,12 +26,12 @@ export class ResponseParser {
   readonly #sink: ResponseSink;
   readonly #heads = new HeadScanner();
   readonly #chunks = new ChunkedBody();
-  /** The part of a head from earlier reads. */
+  /** The part of a head that earlier reads have brought. */
   #headText = "";
   #part = inHead;
   #left = 0;
   #isStopped = false;
-  /** Whether a request waits for its response; without one, any byte is an error. */
+  /** Whether a request waits for its response; if not, any byte is an error. */
   isExpecting = false;
 
   constructor(sink: ResponseSink) {
@@ -49,7 +49,7 @@ export class ResponseParser {
   }
 
   /**
-   * @param bytes chunked bodies are moved together in them
+   * Reads bytes. @param bytes of a chunked body are moved together within this buffer
    * @throws ConnectionError
    */
   feed(bytes: Buffer): void {
@@ -75,7 +75,10 @@ export class ResponseParser {
     }
   }
 
-  /** Some servers send an empty line after a body; anything else outside of a response could be taken for the answer to the next request. */
+  /**
+   * Reads a head. Some servers send an empty line after a body; anything else outside of a response is an error,
+   * because it could be taken for the answer to the next request.
+   */
   #readHead(bytes: Buffer, from: number): number {
     const at = this.#heads.isAtStart ? this.#heads.skipEmptyLines(bytes, from) : from;
     if (at === bytes.length) return at;
@@ -90,7 +93,10 @@ export class ResponseParser {
     return end;
   }
 
-  /** No request has asked for an upgrade, and a closing connection has no final response. */
+  /**
+   * Passes over an informational response. An upgrade is an error, since no request has asked for one, and so is a
+   * closing connection, after which no final response comes.
+   */
   #passInformational({ status, keepsAlive }: ResponseHead): void {
     if (status === switching || !keepsAlive) throw invalidResponse(`unexpected status ${status}`);
     this.#heads.restartAfterInformational();
@@ -126,7 +132,7 @@ export class ResponseParser {
     try {
       chunks.read(bytes, from);
     } finally {
-      // The bytes before an error are part of the answer.
+      // The bytes in front of an error are part of the answer.
       if (chunks.to > from) this.#sink.data(bytes.subarray(from, chunks.to));
     }
     if (chunks.isOver) {
@@ -136,7 +142,7 @@ export class ResponseParser {
     return chunks.at;
   }
 
-  /** Trailers are ignored; a length in them comes too late. */
+  /** Reads trailers, which are ignored: a length in them comes too late. */
   #readTrailers(bytes: Buffer, from: number): number {
     const end = this.#heads.scan(bytes, from);
     if (end === -1) return bytes.length;
@@ -144,7 +150,7 @@ export class ResponseParser {
     return end;
   }
 
-  /** Ends the response. For a body without a length the connection calls this when it ends. */
+  /** Ends the response. For a body without a length, the connection calls this when it ends. */
   finish(): void {
     if (this.#isStopped) return;
     this.#part = inHead;

@@ -153,7 +153,7 @@ describe("the count of an assignment", () => {
   });
 });
 
-describe("the list", () => {
+describe("the list of assignments", () => {
   const { listKeyAssignments } = GuardrailService.method;
   const list = (request: { guardrailId?: string; offset?: number; limit?: number }) =>
     callAsAdministrator(installation, listKeyAssignments, request);
@@ -238,9 +238,9 @@ describe("a guardrail or a key of another workspace", () => {
   });
 });
 
-describe("guardrail ids", () => {
+describe("guardrail ids of an assignment", () => {
   test.each(["00000000-0000-4000-8000-0000000000ff", "", "../keys", "not a uuid", "x".repeat(10_000), "a\0b"])(
-    "number %# of the invalid ones is not found",
+    "are not found when they are invalid: example %#",
     async (id) => {
       const [keyHash] = await addKeys(installation.database, 1);
       await expect(

@@ -184,7 +184,7 @@ trusted_proxies: [127.0.0.1]
       await Promise.all(answers.map((answer) => answer.text()));
     });
 
-    test("sends pages of other origins no CORS headers", async () => {
+    test("pages of other origins get no CORS headers", async () => {
       for (const origin of ["https://evil.example.org", "http://app.example.org", "null"]) {
         const asked = await preflight("/responses", origin);
         expect([asked.status, asked.headers.get("access-control-allow-origin")]).toEqual([401, null]);

@@ -258,7 +258,7 @@ describe("limits of scalar request fields", () => {
     },
   );
 
-  /** The compiler holds the list to the type of the client. */
+  /** The compiler checks the list against the type of the client. */
   const included: Record<ResponseIncludable, true> = {
     "file_search_call.results": true,
     "web_search_call.results": true,

@@ -20,7 +20,7 @@ const prefixBytes = 5;
 
 /** A message serialized for comparison by the general codec: NaN included, which equals nothing. */
 const bytesOf = <Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): string =>
-  // Late decoding of a batch drops the fields of later builds, which nothing reads.
+  // Batches are decoded late, which drops unknown fields of later builds that no code reads.
   Buffer.from(
     toBinary(schema, message, { writeUnknownFields: schema.typeName !== SessionResponseSchema.typeName }),
   ).toString("base64");
@@ -51,7 +51,7 @@ function writtenRequest(message: Parameters<typeof writeSessionRequest>[0]): Buf
   return unprefixed(Buffer.concat(parts));
 }
 
-/** A place, a byte, and whether it is removed, inserted or replaced. */
+/** A change of a message: the place, a byte, and whether the byte is removed, inserted or replaced. */
 const changes = fc.array(fc.tuple(fc.nat(), fc.nat(255), fc.nat(3)), { maxLength: 4 });
 
 function changed(message: Uint8Array, all: readonly (readonly [number, number, number])[]): Buffer {

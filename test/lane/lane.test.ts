@@ -251,7 +251,7 @@ describe("the lane", () => {
       for (const control of controls) control.cancel();
       await until(() => wire.server?.openTurns === 0);
       wire.turns.splice(0);
-      // The cancelled turns do not count: with them, this turn would reach the limit and be acknowledged.
+      // Cancelled turns do not count: if they did, this turn would reach the limit and be acknowledged.
       expect(await begin(open("later"))).toEqual([false]);
     });
   });

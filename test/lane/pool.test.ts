@@ -32,7 +32,7 @@ class Processes {
   readonly #earlier = new Set<string>();
   readonly #sessions = new Map<string, (() => void)[]>();
   readonly opened: string[] = [];
-  /** Processes with an immediate begin of each turn, and no end. */
+  /** Processes that begin each turn at once, and never end one. */
   readonly prompt = new Set<string>();
 
   /** Greets without capabilities, as builds did before they were requested. */
@@ -116,7 +116,7 @@ test("a turn not yet sent to a lost inference process goes to another, and a sen
   await tick();
   const failures: boolean[] = [];
   const failing = { ...listener, failed: (_: unknown, mayHaveBegun: boolean) => void failures.push(mayHaveBegun) };
-  // Each process gets its maximum at once, and one more turn waits for it.
+  // Each process gets its maximum of turns at once, and one more turn waits for it.
   for (let n = 0; n < 2 * maxSentTurns + 2; n++) pool.open({ ...open }, failing);
   await tick();
   expect([processes.opened.length, pool.waiting]).toEqual([2 * maxSentTurns, maxSentTurns + 1]);
@@ -139,7 +139,7 @@ describe("a gateway with two inference processes", () => {
   afterEach(() => pool.stop());
 
   test("counts the turns at both processes for a key's share", () => {
-    // 1.6 turns for each of forty keys, with one turn at each process.
+    // Forty keys have a share of 1.6 turns each, while one key has a turn at each process.
     for (let key = 0; key < 39; key++)
       for (let turn = 0; turn < 2; turn++) pool.open({ ...open, keyHash: `key ${key}` }, listener);
     pool.open({ ...open, keyHash: "last" }, listener);

@@ -57,7 +57,7 @@ describe("faults", () => {
   });
 
   test("with a newer build's reason, or metadata with invalid JSON, are read as internal faults", () => {
-    // Field 1 with a value unknown to this build, as bytes.
+    // The bytes of field 1 with a value unknown to this build.
     const newer = fromBinary(FaultSchema, Uint8Array.of(0x08, 0xe7, 0x24));
     expect(Fault.fromMessage(newer).reason).toBe(FaultReason.INTERNAL);
     const broken = create(FaultSchema, { reason: FaultReason.NOT_FOUND, metadataJson: Buffer.from("{") });

@@ -1,4 +1,4 @@
-/** The end of an HTTP/1 server, without a lost request. */
+/** The end of an HTTP/1 server loses no request. */
 import { once } from "node:events";
 import { Agent, type IncomingMessage, type Server, type ServerResponse, createServer, get } from "node:http";
 import { type Socket, connect } from "node:net";
@@ -57,7 +57,7 @@ test("a connection that answers just before the server closes takes one more req
   await closed;
 });
 
-/** Sends the request before the connection would end, and keeps the process busy past the end: it checks its timers next. */
+/** The request is sent before the connection would end. The process is kept busy past this time, and checks its timers next. */
 async function lateRequest(socket: Socket): Promise<void> {
   await setImmediate();
   socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");

@@ -1,4 +1,4 @@
-/** An HTTP/1 server in a busy process: new connections wait, and are not turned away. */
+/** An HTTP/1 server in a busy process: new connections wait in the system's queue, and are not refused. */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { type Socket, connect } from "node:net";
@@ -7,7 +7,7 @@ import { listen } from "@sluice/proto/lib/http1/server.js";
 
 const connections = 1_500;
 
-/** How many wait to be accepted at a port, as Linux counts them. */
+/** Number of connections that wait to be accepted at a port, as Linux counts them. */
 function waitingAt(port: number): number {
   const listening = new RegExp(`:${port.toString(16).toUpperCase().padStart(4, "0")} \\S+ 0A \\S+:(\\S+) `);
   const counts = ["/proc/net/tcp", "/proc/net/tcp6"].flatMap(
@@ -23,7 +23,7 @@ const most = process.platform === "linux" ? Number(readFileSync("/proc/sys/net/c
   const port = await listen(server, 0);
   const clients: Socket[] = [];
   for (let n = 0; n < connections; n++) clients.push(connect(port, "127.0.0.1").on("error", () => {}));
-  // After the ticks of their connects, before anything is accepted.
+  // The count is taken after the connections were made, before any is accepted.
   const waiting = await new Promise((resolve) => process.nextTick(() => resolve(waitingAt(port))));
   for (const client of clients) client.destroy();
   server.closeAllConnections();

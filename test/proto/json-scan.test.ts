@@ -1,4 +1,4 @@
-/** The scanner refuses texts read differently by parsers, and accepts only texts accepted by JSON.parse. */
+/** The scanner refuses texts that parsers read in different ways, and accepts only texts that JSON.parse accepts. */
 import { describe, expect, test } from "@jest/globals";
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { jsonLimits } from "@sluice/proto/lib/json/limits.js";
@@ -120,7 +120,7 @@ describe("the JSON scanner accepts", () => {
   });
 });
 
-/** Text as clients write it: any JSON value, compact or spread out. */
+/** Any JSON value as text, compact or indented. */
 const jsonText = fc
   .tuple(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom(undefined, 1, "\t"))
   .map(([value, indent]) => JSON.stringify({ value, other: [value] }, undefined, indent));

@@ -1,4 +1,4 @@
-/** Keys needed by a process at the same time are read together. */
+/** Keys that a process needs at the same time are resolved together. */
 import { beforeEach, expect, test } from "@jest/globals";
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { type ReadKeys, KeyBatches } from "@sluice/proto/lib/policy/key-batches.js";

@@ -6,7 +6,7 @@ import { eventually, root, runProgram } from "../support/processes.ts";
 
 const logModule = JSON.stringify(import.meta.resolve("@sluice/proto/lib/log/log.js"));
 
-/** Numbers its lines from 0. */
+/** A program that writes lines numbered from 0. */
 const program = (then: string): string[] => [
   "--input-type=module",
   "--eval",
@@ -126,7 +126,7 @@ test("an unread log pipe costs bounded memory: later lines except warnings are d
     { lines: 31_001 - 1 - kept, msg: lost },
     { calls: 31_001 },
   ]);
-  // 8 MiB are kept, some more when lines do not fill the buffers, and the bytes in the pipes.
+  // The process buffers 8 MiB, somewhat more if lines do not fill the buffers, and the pipes hold further bytes.
   expect(text.length).toBeGreaterThan(2 ** 21);
   expect(text.length).toBeLessThan(10 * 2 ** 20);
 });

@@ -1,4 +1,4 @@
-/** When a known policy is read again. */
+/** When a cached policy is read again. */
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import { Policies } from "@sluice/proto/lib/policy/policies.js";
 

@@ -80,7 +80,7 @@ function clientOf(certificates: Certificates, service: ServiceName = "admin-svc"
   return client;
 }
 
-/** A call with a wrong token: the certificate must suffice. */
+/** A call with a wrong token: the certificate must be sufficient. */
 const ask = (client: Client, timeoutMs = 10_000) =>
   call(client, method, create(method.input, { keyHash: "0" }), serviceMetadata("w".repeat(64)), timeoutMs);
 

@@ -14,7 +14,7 @@ let lines: string[];
 let registry: Registry;
 let collectors: Collector[];
 
-/** The libraries read the environment of the process by themselves. */
+/** The OpenTelemetry libraries read the environment of the process by themselves. */
 beforeEach(() => {
   variables = { ...process.env };
   lines = [];
@@ -146,7 +146,7 @@ describe("tracing delivers", () => {
     }
     await tracing.close();
     const roots = collector.spans.filter(({ name }) => name === "work").length;
-    // Six standard deviations around 100.
+    // The tolerance is six standard deviations around 100.
     expect(Math.abs(roots - 100)).toBeLessThan(52);
   });
 

@@ -1,6 +1,6 @@
 /**
- * Any answer of a provider, in any dialect and cut into reads at any byte, is a stream in the required order and folds into the object
- * of the same answer given whole. A failure prints seed and path; `fc.assert(..., { seed, path })` repeats it.
+ * Any answer of a provider, in any dialect and cut into reads at any byte, gives a stream in the required order, which folds into the same object
+ * as the whole answer. A failure prints seed and path; `fc.assert(..., { seed, path })` repeats it.
  */
 import { describe, expect, test } from "@jest/globals";
 import { responses } from "@sluice/inference-svc/models/upstream/responses/dialect.js";

@@ -1,4 +1,4 @@
-/** Texts that clients join, cut anywhere over parts and items: no match of a rule in the joined text goes out, in any dialect. */
+/** Texts that clients join, cut anywhere over parts and items: no match of a guardrail's rule in the joined text is delivered, in any dialect. */
 import { toGeneratedAnswer } from "@sluice/inference-svc/turn/answer-kinds.js";
 import { Ladder } from "@sluice/gateway/doors/responses/ladder.js";
 import { ResponseObject } from "@sluice/proto/lib/responses/object.js";
@@ -80,7 +80,7 @@ function piecesOf(layout: string, secrets: readonly string[]): readonly Piece[] 
 const around = (pieces: readonly string[], at: number): string =>
   (at === 0 ? "It is " : "") + pieces[at] + (at === pieces.length - 1 ? " now. " : "");
 
-/** All ways to cut it into so many pieces. */
+/** All ways to cut a text into this number of pieces. */
 function cutsOf(text: string, count: number): readonly (readonly string[])[] {
   if (count === 1) return [[text]];
   const firsts = Array.from({ length: text.length - count + 1 }, (_, at) => at + 1);

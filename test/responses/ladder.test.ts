@@ -219,7 +219,7 @@ function folded(events: readonly SseEvent[], index: number): unknown {
   return item;
 }
 
-/** All text of the items, in streaming order. */
+/** The texts of all items, in streaming order. */
 function textOf(items: readonly OutputItem[]): string {
   const parts = (value: unknown) =>
     ((value as { text?: string; refusal?: string }[] | undefined) ?? [])

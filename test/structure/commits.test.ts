@@ -1,4 +1,4 @@
-/** Subjects of commits: an order of at most 72 characters, without a full stop. */
+/** Subjects of commits: an imperative sentence of at most 72 characters, without a full stop. */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

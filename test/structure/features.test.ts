@@ -1,4 +1,4 @@
-/** Topics of inference-svc stand in one folder each, which little else imports. */
+/** Each feature of inference-svc has a folder, and only listed files import it. */
 import { posix } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { root } from "../support/processes.ts";

@@ -17,7 +17,7 @@ import {
 import { drawSample, readCountsOptions, readNames, readTestTitles } from "./sample.ts";
 import { readSources, rooms } from "./sources.ts";
 
-/** Marked words per 1,000. Well-kept projects of the field have 11 to 18, at most 0.7 and none. */
+/** Maximum of marked words per 1,000. Well-kept projects of the field have 11 to 18, at most 0.7 and none. */
 const goals: Readonly<Record<Mark, number>> = {
   "that, which, whose": 20,
   "told, said, asked, heard": 1,

@@ -14,9 +14,9 @@ const files = ["deploy", ".github"].flatMap((folder) =>
 /** An image at one of the registries, wherever it stands in a line. */
 const fromRegistry =
   /(?<![\w.])(?:docker\.io|ghcr\.io|quay\.io|gcr\.io|registry\.k8s\.io|mcr\.microsoft\.com|public\.ecr\.aws)\/\w[^\s"'\]]*/g;
-/** The value of a line that names an image. */
+/** The value of a line that names a container image. */
 const naming = /^(?:FROM\s+|\s*(?:- )?image:\s*|ARG\s+\w*_IMAGE=)["']?([^\s"']+)/;
-/** Our own images, other stages of the file, and values filled in elsewhere. */
+/** Sluice's own images, other stages of the Dockerfile, and values filled in elsewhere. */
 const isOurs = (image: string, stages: readonly string[]) =>
   image.startsWith("sluice/") || image === "scratch" || stages.includes(image) || /^(\$\{|\{\{)/.test(image);
 

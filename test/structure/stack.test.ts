@@ -1,4 +1,4 @@
-/** The only file with the order of the layers, small enough to be read at a glance. */
+/** One file has the order of the layers, and is small enough to be read at a glance. */
 import { describe, expect, test } from "@jest/globals";
 import { root } from "../support/processes.ts";
 import { type SourceFile, readSources } from "./sources.ts";

@@ -1,11 +1,11 @@
-/** Limits of time in tests: each bounds what hangs, and none is a guess at the speed of a machine. */
+/** Time limits in tests: each only ends a hanging test, and none depends on the speed of the machine. */
 import { expect, test } from "@jest/globals";
 import { root } from "../support/processes.ts";
 import { readSources } from "./sources.ts";
 
-/** The limit of every test (`jest.config.mjs`). A limit at the end of a test or a hook is for one that takes longer. */
+/** The time limit of every test (`jest.config.mjs`). A limit at the end of a test or a hook is only for one that takes longer. */
 const ofTests = 120_000;
-/** The limit of `eventually` is 100 s; one below this is a claim about speed, which `findShortest` makes. */
+/** The minimum for `eventually`, whose limit is 100 s: a lower one would be a claim about speed, which is the task of `findShortest`. */
 const ofConditions = 30_000;
 
 interface Limit {

@@ -1,4 +1,4 @@
-/** The examples and lists of npm run counts stand where they are searched. */
+/** The examples and lists of `npm run counts` are in the files where they are searched. */
 import { describe, expect, test } from "@jest/globals";
 import { root } from "../support/processes.ts";
 import { filesOfList, knownLists } from "./lists.ts";

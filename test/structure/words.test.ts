@@ -1,4 +1,4 @@
-/** No source compares the words of actions, modes and roles: code asks the traits of a word, so a new word is a row of its table. */
+/** No source compares the names of actions, modes and roles: code uses their traits, so that a new name is only a row of the table. */
 import { expect, test } from "@jest/globals";
 import { filterActions, modes } from "@sluice/proto/lib/policy/guardrail-words.js";
 import { roles } from "@sluice/proto/lib/policy/role.js";

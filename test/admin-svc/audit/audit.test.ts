@@ -68,7 +68,7 @@ const own = async (): Promise<AuditState> => {
   return state;
 };
 
-describe("entries", () => {
+describe("audit entries", () => {
   test("of a change to a key have author, action, values before and after, request and generation", async () => {
     const caller = hashKey(installation.managementKey);
     const metadata = bearerMetadata(installation.managementKey);

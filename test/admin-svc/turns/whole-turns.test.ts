@@ -334,7 +334,7 @@ test("retention removes whole days of the ledger, and leaves other days intact",
   }
 });
 
-test("a batch repeated after retention has removed its day adds nothing, also not its calls after midnight", async () => {
+test("a batch repeated after retention has removed its day adds no calls, not even those after midnight", async () => {
   const other = await openInstallation();
   try {
     const process = new Process();

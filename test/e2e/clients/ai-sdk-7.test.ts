@@ -59,7 +59,7 @@ test("generateText of the AI SDK sends text, calls and results back in a second 
   expect(second.text).toContain("And tomorrow?");
 });
 
-test("streamText of the AI SDK runs the same tools and sends its reasoning back", async () => {
+test("streamText of the AI SDK runs tools and sends its reasoning back", async () => {
   const providerOptions = { openai: { store: false, reasoningEffort: "low", forceReasoning: true } };
   const sendRequest = async (messages: ModelMessage[]) => {
     const result = streamText({ model: plain(), messages, tools, stopWhen: stepCountIs(5), providerOptions });

@@ -220,7 +220,7 @@ const pairsOf = (list: readonly Case[]) =>
 const leaks = (bodies: readonly string[]) => bodies.some((body) => readingsOf(body).includes(word));
 
 describe("a text file with a forbidden word", () => {
-  test("is read alike by guardrail and provider, in any label, encoding, place, dialect and door", async () => {
+  test("is read in the same way by guardrail and provider, in any label, encoding, place, dialect and door", async () => {
     expect(pairsOf(cases)).toEqual(pairsOf(product));
     const leaked: Case[] = [];
     let refused = 0;

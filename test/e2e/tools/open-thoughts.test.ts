@@ -186,7 +186,7 @@ test("the client's content takes precedence over the packed reasoning", async ()
 test.each([
   ["cut", (packed: string) => packed.slice(0, -9)],
   ["of another kind", (packed: string) => `${packed.slice(0, packed.lastIndexOf(":") + 1)}bnVsbA`],
-])("packed reasoning that is %s is left out, and the turn goes on without it", async (_how, change) => {
+])("packed reasoning that is %s is left out, and the turn continues without it", async (_how, change) => {
   const input = keptBy(await sendRequest({})).map((item) =>
     "encrypted_content" in item ? { ...item, encrypted_content: change(String(item.encrypted_content)) } : item,
   );

@@ -1,4 +1,4 @@
-/** Tools executed by the client, at providers without them: functions there, and their native items for the client. */
+/** Tools that the client executes, at providers without them: they are sent as functions, and the client gets native items. */
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
@@ -420,7 +420,7 @@ describe("a wrong call of apply_patch", () => {
         error: "diff, line 1: only *** End of File may begin with ***; the diff has no other header",
       }),
     });
-    // No call was passed on yet, so the choice still applies.
+    // The tool choice still applies, because no call has been passed on yet.
     expect(body.tool_choice).toEqual({ type: "function", function: { name: "apply_patch" } });
     expect(testScope.scope.trace.stages).toMatchObject([{ data: { tools: [], steps: 0, rejected_calls: 1 } }]);
   });

@@ -52,7 +52,7 @@ const namesSent = (index: number) => sent(index).tools?.map(({ function: { name 
 const output = () => JSON.parse(sent(-1).messages.at(-1)?.content ?? "") as Record<string, unknown>;
 
 describe("service:datetime", () => {
-  /** Half a minute before summer time begins in Europe. */
+  /** The time is half a minute before summer time begins in Europe. */
   const beforeSummer = Date.UTC(2026, 2, 29, 0, 59, 30);
   const told = async (timezone: string | undefined, epochMs: number, standard?: string) => {
     const parameters = standard === undefined ? {} : { timezone: standard };

@@ -30,7 +30,7 @@ interface Running {
   fail(error: unknown): void;
 }
 
-/** A tool with calls ending when the test releases them. */
+/** A tool whose calls end when the test releases them. */
 function held(hasEffect = false, more: Pick<OpenTool, "limitMs"> = {}) {
   const running: Running[] = [];
   const waiting: (() => void)[] = [];
@@ -70,7 +70,7 @@ const giving = (...items: readonly OutputItem[]): (() => Answer) => {
   return () => new WholeAnswer([...items.map((item, index) => ({ type: "item.end" as const, index, item })), end]);
 };
 
-/** A loop over answers in their order. */
+/** A tool loop over model answers in this order. */
 function looped(tool: ServerTool, ...answers: readonly (() => Answer)[]) {
   const asked: { request: TurnRequest; scope: Scope }[] = [];
   const warnings: object[] = [];

@@ -107,12 +107,12 @@ test("a process without a free file descriptor ends connections also when Node h
   starved.limit(limit);
   await starved.run("open");
   const { used } = starved;
-  // Node cannot open its spare descriptor again below this limit, as if a thread had taken it.
+  // Below this limit Node cannot open its spare descriptor again, as if a thread had taken the descriptor.
   starved.limit(3);
   open(port);
   await eventually(() => starved.used === used - 1);
   starved.limit(limit);
-  // The first connection gets the free one.
+  // The first connection gets the last free descriptor.
   await eventually(() => starved.used === used);
   const second = open(port);
   await once(second, "connect");

@@ -1,4 +1,4 @@
-/** The record of a turn is on the disk before its client gets the end, so a process that is killed right then leaves it behind. */
+/** The record of a turn is on disk before its client gets the end, so a process killed at this moment leaves the record behind. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
@@ -186,7 +186,7 @@ test.each([
   const id = await running.run(stream);
   await deliver(running.heard[0] as string);
   expect(await row(id)).toMatchObject({ is_recorded: true });
-  // The process was not killed after all, and delivers the same records again.
+  // The process was only paused, and delivers the same records again.
   await running.end();
   await deliver(running.directory);
   const { outcome, http_status: status, attempts } = (await row(id)) ?? {};

@@ -1,4 +1,4 @@
-/** Requests without any feature pass none of them, and every other request is asked about by each feature. */
+/** A plain request needs only the plain features, and every other request is checked by each feature. */
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";
 import { isPlain } from "@sluice/inference-svc/features/applies.js";
@@ -17,7 +17,7 @@ const message = (...content: readonly object[]) => ({ input: [{ type: "message",
 const call = { type: "function_call", id: "fc_1", call_id: "a", name: "f", arguments: "{}", status: "completed" };
 const output = { type: "function_call_output", call_id: "a", output: "1" };
 
-/** Fields that make a request special, and fields filled in by layers. */
+/** Fields that make a request need a feature, and fields that layers fill in. */
 type Special =
   | "models"
   | "input"
@@ -29,7 +29,7 @@ type Special =
   | "embedding";
 type OfLayers = "sources" | "foundFiles" | "pages" | "files" | "fused";
 
-/** All other fields: a new field of requests is added here, and fails the test where a feature depends on it. */
+/** All other fields: a new request field is added here, and the test fails if a feature depends on it. */
 const plainSettings: Required<Omit<TurnRequest, Special | OfLayers | keyof ParameterValues>> = {
   stream: false,
   instructions: "Be brief",

@@ -1,4 +1,4 @@
-/** The registry of plugins: a row of the contract and a place in the stack each; and no text of their settings is left unscanned. */
+/** The registry of plugins: each has a row in the contract and a place in the stack, and no text of their settings is left unscanned. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -59,14 +59,14 @@ const notTexts: ReadonlySet<string> = new Set([
   "paretoRouter.priceSource",
   "switchyardRouter.algorithm",
   "web.engine",
-  // Sent to engines only if it is one of their words.
+  // A web search mode is sent only if it is one of the engine's words.
   "web.mode",
-  // Sent to no engine.
+  // No search engine gets this setting.
   "web.xSearchJson",
-  // Both join the request together with the read pages, and are scanned with them.
+  // Both prompts are added to the request together with the fetched pages, and are scanned with them.
   "web.searchPrompt",
   "webFetch.fetchPrompt",
-  // Domains only compared by the fetcher in this process; they are not sent anywhere.
+  // The domains are compared only in this process, and are not sent anywhere.
   "webFetch.allowedDomains",
   "webFetch.blockedDomains",
 ]);

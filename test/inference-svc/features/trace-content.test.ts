@@ -1,4 +1,4 @@
-/** Messages of traces: their form, and the room they take at most, whatever items hold. */
+/** Messages of traces: their form, and their maximum size, whatever items contain. */
 import { describe, expect, test } from "@jest/globals";
 import { ContentBudget } from "@sluice/inference-svc/features/trace-content/content-budget.js";
 import { TurnContent } from "@sluice/inference-svc/features/trace-content/turn-content.js";

@@ -1,4 +1,4 @@
-/** The order of the layers around a call: none that may refuse a call stands within the reservation of its budget. */
+/** The order of the layers around a call: no layer that may refuse a call stands inside the layer of its budget reservation. */
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { type CallLayer, buildModelCaller, callLayers } from "@sluice/inference-svc/models/ask.js";
 import { Router } from "@sluice/inference-svc/models/routing/choose/router.js";
@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => upstream.stop());
 
-/** Layers within the reservation, with the reason for which no other model is called after their failure under the same number of the call. */
+/** Layers inside the reservation, each with the reason why no other model is called under the same call number after the layer fails. */
 const withinReservation: ReadonlyMap<string, string> = new Map([
   ["record", "a ledger that cannot record ends the request"],
   ["bill", "it gives the call its number"],
@@ -40,7 +40,7 @@ const refusing: CallLayer = {
     },
 };
 
-/** Reservations for a request that the first of its two models refuses in the last layer but those of the call itself. */
+/** Reservations for a request whose first model is refused in the last layer before those of the call itself. */
 async function countReservations(layers: readonly CallLayer[]): Promise<number> {
   const config = testConfig({
     providers: [{ id: "acme", name: "Acme", dialect: "chat", base_url: `${upstream.url}/v1` }],

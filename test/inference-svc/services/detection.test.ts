@@ -1,4 +1,4 @@
-/** External detectors: what they are sent, how their answers are read, and what happens without an answer. */
+/** External detectors: the requests to them, the reading of their answers, and the outcome without an answer. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Detector } from "@sluice/inference-svc/services/detection/detector.js";
 import { type Detection, DetectorUnavailable } from "@sluice/inference-svc/services/detection/wire.js";
@@ -35,7 +35,7 @@ function detector(settings: object = {}): Detector {
         base_url: `${service.url}/base/`,
         categories: { "person-name": ["PERSON"], place: ["LOCATION", "GPE"], any: ["PERSON", "LOCATION"] },
         retries: 0,
-        // A busy machine is no outage.
+        // Time limit of a detector, long enough that a busy machine is no outage.
         timeout_ms: 60_000,
         total_ms: 120_000,
         ...settings,

@@ -1,4 +1,4 @@
-/** A detector behind a webhook over real sockets: its signed questions, and answers that are wrong in every way. */
+/** A webhook detector over real sockets: its signed requests, and every wrong form of an answer. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { configSchema } from "@sluice/proto/config/config-file.js";
 import type { Detector } from "@sluice/inference-svc/services/detection/detector.js";
@@ -27,7 +27,7 @@ const settings = {
   secret,
   categories: { person: ["NAME"], secret: ["CODE", "NAME"] },
   retries: 0,
-  // A busy machine is no outage.
+  // Time limit of a webhook, long enough that a busy machine is no outage.
   timeout_ms: 60_000,
   total_ms: 120_000,
 };

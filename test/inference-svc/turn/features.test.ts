@@ -1,4 +1,4 @@
-/** The stack may hold more features than an integer has bits. */
+/** The stack may hold more features than a 32-bit integer has bits. */
 import { expect, test } from "@jest/globals";
 import { composeByMask } from "@sluice/inference-svc/turn/feature.js";
 import type { Answer, Layer } from "@sluice/inference-svc/turn/turn.js";

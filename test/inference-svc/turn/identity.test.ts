@@ -15,7 +15,7 @@ test.each([
 ])("the end user of %j has a stable hash", (fields, identity) => {
   const identities = new Identities("secret");
   expect(identities.hashUser("key", asked(fields))).toBe(hash(identity));
-  // Once more, remembered.
+  // The second call returns the cached identifier.
   expect(identities.hashUser("key", asked(fields))).toBe(hash(identity));
 });
 

@@ -1,10 +1,10 @@
-/** Long work of many turns: all other work is served between its slices. */
+/** Long work of many turns is cut into slices, between which all other work is served. */
 import { setImmediate as nextRound } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
 import { TimeSlice } from "@sluice/inference-svc/turn/time-slice.js";
 import { newScope } from "../asking.js";
 
-/** Steps longer than a slice. */
+/** Each step takes longer than a slice. */
 function* longWork(steps: number, onStep: () => void) {
   for (let step = 0; step < steps; step++) {
     const end = performance.now() + 5;
@@ -28,6 +28,6 @@ test("long work in any number of turns takes one slice per round of the event lo
   }
   await Promise.all(works);
   expect(Math.max(...rounds)).toBe(1);
-  // In turns: no work has a second slice while another waits for one.
+  // The work of turns alternates: none gets a second slice while another waits for its first.
   expect(done.slice(6, 12).toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5]);
 });

@@ -180,7 +180,7 @@ models:
     expect(() => load(`providers: [{id: x, dialect: chat, base_url: "http://x/v1", ${field}}]`)).toThrow(message);
   });
 
-  test("hides no mistake of the file", () => {
+  test("does not hide a mistake in the file", () => {
     expect(() => load(`providers: ${quiet}\nmodels: {id: x}`)).toThrow(/models: /);
     expect(() => load(`providers: ${quiet}\nmodels: [7, {id: acme/large, endpoints: [3]}]`)).toThrow(
       /models\.0: [^]*models\.1\.endpoints\.0: /,

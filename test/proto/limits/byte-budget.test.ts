@@ -1,4 +1,4 @@
-/** How the memory of a process is shared out between requests, before they are read. */
+/** How the memory of a process is divided between requests before it reads them. */
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { ByteBudget } from "@sluice/proto/lib/load/byte-budget.js";
 import { type Fault, FaultOrigin } from "@sluice/proto/lib/faults/fault.js";

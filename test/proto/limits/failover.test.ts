@@ -12,7 +12,7 @@ import { eventually } from "../../support/processes.ts";
 import { describeWithRedisServer, startRedisCluster, startRedisSentinel } from "../../support/redis-groups.ts";
 
 const perDay = 40;
-/** So many workspaces that every server of the Redis Cluster has the limits of some. */
+/** Number of workspaces, enough for every server of the Redis Cluster to hold the limits of some. */
 const workspaces = 24;
 
 const ends: (() => unknown)[] = [];
@@ -85,7 +85,7 @@ describeWithRedisServer("with Redis servers of this test", () => {
       }
       const [exact, under] = [rowsOf(), rowsOf()];
       const admitted = new Map<ModelLimitRow, number>();
-      /** Each process has one step under way at a time. */
+      /** Each process has only one step in progress at a time. */
       const enterAll = async (rows: readonly ModelLimitRow[], times: number) => {
         const enter = async (process: Process) => {
           for (let n = 0; n < times; n++)
@@ -113,9 +113,9 @@ describeWithRedisServer("with Redis servers of this test", () => {
         return (await losses()).every((count, n) => count === before[n]);
       });
       for (const row of under) {
-        // Each admits three fifths by itself; the first that is back also the uses that the other has not told yet.
+        // Each process by itself admits three fifths of the limit. The first that reconnects also admits what the other has not reported yet.
         expect(admitted.get(row)).toBeLessThanOrEqual(perDay * 1.6);
-        // A step that was under way may have been counted by the lost server, which told its replica, and again by its process.
+        // A step in progress may count twice: at the lost server, which had replicated it, and again when its process repeats it.
         expect(admitted.get(row)).toBeGreaterThanOrEqual(perDay - processes.length);
       }
       for (const process of processes) for (const row of exact) expect(await process.admits(row)).toBe(false);

@@ -1,4 +1,4 @@
-/** The time of an event loop, divided between keys. */
+/** The time of an event loop is divided between keys. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
 import { FairShares, minRestTurns } from "@sluice/proto/lib/load/fair-shares.js";
@@ -20,7 +20,7 @@ function divided() {
 }
 
 describe("long work in a process", () => {
-  /** Turns of the event loop between two pieces of this duration. */
+  /** Number of turns of the event loop between two pieces of work with this duration. */
   async function turnsBetween(ms: number, rests: boolean) {
     const shares = new FairShares({ rests });
     let turns = 0;
@@ -90,7 +90,7 @@ describe("the shares of keys in a process", () => {
     const before = done.length;
     work("idle", 1);
     while (shares.waiting > 0 && done.lastIndexOf("idle") < before) await nextTurn();
-    // A tenth of 40 is charged, and the slice under way is served to its end.
+    // Only a tenth of the time, 4 of 40, is charged, and the running slice ends normally.
     expect(done.lastIndexOf("idle") - before).toBeLessThan(10);
     await finish();
   });

@@ -15,14 +15,17 @@ import { fixedSeed } from "../../support/runner/fixed-seed.ts";
 const steps = 10_000;
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
-/** Much longer than the test, because Redis forgets a key by its real clock. The clock of the scripts is that of the history. */
+/**
+ * Validity of the turns of a process, much longer than the test, because Redis removes a key by its real clock, while the scripts use the clock
+ * of the history.
+ */
 const leaseMs = 1_500_000;
 
-/** Use of a limit, as it has to be. */
+/** The correct use of a limit, by a plain count. */
 class Counted {
   /** The turns of each process, and the time until which they are valid. */
   readonly turns = new Map<string, { count: number; till: number }>();
-  /** Ends of the paid time of requests and tokens by the minute, and of requests by the day. */
+  /** Times until which requests and tokens a minute, and requests a day, are used up. */
   requests = 0;
   tokens = 0;
   day = 0;
@@ -61,7 +64,7 @@ function dayAhead(use: Counted, limit: number, now: number): number {
   return limit > 0 && use.dayLimit > 0 ? (ahead * use.dayLimit) / limit : ahead;
 }
 
-/** The refusing limit; "" admits the turn. */
+/** Name of the refusing limit; "" if the turn is admitted. */
 function decide(use: Counted, { requests, tokens, day, turns }: Limits, now: number): string {
   if (isOut(requests, aheadOf(use.requests, now), minuteMs)) return "requests";
   if (isOut(day, dayAhead(use, day, now), dayMs)) return "requests_per_day";
@@ -85,7 +88,7 @@ function charge(use: Counted, tokens: number, limit: number, now: number): void 
 interface Process {
   name: string;
   readonly isFormer: boolean;
-  /** Turns that it has begun and not ended, of each limit. */
+  /** Numbers of turns that the process has begun and not ended, one for each limit. */
   open: number[];
 }
 
@@ -131,7 +134,7 @@ class History {
     else await (isJoint ? this.#enterJointly(process) : this.#enter(process, index));
   }
 
-  /** The sum is that of the processes, and each of them has a time. */
+  /** Checks that the total equals the sum of the processes, and that each process has a time of validity. */
   async check(): Promise<void> {
     for (let index = 0; index < count; index++) {
       const [, turns, leases] = redisKeysOf(this.#id(index));
@@ -143,7 +146,7 @@ class History {
     }
   }
 
-  /** The process tells Redis nothing more, and a new process starts in its place. */
+  /** The process stops without a word to Redis, and a new process starts. */
   #die(process: Process): void {
     process.name = `process-${randomUUID()}`;
     process.open = Array<number>(count).fill(0);
@@ -208,10 +211,10 @@ class History {
     use.set(process.name, Math.max(0, use.own(process.name, this.#now) - 1), this.#now, process.isFormer);
   }
 
-  /** @returns whether it was refused, as it had to be */
+  /** @returns whether it was refused, which must equal the plain count */
   async #isDecided(process: Process, all: readonly number[], told: string, due: string): Promise<boolean> {
     this.seen.set(told, (this.seen.get(told) ?? 0) + 1);
-    // A step of the former form frees no expired process of the other, and one of this build frees only so many.
+    // A step of an earlier build removes no expired process of this build, and one of this build removes only a limited number.
     const isBound = process.isFormer || this.#freed !== undefined;
     const isLate = told === "concurrency" && due !== told && isBound && (await this.#hasExpired(all));
     if (isLate) this.late++;

@@ -88,7 +88,7 @@ describeWithRedis("limits with Redis", () => {
 
   test("let two processes admit n requests together, and no more", async () => {
     const both = [await start(), await start()];
-    // The next one is free after 15 seconds, longer than this test takes on any machine.
+    // Another request is admitted after 15 seconds, more than this test takes on any machine.
     const caller = callerOf({ requestsPerMinute: 4, concurrentRequests: 1_000 });
     const asked = Array.from({ length: 200 }, (_, n) => isIn(both[n % 2] as Process, caller));
     expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(4);
@@ -117,7 +117,7 @@ describeWithRedis("limits with Redis", () => {
     for (const admission of answers) admission.leave(false);
     await eventually(async () => (await redis.hget(`{${key}}:turns`, "all")) === "0");
     const again = await Promise.all(Array.from({ length: 64 }, () => isIn(process, caller)));
-    // Thirty a minute, and one is given back in two seconds.
+    // The limit is thirty a minute, and one request is given back in two seconds.
     expect(again.filter(Boolean).length).toBeGreaterThanOrEqual(10);
     expect(again.filter(Boolean).length).toBeLessThan(20);
     monitor.disconnect();
@@ -150,7 +150,7 @@ describeWithRedis("limits with Redis", () => {
   test("of tokens hold at one process for tokens counted by the other", async () => {
     const [one, other] = [await start(), await start()];
     const caller = callerOf({ tokensPerMinute: 1_000 });
-    // A minute gives 1,000 of them back.
+    // The limit regains 1,000 tokens a minute.
     leaveAfter(3_000, await enter(one, caller));
     await eventually(async () => (await enter(other, caller)).headers?.["x-ratelimit-remaining-tokens"] === "0");
     const { refusal } = await enter(other, caller);
@@ -196,7 +196,7 @@ describeWithRedis("limits with Redis", () => {
     const fifth = await enter(process, caller);
     expect(fifth.refusal).toBeUndefined();
     remains(fifth, 5);
-    // Five are open: those from before count, too.
+    // Five turns are open, including those from before the outage.
     expect((await enter(process, caller)).refusal?.message).toContain("5 requests of this key are running");
     fifth.leave(false);
     await restore();
@@ -241,7 +241,8 @@ describeWithRedis("limits with Redis", () => {
       link.thaw();
     }
     await eventually(async () => (await process.figure("sluice_limits_shared")) === 1);
-    // The first before, twenty in silence, one that did not wait, and this one; each second gives one back, in Redis and of those it was not told of.
+    // Used requests: one before the outage, twenty in the silence, one that did not wait, and this one. Each second gives back one, in Redis and of
+    // the unreported ones.
     const remaining = Number((await enter(process, caller)).headers?.["x-ratelimit-remaining-requests"]);
     expect(remaining).toBeGreaterThanOrEqual(60 - 23);
     expect(remaining).toBeLessThanOrEqual(60 - 23 + Math.floor((2 * (performance.now() - startedAt)) / 1_000));
@@ -274,7 +275,7 @@ describeWithRedis("limits with Redis", () => {
     let given = 0;
     const startedAt = performance.now();
     for (let n = 0; n < 400; n++) if (await isIn(both[n % 2] as Process, caller)) given++;
-    // Every second gives each of them one more.
+    // Every second, each process regains one request.
     expect(given).toBeLessThanOrEqual(121 + (2 * (performance.now() - startedAt)) / 1_000);
   });
 });

@@ -53,7 +53,7 @@ const row = (limits: Partial<KeyLimits>, id = `{test}:${randomUUID()}`): ModelLi
 const enter = async ({ limiter }: Counting, ...rows: readonly ModelLimitRow[]): Promise<JointAdmission> =>
   limiter.enterModels(rows);
 
-/** Ends a turn that used these tokens of the models of each row. */
+/** Ends a turn that has used these numbers of tokens, one number for each limit. */
 const leaveWith = (admission: JointAdmission | undefined, ...tokens: readonly number[]): void =>
   admission?.leave(tokens.map((each) => ({ tokens: each, isUnused: false })));
 
@@ -63,12 +63,12 @@ const admits = async (process: Counting, ...rows: readonly ModelLimitRow[]): Pro
   return admission.reached === undefined;
 };
 
-/** Number of requests that are admitted until one is refused. */
+/** Number of requests that are admitted before the first refusal. */
 async function countAdmitted(process: Counting, ...rows: readonly ModelLimitRow[]): Promise<number> {
   for (let count = 0; ; count++) if (!(await admits(process, ...rows))) return count;
 }
 
-/** Whether exactly so many tokens of the day are left. */
+/** Whether exactly this number of tokens of the day is left. */
 async function hasTokens(process: Counting, limited: ModelLimitRow, left: number): Promise<boolean> {
   leaveWith(await enter(process, limited), left - 1);
   const last = await enter(process, limited);
@@ -141,7 +141,7 @@ function describeCounts(start: () => Promise<Counting>): void {
     const process = await start();
     const { id } = row({});
     const limited = (tokensPerDay: number) => row({ tokensPerDay }, id);
-    // A thousand tokens of this limit come back in a microsecond.
+    // This limit regains a thousand tokens in a microsecond.
     const unused = await enter(process, limited(86_400_000_000_000));
     const running = await enter(process, limited(4_000));
     leaveWith(await enter(process, limited(100)), 50);
@@ -203,7 +203,7 @@ describe("model limits in one process", () => {
   test("hold when the uses of other limits are removed", async () => {
     const process = counting();
     const one = () => row({ concurrentRequests: 1 });
-    // The next new row makes the limiter sweep unused ones.
+    // With the next new limit, the limiter removes unused ones.
     for (let n = 0; n < 1_023; n++) await enter(process, one());
     const limited = one();
     const running = await enter(process, limited, one());
@@ -334,7 +334,7 @@ describeWithRedis("model limits with Redis", () => {
         const [requests, tokens] = [row({ requestsPerDay: 10 }), row({ tokensPerDay: 100 })];
         const running = await enter(process, tokens);
         link.freeze();
-        // Both wait for their answers at the same time, and both give up.
+        // Both messages wait for their answers at the same time, and both time out.
         const entering = enter(process, requests);
         leaveWith(running, 40);
         expect((await entering).reached).toBeUndefined();
@@ -349,7 +349,7 @@ describeWithRedis("model limits with Redis", () => {
     });
 
     test("count a request and charge tokens of a key once after a late answer", async () => {
-      // A unit of these limits takes 15 s to come back.
+      // A request or token of these limits is regained after 15 s.
       const key = { keyHash: randomUUID(), rateLimits: { requestsPerMinute: 4, tokensPerMinute: 4 } } as never;
       const running = await process.limiter.enter(key);
       link.freeze();

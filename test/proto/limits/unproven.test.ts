@@ -54,7 +54,7 @@ function reset(session: ClientHttp2Session, more: object = {}): void {
   stream.close(constants.NGHTTP2_CANCEL);
 }
 
-/** Opens more streams than a connection without a proof may. Settles when the server has closed it. */
+/** Opens more streams than a connection without a valid key may. Settles when the server has closed the connection. */
 async function floodUntilClosed(session: ClientHttp2Session, more: object = {}): Promise<void> {
   const closed = once(session, "close");
   while (!session.destroyed) {

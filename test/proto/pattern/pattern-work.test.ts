@@ -5,7 +5,7 @@ import { type Finder, pieceLengthOf } from "@sluice/proto/lib/pattern/finder.js"
 import { compilePattern, compileStoredPattern } from "@sluice/proto/lib/pattern/pattern.js";
 import { Random } from "../../support/random.ts";
 
-/** A fifth of the text allowed in a second: under Jest a step takes five times as long. */
+/** Characters a second, a fifth of the allowed number: under Jest a step takes five times as long. */
 const units = 4_000;
 const chance = new Random(1, 1);
 const letters = Array.from({ length: units }, () => chance.pick(["a", "b"])).join("");
@@ -29,7 +29,7 @@ const accepted: readonly (readonly [pattern: string, text: string])[] = [
   [`(?i)${words}`, letters],
 ];
 
-/** Steps between two pauses, and in all. */
+/** Steps of a scan: between two pauses, and in all. */
 function stepsOf(finder: Finder, text: string): { worst: number; all: number } {
   const { automaton } = finder;
   if (automaton === undefined) throw new Error("a pattern without operators");

@@ -33,7 +33,7 @@ describe("a guardrail pattern finds the same as JavaScript", () => {
     ["(?<year>\\d{4})-\\u0030", "2024-0"],
     ["\\p{Lu}.\\u{1f600}", "\u00c4\u{1f601}\u{1f600}"],
     [".", "\u{1f600}\ud83d"],
-    // Repeats with an empty match before a non-empty one.
+    // Repetitions with an empty match before a non-empty one.
     ["a(?:b?|\\n){0,2}", "a\n- ab\nb"],
     ["a(?:|b)+", "abb"],
     ["a(?:(?:b?|-)){1,3}c?", "a--b-c"],
@@ -68,10 +68,10 @@ describe("a guardrail pattern reports a match as soon as it is certain", () => {
     ["secret", ["a se", "cr", "et!"], ["secret"], [2, 2, 9]],
     ["secret", ["a se", "nt"], [], [2, 6]],
     ["\\d{3}", ["1", "2", "34"], ["123"], [0, 0, 3]],
-    // Whether the word ends is known with the next character, or with the text.
+    // The next character, or the end of the text, shows whether the word ends.
     ["cat\\b", ["cat", "s", " cat"], ["cat"], [0, 4, 5]],
     ["a+", ["a", "a", "b"], ["aa"], [0, 0, 3]],
-    // The shorter one stands, but might still be replaced.
+    // The shorter match is found, but a longer one may still replace it.
     ["ab?c?", ["a", "b", "b"], ["ab"], [0, 0, 3]],
     ["a[^!]*!|a", ["aa", "a", "!b"], ["aaa!"], [0, 0, 5]],
   ])("for %s in %j", (pattern, pieces, found, decided) => {

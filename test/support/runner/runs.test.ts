@@ -91,7 +91,7 @@ describe("the report of a test run", () => {
 });
 
 describe("the gate of two test runs", () => {
-  /** Runs it with programs that print what a run would. */
+  /** Runs the gate with programs that print what a test run would. */
   async function gate(tests: string): Promise<string[]> {
     for (const name of [".ci", "bin"]) mkdirSync(join(folder, name));
     copyFileSync(join(root, ".ci/run"), join(folder, ".ci/run"));
@@ -191,7 +191,7 @@ describe("an interrupted test run", () => {
       .filter((path) => path.includes("sluice-run-"))
       .flatMap(foldersIn);
     const records = places.map((place) => join(place, "house.json")).filter(existsSync);
-    // A record is made empty and written in one piece.
+    // A record is created empty, and then written in one piece.
     const texts = records.map((record) => readFileSync(record, "utf8")).filter((text) => text !== "");
     return texts.flatMap((text) => Object.values((JSON.parse(text) as { pids: Record<string, number> }).pids));
   }

@@ -63,7 +63,7 @@ await testInstalledProgram(programs.codex, (stage) => ({
   },
   "the same over one WebSocket": () => {
     test.each(dialects)(
-      "Codex completes the same task over one WebSocket with a provider of dialect %s",
+      "Codex completes a task with three tool calls over one WebSocket with a provider of dialect %s",
       async (dialect) => {
         // Codex sends only new items: earlier items come from the memory of the connection.
         await runCodex(stage, "sluice-socket", dialect);

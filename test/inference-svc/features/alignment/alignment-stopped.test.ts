@@ -102,7 +102,7 @@ describe("an answer stopped by a broken alignment rule", () => {
 const tools = new Set(["refund"]);
 const says = (content: string): Message => ({ role: "assistant", content });
 
-/** Rules, each with a text whose beginning breaks it for good, and the end of this beginning. */
+/** Rules, each with a text that breaks it at its end, whatever follows. */
 const rules: readonly (readonly [rule: string, text: string])[] = [
   ["At most 2 words", "one two t"],
   ["Use fewer than 5 characters", "12345"],

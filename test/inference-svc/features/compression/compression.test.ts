@@ -1,4 +1,4 @@
-/** Inputs shortened to fit a window: what is dropped in which order, and what must hold for the rest. */
+/** Inputs shortened to fit a context window: what is dropped in which order, and what must hold for the remaining input. */
 import { describe, expect, test } from "@jest/globals";
 import { type Compressed, compress } from "@sluice/inference-svc/features/compression/compress.js";
 import { estimateInputTokens, measureItems } from "@sluice/inference-svc/models/estimate/tokens.js";
@@ -112,7 +112,7 @@ describe("an input in context compression", () => {
       /^line 0 of the text\n[^]*of the text\n\[\d+ characters omitted\]\nline [^]*line 1999 of the text$/,
     );
     expect(after).toBeLessThanOrEqual(2_000);
-    // A single question is not cut further than it must be.
+    // A single question is not cut more than necessary.
     expect(after).toBeGreaterThan(1_800);
   });
 
@@ -185,7 +185,7 @@ describe("any input in context compression", () => {
         const isMarker = ({ content }: InputItem) => /^\[\d+ earlier items? omitted\]$/.test(String(content));
         const kept = left.filter((item) => !isMarker(item));
         checkPairs(left);
-        // The items are in their former order, none is new, and all settings are there.
+        // The items keep their order, none is new, and all settings are kept.
         let at = -1;
         for (const item of kept) {
           at = input.findIndex((each, index) => index > at && isFrom(item, each));
@@ -193,7 +193,7 @@ describe("any input in context compression", () => {
         }
         for (const kind of ["developer", "compaction"]) expect(countOf(left, kind)).toBe(countOf(input, kind));
         for (const { role, content } of left) if (role === "user") expect(content).not.toEqual([]);
-        // The last two units stay, whatever else goes.
+        // The last two units of the input are always kept.
         expect(left.at(-1)?.type).toBe(input.at(-1)?.type);
         expect(result.after).toBeLessThanOrEqual(result.before + 20);
         expect(result.after).toBe(left.reduce((sum, item) => sum + tokensOf(item), 0));
@@ -214,7 +214,7 @@ describe("any input in context compression", () => {
     return !isSealed || item === original;
   }
 
-  /** Every output has its call before it, every call its output, every reference its item; nothing stands between a call and its output. */
+  /** Every output follows its call, every call has its output, every reference its item, and no other item stands between a call and its output. */
   function checkPairs(left: readonly InputItem[]): void {
     const open = new Set<unknown>();
     const ids = new Set<unknown>();

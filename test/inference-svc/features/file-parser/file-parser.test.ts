@@ -468,7 +468,7 @@ describe("a guardrail with files", () => {
       under([redactFilter("secret-\\d", "[M]")]),
     );
     expect(content).toMatchObject([{}, { type: "text", text: "[file, 1 page]\nThe [M] of a PDF\n[end of file]" }]);
-    // The text is nowhere else either.
+    // The removed text is in no other part of the request.
     expect(upstream.requests.at(-1)?.body).not.toContain("JVBER");
     expect(stages).toMatchObject([{ data: { action: "redacted" } }, { name: "file-parser" }]);
   });

@@ -104,7 +104,7 @@ interface Sent {
 }
 const sent = (name: Name, index = -1) => upstreams[name].requests.at(index)?.json as unknown as Sent;
 const asked = () => names.map((name) => upstreams[name].requests.length);
-/** Calls of each model since then. */
+/** Calls of each model since the earlier counts. */
 const askedSince = (before: readonly number[]) => asked().map((count, index) => count - (before[index] as number));
 
 describe("a call of the fusion tool", () => {

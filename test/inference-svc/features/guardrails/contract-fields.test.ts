@@ -59,7 +59,7 @@ class Variants {
   *#of(schema: Json, path: string): Iterable<Variant> {
     const ref = schema["$ref"];
     if (typeof ref === "string") {
-      // A shape within itself has no new texts.
+      // A shape nested within itself adds no new text fields.
       if (this.#open.filter((each) => each === ref).length > 1) return;
       this.#open.push(ref);
       yield* this.#of(this.#resolved(schema), path);
@@ -227,7 +227,7 @@ test.each(Object.keys(doors))(
     const leaked = new Set<string>();
     let sent = 0;
     for (const variant of variants) {
-      // Items and tools are read the same for every format: two of them have all kinds.
+      // Items and tools are read in the same way for every format, so two formats are tested with all kinds.
       for (const dialect of /^(?:input|tools)\[\]/.test(variant.path) ? dialects.slice(0, 2) : dialects) {
         const outcome = await leaks(door, dialect, variant);
         if (outcome === "leaked") leaked.add(`${variant.path} (${dialect})`);

@@ -1,7 +1,4 @@
-/**
- * Disguises that guardrails detect, in requests and in answers cut anywhere, and disguises that they miss;
- * the README lists both.
- */
+/** Disguises that guardrails detect, in requests and in answers cut at any place, and disguises that they miss; the README lists both. */
 import { WholeAnswer } from "@sluice/inference-svc/turn/answer-kinds.js";
 import { describe, expect, test } from "@jest/globals";
 import { inputGuardrails } from "@sluice/inference-svc/features/guardrails/input/guard.js";
@@ -108,7 +105,7 @@ test("markup holds back no more of an answer than the maximum length of a match"
   expect([joinDeltas(events), first < 10]).toEqual([`${junk}word after`, true]);
 });
 
-test("the page on disguises lists all of them", () => {
+test("the documentation page on disguises lists every tested disguise", () => {
   const readme = readPage("docs/guardrails/disguises.md");
   const mark = (isSeen: boolean) => (isSeen ? "seen" : "not seen");
   const table = disguisedWords.map(

@@ -278,7 +278,7 @@ describe("several guardrail rules", () => {
     expect((await passed({ text: "beta" }, caller)).fault?.metadata).toEqual({ patterns: ["beta"] });
   });
 
-  /** Adding a guardrail refuses the request, or leaves no more of its text. */
+  /** An added guardrail refuses the request, or leaves at most as much of its text. */
   test("never loosen each other, in any combination", async () => {
     const random = seeded(20_261_121);
     const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(random() * values.length)] as Value;

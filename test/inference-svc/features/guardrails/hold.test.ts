@@ -86,7 +86,7 @@ test.each([true, false])(
     acme.script([stream ? streamed(20, 16) : chatAnswer({ role: "assistant", content: "Hi" }, "stop", usage(20, 16))]);
     const turn = begin(stream, { maxOutputTokens: 16 });
     while (settled.length === 0) await new Promise((resolve) => setImmediate(resolve));
-    // A call that did not wait would be done by now.
+    // A call that did not wait would have ended by now.
     for (let n = 0; n < 50; n++) await new Promise((resolve) => setImmediate(resolve));
     expect(turn.ended()).toBe(false);
     expect(settled).toEqual([52_000_000n]);

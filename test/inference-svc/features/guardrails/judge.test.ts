@@ -1,4 +1,4 @@
-/** The judge: its questions, the reading of its answers, and the outcome when no answer comes. */
+/** The judge of a guardrail: its questions, the reading of its answers, and the outcome without an answer. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { CallContext } from "@sluice/inference-svc/models/internal-calls/internal-call.js";
 import { JudgeUnavailable } from "@sluice/inference-svc/models/internal-calls/judge-client.js";
@@ -190,7 +190,7 @@ describe("a repeated question to a guardrail's judge", () => {
     expect(upstream.requests).toHaveLength(3);
   });
 
-  test("goes on for waiting callers when another leaves, and ends with the last", async () => {
+  test("continues for waiting callers when another leaves, and ends with the last", async () => {
     let answer: (() => void) | undefined;
     const after = new Promise<void>((resolve) => (answer = resolve));
     const [reply] = words("broken", 0.9).chunks!;

@@ -1,4 +1,4 @@
-/** Native events with a text in pieces: no part of a match is delivered in any of them, whatever their other fields. */
+/** Unknown events of a provider with a text in pieces: no part of a match is delivered in any of them, whatever other fields they have. */
 import { describe, expect, test } from "@jest/globals";
 import type { Batch, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";

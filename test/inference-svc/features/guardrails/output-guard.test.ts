@@ -76,7 +76,7 @@ describe("redaction of an answer", () => {
       redactFilter("secret:.*", "<s>"),
     ]);
     expect([joinDeltas(events), textOf(itemAt(events))]).toEqual(["a <s>\nb", ["a <s>\nb"]]);
-    // The match was reported long before its end was known.
+    // The match was reported long before its end had arrived.
     expect(events.findIndex((event) => "delta" in event && event.delta.includes("<s>"))).toBeLessThan(5);
   });
 

@@ -24,24 +24,24 @@ const unassigned = /^\p{Cn}$/u;
 const points = Array.from({ length: 0x110000 }, (_, point) => point);
 const isOf = (property: RegExp) => (point: number) => property.test(String.fromCodePoint(point));
 
-/** Planes without any character. Below them an older Node takes for unassigned what the table's Unicode 17 has assigned. */
+/** Planes without any character. In the planes below them, an older Node counts characters as unassigned that the table's Unicode 17 has assigned. */
 const emptyPlanes = 0x40000;
 const isReserved = (point: number): boolean =>
   isOf(unassigned)(point) && (Number(process.versions.unicode) >= 17 || point >= emptyPlanes);
 
-/** All invisible characters; of the 800,000 unassigned code points those at the ends of their ranges. */
+/** All invisible characters; of the 800,000 unassigned code points only the ends of their ranges. */
 const signs: readonly string[] = points
   .filter((point) => {
     if (isOf(/^[\t\n\r]$/)(point)) return false;
     return isOf(hidden)(point) || (isReserved(point) && !(isReserved(point - 1) && isReserved(point + 1)));
   })
   .map((point) => String.fromCodePoint(point));
-/** One in a hundred of those for private use, and all others; with SIGNS=all every one. */
+/** One in a hundred of the private-use characters, and all others; with SIGNS=all every one of them. */
 const tried = signs.filter(
   (sign, index) => process.env["SIGNS"] === "all" || index % 100 === 0 || !/\p{Co}/u.test(sign),
 );
 
-/** The words one after another, each with the next signs between its letters: `count` of them in each gap, or in only one gap. */
+/** The words in turn, each with the next `count` invisible characters in each gap between its letters, or in only one gap. */
 function written(words: readonly string[], all: readonly string[], count: number, inAll: boolean): string {
   const made: string[] = [];
   for (let next = 0; next < all.length; ) {

@@ -157,7 +157,7 @@ describe("a JSON schema that cannot be checked", () => {
     ["a value that is no schema", { not: 1 }],
     ["2^40 steps", wide(40)],
   ])(
-    "because of %s is reported as such",
+    "because of %s is reported as impossible to check",
     (_, made) => {
       expect(() => fits(made, 1)).toThrow(UncheckableSchema);
     },

@@ -93,7 +93,7 @@ describe("a text that healing leaves unchanged", () => {
     ["unrepairable", "function f() { return x; }"],
     ["unrepairable", "p { color: red; }"],
     ["unrepairable", "The answer is {}."],
-    // An object inside a broken one is never taken for the whole answer.
+    // An object inside a broken object is never returned as the whole answer.
     ["unrepairable", '{"a": , "b": {"x": 1}}'],
     ["unrepairable", 'Here: "a": {"x": 1}, "b": 2}'],
     ["unrepairable", '{"a": ("x", "y"), "b": {"c": 1}}'],

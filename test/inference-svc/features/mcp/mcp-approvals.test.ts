@@ -60,7 +60,7 @@ test("by default every MCP call waits for approval, and the response ends with i
 });
 
 describe("the next request after an MCP approval request", () => {
-  test("with an approval makes the call before calling the model, and lists nothing again", async () => {
+  test("with an approval makes the call before calling the model, and does not list the tools again", async () => {
     const { items } = await first();
     server.requests.splice(0);
     const after = await next([...items, decision(items, true)]);

@@ -1,4 +1,4 @@
-/** MCP servers with failures, lies, endless answers or without permission. */
+/** MCP servers that fail, give false or endless answers, or are not permitted. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { McpServers } from "@sluice/inference-svc/features/mcp/client.js";
 import { TurnAbort } from "@sluice/inference-svc/turn/signal.js";
@@ -331,7 +331,7 @@ describe("an MCP server with sessions", () => {
       own.outer.script([callReply({ name: "crm__slow" }), textReply("Done.")]);
       const testScope = newScope();
       const running = own.run({ tools: [mcpTool({ server_url: sessions.url })] }, testScope);
-      // The first turn calls twice: its forgotten session is replaced.
+      // The first turn makes two calls, because its forgotten session is replaced.
       await eventually(() => count("tools/call") === turns + 1);
       const tookMs = await leave(testScope, running, sessions.untilCut());
       await eventually(() => count("DELETE") === turns);
@@ -418,19 +418,19 @@ describe("the address of an MCP server", () => {
     "https://localhost/",
     "https://[::ffff:10.0.0.1]/",
     "https://user:pass@a.example/",
-  ])("is refused under * for %s", async (server_url) => {
+  ])("is refused for %s even if all addresses are allowed", async (server_url) => {
     const { message, status, requests } = await refused({ allow: ["*"] }, { server_url });
     expect([status, requests]).toEqual([400, 0]);
     expect(message).toMatch(/^tools\.0\.server_url: .*(?:not on the public internet|a URL with credentials)/);
   });
 
-  test("is allowed under * with another port only if listed", async () => {
+  test("is refused with another port even if all addresses are allowed", async () => {
     const { list, status } = await refused({ allow: ["*"] }, { server_url: "https://a.example:8443/" });
     expect([status, list]).toMatchObject([undefined, { type: "mcp_list_tools", tools: [] }]);
     expect(list?.["error"]).toMatch(/a port other than/);
   });
 
-  test("is refused under * for a private server of the operator", async () => {
+  test("is refused for a private server of the operator even if all addresses are allowed", async () => {
     const settings = { allow: ["*"], servers: { crm: { url: "https://127.0.0.1:9443/mcp" } } };
     const { message } = await refused(settings, { server_url: "https://127.0.0.1:9443/admin" });
     expect(message).toMatch(/^tools\.0\.server_url: is not passed on: .*mcp\.allow$/);

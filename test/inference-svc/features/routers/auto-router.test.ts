@@ -9,7 +9,7 @@ import {
 import fc from "../../../support/properties.js";
 
 const model = (name: string, cost: number, score?: number): RankedModel => ({ model: name, cost, score });
-/** Models a, b, c … at prices 1, 2, 3 …; the dearer, the better. */
+/** Models a, b, c … at prices 1, 2, 3 …; dearer models have better scores. */
 const fieldOf = (count: number) =>
   Array.from({ length: count }, (_, index) => model(String.fromCharCode(97 + index), index + 1, index));
 const order = (field: readonly RankedModel[], wish: AutoOptions = {}, able = field): string =>

@@ -1,4 +1,4 @@
-/** Rankings that follow what keys spend on the models they name. */
+/** Scores of models that follow the spending of keys on the models they name. */
 import { describe, expect, test } from "@jest/globals";
 import { chooseByTask } from "@sluice/inference-svc/features/routers/auto/choice.js";
 import { learnScores } from "@sluice/inference-svc/features/routers/auto/learned-scores.js";

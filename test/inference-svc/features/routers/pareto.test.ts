@@ -28,7 +28,7 @@ const order = (coders: readonly CodingModel[], wish: Partial<ParetoOptions> = {}
     { ...cheapest, ...wish },
   ).coders.map(({ model }) => model);
 
-/** Percentiles 0, .1 … 1: a and b are high, c and d medium, e and f low. */
+/** Percentiles 0, 0.1 … 1: models a and b are high, c and d medium, e and f low. */
 const eleven = "abcdefghijk".split("").map((model, index) => coder(model, 1 - index / 100, 10 - index));
 
 describe("tiers of the Pareto router", () => {
@@ -160,7 +160,7 @@ describe("price_source: weighted_avg of the Pareto router", () => {
       { price_source: "weighted_avg", prompt_share: 0.25 },
     ]);
     expect(await choose("prompt")).toMatchObject(["a/terse", { price_source: "prompt" }]);
-    // Two days later those count a quarter, and new answers decide.
+    // Two days later the earlier answers count a quarter, so new answers decide.
     decider.clock.now += 2 * 86_400_000;
     expect(await choose("weighted_avg")).toMatchObject(["a/terse", { price_source: "prompt" }]);
     for (let n = 0; n < 100; n++) tokenMix.add(9_900, 100, decider.clock.now);

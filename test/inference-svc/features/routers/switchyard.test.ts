@@ -1,4 +1,4 @@
-/** service/switchyard: reading of tools, scores from signals, and the first model of each algorithm. */
+/** service/switchyard: recognized tool actions, scores from signals, and the first model of each algorithm. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import { parsePrediction, findTaskTier } from "@sluice/inference-svc/features/routers/switchyard/success-predictor.js";
@@ -360,7 +360,7 @@ describe("the switchyard router with the whole stack", () => {
     const again = await Promise.all(Array.from({ length: 200 }, (_, n) => first(`s${n}`, going)));
     expect(again).toEqual(drawn);
     const cheap = drawn.filter((model) => model === "a/cheap").length;
-    // Less than one in a million fair draws is further out.
+    // Less than one in a million fair draws deviates further.
     expect(Math.abs(cheap - 100)).toBeLessThan(35);
     const next = await Promise.all(Array.from({ length: 20 }, (_, n) => first(`s${n}`, [user("Hi!"), user("And?")])));
     expect(next).not.toEqual(drawn.slice(0, 20));

@@ -81,7 +81,7 @@ const hosted = (kind = "web_search", more: object = {}): HostedTool => ({
   json: JSON.stringify({ type: kind, ...more }),
 });
 const patch: CustomTool = { type: "custom", name: "apply_patch", json: '{"type":"custom","name":"apply_patch"}' };
-/** The tools of a coding agent. */
+/** The tools in requests of a coding agent. */
 const agentTools = (search: HostedTool = hosted()): Tool[] => [functionTool({ name: "exec_command" }), patch, search];
 
 const runRequest = (request: Partial<TurnRequest>): Promise<TurnResult> =>
@@ -376,7 +376,7 @@ describe("a web search of the history", () => {
     ]);
   });
 
-  test("is text without the tool, and an item for a provider with such items", async () => {
+  test("is sent as text without the tool, and as an item to a provider that knows the item", async () => {
     model.script([textReply("Well."), responsesAnswer({ type: "message", role: "assistant", content: [] })]);
     await runRequest({ input });
     expect(model.requests[0]?.json["messages"]).toMatchObject([

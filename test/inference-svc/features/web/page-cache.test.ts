@@ -1,4 +1,4 @@
-/** How long pages are kept, and how many. */
+/** The cache of fetched pages: its lifetime and its limits. */
 import { expect, test } from "@jest/globals";
 import { PageCache } from "@sluice/inference-svc/features/web/page-cache.js";
 

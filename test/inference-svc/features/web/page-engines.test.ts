@@ -61,7 +61,7 @@ interface Story {
   readonly key: object;
   readonly body: object;
   readonly page: (found: unknown, title: unknown, text: unknown) => unknown;
-  /** The vendor could not read the page, which has this status. */
+  /** Answer for a page that the vendor could not read because the page has this status. */
   readonly failed: unknown;
 }
 

@@ -1,4 +1,4 @@
-/** Addresses a provider would load: those of private networks reach no provider, in any field and spelling. */
+/** Addresses that a provider would load: addresses of private networks are not sent to any provider, in any field and spelling. */
 import { create } from "@bufbuild/protobuf";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { parseTurn } from "@sluice/inference-svc/turn/parse/turn-request.js";
@@ -246,7 +246,7 @@ const privateAddresses = [
   "blob:http://10.0.0.1/1",
 ];
 
-/** Forms that only a field for addresses reads as an address; a field for bytes refuses them or sends them as bytes. */
+/** Forms that only a field for addresses accepts as an address; a field for bytes refuses them or sends them as bytes. */
 const onlyInAddressFields = new Set(["//10.0.0.1/a.png", "/etc/passwd", "10.0.0.1/a.png"]);
 
 describe.each(fields)("a private address in %s", (path, place) => {
@@ -260,7 +260,7 @@ describe.each(fields)("a private address in %s", (path, place) => {
         try {
           answer = await runRequest(dialect, place, url);
         } catch (error) {
-          // The shape of the field itself refuses the address.
+          // The check of the field's form already refuses this address.
           expect(error).toMatchObject({ status: 400 });
           continue;
         }
@@ -303,7 +303,7 @@ test("an MCP server that a provider calls may be private where mcp.allow names i
     status: 400,
     param: "tools.0.server_url",
   });
-  // The list for fetching is separate.
+  // The list of domains for fetching is another setting.
   expect(await runRequest("responses", place, `${allowed}/mcp`)).toMatchObject({
     status: 400,
     param: "tools.0.server_url",

@@ -59,7 +59,7 @@ interface Story {
   /** An answer with one result, and its excerpt. */
   readonly answer: unknown;
   readonly content: string;
-  /** An answer without any. */
+  /** An answer without any result. */
   readonly nothing: unknown;
 }
 

@@ -1,4 +1,4 @@
-/** The safe fetcher: its requests, and the requests it never makes, over real sockets; names are resolved by the test. */
+/** The safe web fetcher over real sockets: requests that it sends, and requests that it must never send; names are resolved by the test. */
 import { KeyObject } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:https";
@@ -385,7 +385,7 @@ test("the web fetcher sends at most two concurrent requests to one host", async 
   const polite = fetcher();
   const all = gates.map((_, i) => polite.get(named(`/${i}`), anyDomain, never()));
   while (site.requests.length < 2) await site.nextRequest();
-  // A third would have come with them.
+  // A third request would have arrived together with the first two.
   await new Promise(setImmediate);
   expect(site.requests.length).toBe(2);
   const third = site.nextRequest();

@@ -1,4 +1,4 @@
-/** Pages as Markdown, from any encoding, cut at the end of a paragraph, and within a time limit for hostile pages. */
+/** Web pages as Markdown, from any encoding, cut at the end of a paragraph, and within a time limit for hostile pages. */
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { truncateToTokens } from "@sluice/inference-svc/features/web/truncate-page.js";
 import { anyDomain } from "@sluice/inference-svc/services/public-web/domains.js";
@@ -16,7 +16,7 @@ import { pdfPages, textPdf } from "../../../support/documents/pdf.ts";
 import { type Upstream, startUpstream } from "../../../support/providers/upstream.ts";
 
 let site: Upstream;
-/** A busy machine makes no page unreadable. */
+/** Time limit of a reader that a busy machine does not reach. */
 const readers = new PageReaders(60_000);
 const documents = new DocumentReaders({ baseMs: 600_000, pageMs: 20 });
 /** Readers with the limits of production. */

@@ -89,7 +89,7 @@ const page = (body: string, type = "text/html"): Reply => ({
 });
 const at = (path: string) => `http://site.test:${port(site)}${path}`;
 
-/** Under a guardrail with this pattern. */
+/** Puts the turns of a test under a guardrail with this pattern. */
 function under(pattern: string, action: FilterAction): void {
   const filter = create(ContentFilterSchema, { pattern, action, label: "[CODE]" });
   const guardrail = create(GuardrailSchema, { id: "g", contentFilters: [filter] });
@@ -474,7 +474,7 @@ describe("the plugin web-fetch", () => {
 });
 
 describe("guardrails scan web content before a model reads it", () => {
-  test("to redact text for the model and, in a question, for the engine", async () => {
+  test("text redacted by a guardrail is hidden from the model and, in a question, from the engine", async () => {
     under("SECRET-\\d", FilterAction.REDACT);
     searching.script([found({ ...hit(1), content: "It is SECRET-1." })]);
     site.script([page("<p>And SECRET-2.</p>")]);
@@ -553,7 +553,7 @@ describe("a citation of a web page in an answer", () => {
   test("may follow letters of other languages, in any number", () => {
     const url = "https://caf\u00e9.test/men\u00fc";
     const sources = [{ url, title: "" }];
-    // The engine may have compiled the check by now, and no longer use the one for the first URLs.
+    // The engine may have compiled the check by now, and use another form than for the first URLs.
     for (let round = 0; round < 30; round++) expect(citationsIn(`${url} `.repeat(2_000), sources)).toHaveLength(2_000);
   });
 

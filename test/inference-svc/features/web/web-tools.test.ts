@@ -61,7 +61,7 @@ const fetchTool = (parameters: object = {}) => hosted("service:web_fetch", param
 const search = (query: unknown = "cup"): Call => ({ name: "service_web_search", args: { query } });
 const fetching = (url: unknown): Call => ({ name: "service_web_fetch", args: { url } });
 
-/** The model calls these, then answers. */
+/** A model that makes these calls, then answers. */
 async function turn(tools: readonly HostedTool[], calls: readonly Call[], answer = "Well."): Promise<TurnResult> {
   model.script([callReply(...calls), textReply(answer)]);
   return runTestTurn(engine.turn, testRequest({ tools, stream: false }), testScope);

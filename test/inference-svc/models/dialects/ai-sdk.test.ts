@@ -87,7 +87,7 @@ describe.each(packages)("the provider package of %s", (version, packageName) => 
     });
   });
 
-  /** A chunk of an answer with so many objects beside its text. */
+  /** A chunk of an answer with this number of objects in addition to its text. */
   const objects = (count: number) =>
     chatChunk({ role: "assistant", content: "Hi" }, null, { more: Array.from({ length: count }, () => ({})) });
 
@@ -273,7 +273,7 @@ describe.each(packages)("the provider package of %s", (version, packageName) => 
       { chunks: [{ sse: [chatChunk({ content: words })], repeat: 2_000 }, { sse: end("stop") }] },
     ]);
     const answer = await openAnswer(turn(testRequest(), newScope().scope));
-    // The buffers of the sockets and of fetch, and 256 KiB of ours, of 62 MiB.
+    // Of 62 MiB, only the buffers of the sockets and of fetch, and 256 KiB of Sluice's own, are written.
     expect(await waitUntilStable(() => upstream.bytesWritten)).toBeLessThan(24 * 1024 * 1024);
     let length = 0;
     for await (const batch of answer) {

@@ -1,6 +1,6 @@
 /**
- * Answers of every format as items of clients: one table of scenes, one encoder a format. Each scene is read as a stream at several kinds of
- * boundaries, with noise between its events, and whole.
+ * Answers of every format as items for clients: one table of scenes, and one encoder for each format. Each scene is read whole and as a stream,
+ * cut at several kinds of boundaries, with noise between its events.
  */
 import { describe, expect, test } from "@jest/globals";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
@@ -16,9 +16,9 @@ import { type SceneRow, type Shown, sceneRows } from "./scenes/table.ts";
 
 interface Read {
   readonly events: readonly TurnEvent[];
-  /** Absent for an answer that ended well. */
+  /** Reason of the fault; absent for an answer that ended well. */
   readonly reason?: FaultReason;
-  /** Whether the translator had its reason of the end before the end of the connection. */
+  /** Whether the translator knew the end reason before the connection ended. */
   readonly finished: boolean;
   readonly done: boolean;
 }
@@ -45,7 +45,7 @@ function read(format: WireFormat, scene: Scene, reads: readonly Uint8Array[], is
 
 const single = (reads: readonly Uint8Array[]): Buffer => Buffer.concat(reads);
 
-/** The same bytes at other boundaries. */
+/** The same bytes, cut at other boundaries. */
 function boundaries(reads: readonly Uint8Array[]): readonly (readonly [string, readonly Uint8Array[]])[] {
   const bytes = single(reads);
   const ofLength = (length: number) =>
@@ -60,7 +60,7 @@ function boundaries(reads: readonly Uint8Array[]): readonly (readonly [string, r
   ];
 }
 
-/** Lines may end in CR, in LF or in both, and the type of an event may be only its name. */
+/** Lines may end in CR, LF or both, and an event may have its type only in its name. */
 function lineEnds(reads: readonly Uint8Array[]): readonly (readonly [string, readonly Uint8Array[]])[] {
   const text = single(reads)
     .toString()
@@ -122,7 +122,7 @@ function expectShown(format: AnswerFormat, row: SceneRow, events: readonly TurnE
   });
 }
 
-/** Each piece of a stream is delivered by itself; calls are whole in formats without pieces of arguments. */
+/** Each piece of a stream becomes a delta; calls are whole in formats that have no pieces of arguments. */
 function expectDeltas(format: AnswerFormat, row: SceneRow, events: readonly TurnEvent[]): void {
   const pieces = row.pieces.flatMap((piece) =>
     piece.kind === "image" ? [] : piece.kind === "call" && format.cutsCalls !== true ? [sumOf(piece)] : piece.said,
@@ -203,7 +203,7 @@ describe.each(wireFormats)("an answer in the format $name", (format) => {
     }
   });
 
-  /** The events of a text before its end. */
+  /** The events of a text, without the events of its end. */
   const begun = format.stream(hi).slice(0, Math.min(3, format.stream(hi).length - 1 - format.tail));
 
   test.each(format.failures.map(([event, reason]) => [event.toString().trim(), reason, event] as const))(

@@ -28,7 +28,7 @@ function read(texts: readonly string[]): readonly unknown[] {
   const target = { upstreamModel: "m", tier: "default", original: false } as const;
   const translator = new ChatTranslator(testRequest({}), target, (event) => events.push(event));
   for (const text of texts) translator.event(undefined, text);
-  // Ids are drawn anew.
+  // Random ids for each answer.
   return JSON.parse(JSON.stringify(events).replaceAll(/"(msg|rs)_\w+"/g, '"id"')) as unknown[];
 }
 
@@ -36,7 +36,7 @@ test("the chunk template gives the same events as a parser for any chunks, in an
   fc.assert(
     fc.property(fc.array(chunk, { maxLength: 12 }), (chunks) => {
       const alike = chunks.map((each) => JSON.stringify(each));
-      // Different indentation makes each chunk begin differently.
+      // Different indentation gives each chunk a different beginning.
       const different = alike.map((text, index) => `{${" ".repeat(index)}${text.slice(1)}`);
       expect(read(alike)).toEqual(read(different));
     }),

@@ -1,4 +1,4 @@
-/** Every kind of item, part and mark of the contract: what is sent to chat servers, what is declared lost, and what is refused. */
+/** Every kind of item, content part and cache mark of the contract: what is sent to chat servers, what is named as not sent, and what is refused. */
 import { describe, expect, test } from "@jest/globals";
 import type { InputItem } from "@sluice/inference-svc/turn/request.js";
 import { inputItem } from "@sluice/proto/contract/items/input.js";
@@ -29,7 +29,7 @@ const described = (content: string) => ({ role: "assistant", content });
 
 interface Row {
   readonly items: readonly InputItem[];
-  /** Messages after the user's. */
+  /** The messages after the first message of the user. */
   readonly sent?: readonly object[];
   readonly lost?: readonly (readonly [string, string])[];
   readonly target?: typeof otherChat;
@@ -271,7 +271,7 @@ describe("an input item for a server of chat completions", () => {
   );
 
   test("of every kind of the contract is sent, named as not sent, or refused", () => {
-    // A trigger is removed before a dialect sees the input.
+    // Compaction triggers are removed before a dialect gets the input.
     const refused = ["compaction", "compaction_trigger"];
     const kinds = itemKinds.filter((kind) => !kind.startsWith("service:"));
     expect(kinds.filter((kind) => !Object.hasOwn(rows, kind) && !refused.includes(kind))).toEqual([]);

@@ -1,4 +1,4 @@
-/** Parts, roles and thoughts that only the servers of some vendors take in chat. */
+/** Content parts, roles and reasoning that only servers of some vendors accept in chat completions. */
 import { describe, expect, test } from "@jest/globals";
 import type { Target } from "@sluice/inference-svc/models/upstream/dialect.js";
 import { chatUsage } from "@sluice/inference-svc/models/upstream/chat/usage.js";

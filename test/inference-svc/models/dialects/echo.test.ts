@@ -52,7 +52,7 @@ test("the built-in model streams word by word, and gives a whole answer at once"
   const { events, batches } = await echo({ text: "one two" });
   expect(events.filter((event) => event.type === "text.delta")).toHaveLength(10);
   expect(batches).toBe(11);
-  // At a stream's pace it would take half a minute.
+  // At the pace of a stream this would take half a minute.
   const wholeMs = () =>
     measureElapsedMs(async () => expect((await echo({ text: "word ".repeat(2_000), stream: false })).batches).toBe(1));
   expect(await findShortest(2_000, wholeMs, 3)).toBeLessThan(2_000);

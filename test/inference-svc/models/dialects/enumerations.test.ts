@@ -1,6 +1,6 @@
 /**
- * Every value of an enumeration in the published requests of the doors, in every format: two values give different bodies, or all but one of them are
- * reported as not sent; and so does a value that is sent like an absent one, unless absence means it.
+ * Every value of an enumeration in the published requests of the doors, in every format: two values give different bodies, or all except one are
+ * reported as not sent. The same holds for a value that is sent like an absent one, unless absence means this value.
  */
 import { describe, expect, test } from "@jest/globals";
 import { nativeTools } from "@sluice/proto/contract/tools/native-tools.js";
@@ -23,17 +23,17 @@ import { leastText, leastValue, followReference } from "../../../support/schema-
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** An enumeration of a request, with a request for each of its values. */
+/** An enumeration of a request, with the body of a request for each of its values. */
 interface Enumeration {
   readonly path: string;
   readonly values: readonly string[];
-  /** @param value undefined leaves the field out */
+  /** @param value the value of the field; the field is left out for undefined */
   readonly body: (value: string | undefined) => Fields;
 }
 
 type Place = (value: unknown) => unknown;
 
-/** @param seen names of schemas on the way and before: each is visited once */
+/** @param seen names of schemas that were visited; each is visited once */
 function* enumerationsOf(
   given: JsonSchema,
   path: string,
@@ -68,7 +68,7 @@ function* enumerationsOf(
   }
 }
 
-/** Bears the name of every least reference to a tool. */
+/** A tool with the name to which every minimal reference to a tool refers. */
 const lookup = { name: leastText, description: "Looks up", parameters: { type: "object", properties: {} } };
 
 const requests = {
@@ -149,14 +149,14 @@ const targets: Readonly<Record<string, readonly [Writer, Target]>> = {
 
 interface Sent {
   readonly body: string;
-  /** Paths of the fields that are not sent as they came, in the names of the Responses format. */
+  /** Paths of fields that are not sent unchanged, in the names of the Responses format. */
   readonly losses: readonly string[];
 }
 
 /** Each request is read once for all formats. */
 const turns = new Map<string, TurnRequest | undefined>();
 
-/** Undefined for a refused request. */
+/** The translated request; undefined for a refused one. */
 function read(door: DoorName, fields: Fields): TurnRequest | undefined {
   const json = JSON.stringify(fields);
   const key = `${door} ${json}`;
@@ -173,7 +173,7 @@ function parse(door: DoorName, bytes: Buffer): TurnRequest | undefined {
   }
 }
 
-/** Undefined for a refused request. */
+/** The parsed request; undefined for a refused one. */
 function send(door: DoorName, fields: Fields, dialect: Writer, target: Target): Sent | undefined {
   const turn = read(door, fields);
   if (turn === undefined || dialect.refusal(turn, target)) return undefined;
@@ -182,7 +182,7 @@ function send(door: DoorName, fields: Fields, dialect: Writer, target: Target): 
   return { body: JSON.stringify([body, dialect.requestHeaders?.(turn, target)]), losses };
 }
 
-/** Names of the fields in the Responses format, where they are others. */
+/** Names of the fields in the Responses format, where these differ. */
 const names: Readonly<Record<string, string>> = {
   reasoning_effort: "reasoning.effort",
   "output_config.effort": "reasoning.effort",
@@ -192,14 +192,14 @@ const names: Readonly<Record<string, string>> = {
   "web_search_options.search_context_size": "tools[].search_context_size",
 };
 
-/** A field is named by its own path or that of a field around it. */
+/** A field counts as named by its own path or by the path of a field around it. */
 function isNamed(path: string, losses: readonly string[]): boolean {
   const field = (names[path] ?? path).replace(/^messages\[\]/, "input[]");
   const plain = losses.map((each) => each.replaceAll(/\.\d+/g, "[]"));
   return plain.some((each) => field === each || field.startsWith(`${each}.`) || field.startsWith(`${each}[`));
 }
 
-/** Values that mean the same as no value, or as another one, by the definition of the field. */
+/** Values that, by the definition of the field, mean the same as no value or as another value. */
 const synonyms: readonly (readonly [path: RegExp, values: readonly string[], format?: RegExp])[] = [
   [/^reasoning\.context$|\.detail$|^(tool_choice|function_call|service_tier)$/, ["auto"]],
   [/^reasoning\.mode$/, ["standard"]],
@@ -207,20 +207,20 @@ const synonyms: readonly (readonly [path: RegExp, values: readonly string[], for
   [/cache_control\.ttl$/, ["5m"]],
   // The tier of an endpoint without one; "on_demand" is Groq's name for it, and "fast" another of priority.
   [/^service_tier$/, ["default", "standard_only", "on_demand", "fast"]],
-  // Models with a budget do not think unless they are told to, and then say so unless it is to be omitted.
+  // Models with a thinking budget reason only on request, and then show it unless it is to be omitted.
   [/^(reasoning\.effort|reasoning_effort)$/, ["none"]],
   [/^reasoning\.summary$/, ["omitted"]],
   [/^thinking\.display$/, ["summarized"]],
-  // "any" is Mistral's word for required.
+  // Mistral calls this value "any".
   [/^tool_choice$/, ["any"]],
-  // OpenAI shows no thoughts unless it is asked for a summary.
+  // OpenAI shows no reasoning unless a summary is requested.
   [/^thinking\.display$/, ["omitted"], /OpenAI/],
 ];
 
 const meansAnother = (path: string, value: string, format: string): boolean =>
   synonyms.some(([paths, values, formats = /^/]) => paths.test(path) && values.includes(value) && formats.test(format));
 
-/** The values that are silently sent like another one. */
+/** The values that are sent like another one without a report. */
 function foldedOf(door: DoorName, each: Enumeration, format: string): readonly string[] {
   const [dialect, target] = targets[format]!;
   const { path, values, body } = each;

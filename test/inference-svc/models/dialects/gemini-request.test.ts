@@ -40,7 +40,7 @@ const functionResponse = (id: string, output: string) => ({
 });
 /** Google's placeholder for calls of other models. */
 const unsigned = { thoughtSignature: "skip_thought_signature_validator" };
-/** Stands before a conversation that begins with a call, because the provider refuses such a beginning. */
+/** Message before a conversation that begins with a call, because the provider refuses this beginning. */
 const opening = JSON.stringify({ role: "user", parts: [{ text: "(no message)" }] });
 const contentsOf = (input: readonly InputItem[], at = olderModel) =>
   (buildGeminiBody({ input }, at).contents as object[]).filter((content) => JSON.stringify(content) !== opening);

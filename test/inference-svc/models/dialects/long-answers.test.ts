@@ -11,7 +11,7 @@ import { testRequest, functionTool } from "../../asking.js";
 
 const piece = "x".repeat(4_096);
 
-/** Events before the pieces, and the event of a piece. */
+/** The events before the pieces of an answer, and the event of one piece. */
 type Stream = readonly [first: readonly object[], repeated: object];
 
 const choice = (delta: object) => ({ choices: [{ index: 0, delta }] });

@@ -459,7 +459,7 @@ describe("thinking in the Messages format", () => {
     expect(saidOf({ maxTokens: 3_000 }, at, forced)).toEqual([adaptive, undefined, ["reasoning.max_tokens"]]);
   });
 
-  // Sonnet 4, 3.7 and later models are not in the catalogue; a client of this format knows its model.
+  // Sonnet 4, 3.7 and later models are not in the catalogue, so the setting of the client, which knows its model, is sent.
   test("has, for an unknown model, the setting of the Messages client", () => {
     const door = { door: "messages" as const };
     expect(saidOf({ maxTokens: 3_000 }, messagesTarget, door)).toEqual([enabled(3_000), undefined, []]);

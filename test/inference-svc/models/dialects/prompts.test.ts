@@ -1,6 +1,6 @@
 /**
- * Messages of the system from every door in every format: the same order and texts, and a report of each that changes. With nothing else in the
- * request, the last one is the question.
+ * System messages from every door in every format: their order and texts stay the same, and each change is reported. In a request without other
+ * messages, the last system message is the question.
  */
 import { describe, expect, test } from "@jest/globals";
 import { refuseSdk } from "@sluice/inference-svc/models/upstream/ai-sdk/provider.js";
@@ -23,7 +23,7 @@ interface Message {
   readonly content: unknown;
 }
 
-/** Reads messages as a door does; the first of the system is in the field of the format for it, if there is one. */
+/** Reads a conversation as a door does; the first system message is in the format's field for it, if there is one. */
 type Door = (conversation: readonly Message[]) => TurnRequest;
 
 function read(door: "responses" | "chat" | "messages", body: object): TurnRequest {
@@ -54,7 +54,7 @@ const doors: Readonly<Record<string, Door>> = {
   "/messages": ([first, ...items]) => {
     const all = first?.role === "user" ? [first, ...items] : items;
     const system = first?.role === "user" ? {} : { system: first?.content };
-    // Developers are no role of the format.
+    // The format has no role for developers.
     const known = all.map(({ role, content }) => ({ role: role === "developer" ? "system" : role, content }));
     return read("messages", { max_tokens: 9, ...system, messages: plain(known) });
   },
@@ -72,7 +72,7 @@ const linesOf = (role: unknown, content: unknown): readonly string[] =>
   );
 const spoken = (list: unknown, content: string): readonly string[] =>
   listOf(list).flatMap((message) => linesOf(message["role"], message[content]));
-/** The first message of the system, in a field of the body. */
+/** The first system message, in a field of the body. */
 const ruled = (content: unknown): readonly string[] => (content === undefined ? [] : linesOf("system", content));
 
 type Writer = Pick<Dialect, "refusal" | "body" | "requestHeaders">;
@@ -107,9 +107,9 @@ const vendor: Target = { ...server, original: true };
 
 interface Sent {
   readonly lines: readonly string[];
-  /** Places in the conversation, instructions included, of messages with a changed role. */
+  /** Places in the conversation, with the instructions as the first, of messages whose role was changed. */
   readonly changed: readonly number[];
-  /** Places of messages that are joined with the one before. */
+  /** Places of messages that were joined with the message before. */
   readonly joined: readonly number[];
 }
 

@@ -1,4 +1,4 @@
-/** The memory that requests share changes neither the body of a provider, nor the reported losses, nor a problem. */
+/** The memory shared by requests changes neither the provider's body, nor the reported losses, nor the problems. */
 import { expect, test } from "@jest/globals";
 import { measureInput } from "@sluice/inference-svc/models/estimate/tokens.js";
 import { parseRequest } from "@sluice/gateway/doors/responses/request.js";
@@ -58,14 +58,14 @@ test("600 requests give the same bodies at first, when repeated, and without a m
     const body = generateBody(17, number);
     const first = sayAll(body, { aliases });
     expect(sayAll(body, { aliases })).toEqual(first);
-    // Tools are remembered for one list of aliases.
+    // Tools are cached for one list of aliases.
     expect(sayAll(body, { aliases: ["acme:"] })).toEqual(first);
     if (first.length > 1) sent++;
   }
   expect(sent).toBeGreaterThan(200);
 });
 
-/** Long enough for an input with this beginning to be remembered. */
+/** The input is long enough to be remembered together with this beginning. */
 const beginning = Array.from({ length: 4 }, (_, index) => ({
   role: "user",
   content: `${index} ${"word ".repeat(150)}`,

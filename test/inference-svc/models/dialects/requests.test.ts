@@ -1,6 +1,6 @@
 /**
- * Requests in every format: one table of conversations and tools, and a reader a format, written after the vendor's documentation. A reader gives the
- * conversation as lines; formats differ in how they group them.
+ * Requests in every format: one table of conversations and tools, and one reader for each format, written after the vendor's documentation. A
+ * reader returns the conversation as lines, since formats group it in different ways.
  */
 import { describe, expect, test } from "@jest/globals";
 import type { InputItem, TurnRequest } from "@sluice/inference-svc/turn/request.js";
@@ -201,9 +201,9 @@ const image = { type: "input_image", image_url: "data:image/png;base64,AA" };
 
 interface Conversation extends Partial<TurnRequest> {
   readonly lines: readonly string[];
-  /** A format whose servers take them as they are. */
+  /** A format whose servers accept the tools unchanged. */
   readonly not?: string;
-  /** A field that is not sent as it is. */
+  /** A field that is not sent unchanged, with the reason. */
   readonly lost?: string;
 }
 

@@ -87,7 +87,7 @@ describe("every kind of item in a Responses answer", () => {
         const starts = stream.filter((event) => event.type === "response.output_item.added");
         const ends = stream.filter((event) => event.type === "response.output_item.done");
         const between = stream.filter((event) => !starts.includes(event) && !ends.includes(event));
-        // The result of an item without an end is only in the whole response.
+        // Only the whole response has the result of an item without an end.
         const output = ends.length === some.length ? [] : some.map(itemOf);
         expect(readGuarded([...starts, ...between, ...ends, completedEvent(output)], wanted).items).toEqual(
           some.map(answerOf),
@@ -176,7 +176,7 @@ describe("items of Sluice's tools in a Responses answer", () => {
       "service:search_models",
       "vendor:experimental__search_models",
     ],
-    // Not requested: named as the provider names it.
+    // A call that no tool of the request explains keeps the provider's name.
     ["service:datetime", "vendor:datetime", "service:memory", "service:memory"],
     ["web_search", "web_search", "vendor:web_search", "vendor:web_search"],
     ["web_search", "web_search", "web_search_call", "web_search_call"],

@@ -106,7 +106,7 @@ describe("settings for the Responses format", () => {
     }
   });
 
-  test("are all sent to the vendor of the format, which gets others named as not sent", () => {
+  test("are all sent to the vendor of the format, except unknown ones, which are named as not sent", () => {
     const { body, losses } = said(everything, { ...vendor, tier: "priority" });
     expect(body).toEqual({
       ...both,
@@ -164,7 +164,7 @@ describe("tools for the Responses format", () => {
       ...functionTool({ name: "c", strict: true }),
       json: '{"strict":true,"type":"function","name":"c"}',
     };
-    // The word is in the schema, not in the tool.
+    // The word `strict` is in the schema here, not in the tool.
     const inSchema = { ...functionTool({ name: "d" }), json: '{"name":"d","parameters":{"required":["strict"]}}' };
     const tools = [plain, unset, strict, inSchema, custom];
     expect(bodyOf({ tools }).tools).toEqual(tools.map(({ json }) => JSON.parse(json) as unknown));
@@ -465,7 +465,7 @@ describe("reasoning goes back to providers of Responses that can read it", () =>
     status: "completed",
     ...more,
   });
-  // The vendor answers 400 to the state of a thought; others give it, and get it back.
+  // OpenAI answers 400 to the status of a reasoning item; other servers send a status, and get it back.
   const status = "completed";
   const sealed = { type: "reasoning", id: "rs_r", summary: [], encrypted_content: "b64" };
   const open = { type: "reasoning", id: "rs_r", summary: [], content: [{ type: "reasoning_text", text: "x" }] };

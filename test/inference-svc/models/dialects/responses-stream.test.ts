@@ -447,7 +447,7 @@ describe("the end of a Responses stream", () => {
     ["a terminal event without a response", { type: "response.completed" }, FaultReason.PROVIDER_FAILED],
   ])("is a failure of the turn with %s", (_, event, reason) => {
     expect(reasonOf([event])[0]).toBe(reason);
-    // No earlier event makes it a success.
+    // No earlier event turns this end into a success.
     expect(
       reasonOf([
         itemAddedEvent(0, openedMessage("a")),

@@ -10,7 +10,7 @@ import { type Scene, textPiece } from "./scenes/scene.ts";
 const hi: Scene = { pieces: [textPiece("H", "i")] };
 
 interface Access {
-  /** After the address of the server. */
+  /** Path after the address of the server. */
   readonly base: string;
   readonly model: string;
   /** Paths of a stream and of a whole answer. */
@@ -124,7 +124,7 @@ const beginning = (format: WireFormat): readonly Uint8Array[] =>
     0,
     format.stream(hi).findIndex((event) => event.toString().includes('"H"')),
   );
-/** The events up to the first text. */
+/** The events up to and including the first text. */
 const begun = (format: WireFormat): readonly Uint8Array[] => format.stream(hi).slice(0, beginning(format).length + 1);
 
 /** A failure of the provider. */

@@ -10,7 +10,7 @@ import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import { type AdminInstallation, openInstallation, serviceToken } from "../../../admin-svc/installation.ts";
 import { beginCall, completedEnd, openedCall, openRefusingPort } from "./calls.ts";
 
-/** Written by a killed process of version 0.1.0: two calls with their ends, and two open calls. */
+/** Records of a killed process of version 0.1.0: two calls with their ends, and two open calls. */
 const recorded = new URL("../../../../fixtures/spool/", import.meta.url);
 
 let installation: AdminInstallation;
@@ -40,7 +40,7 @@ const open = (port: number) => {
 };
 
 test("ledger records left by version 0.1.0 are delivered together with new records", async () => {
-  // Simulates that the first start of this version was killed before it delivered anything.
+  // The first start of this version is killed before it delivers any record.
   const { port, stop } = await openRefusingPort();
   const first = open(port);
   const own = openedCall();

@@ -1,4 +1,4 @@
-/** The queue of calls that wait for reserved money: which calls ask, in which order, and for how long. */
+/** The queue of calls that wait for reserved money of a budget: which calls retry, in which order, and for how long. */
 import { expect, test } from "@jest/globals";
 import { BudgetQueues } from "@sluice/inference-svc/models/ledger/budget-queues.js";
 import { TurnAbort } from "@sluice/inference-svc/turn/signal.js";

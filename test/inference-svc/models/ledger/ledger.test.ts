@@ -150,7 +150,7 @@ test("a process without traffic ends its spool file once the file is delivered",
   beginCall(ledger, openedCall()).close(completedEnd);
   await eventually(() => files(join(directory, "delivered")).length === 1);
   const waiting = () => files().filter((name) => name !== "delivered");
-  // The mark of the delivered file goes after it.
+  // The mark of the delivered file is removed after the file.
   await eventually(() => waiting().length === 1);
   expect(waiting().map((name) => statSync(join(directory, name)).size)).toEqual([0]);
   await end();
@@ -250,7 +250,7 @@ async function batchesUnderLoad(isHeld: boolean): Promise<{ batches: number; sec
   const { ledger, end } = open();
   const ids: string[] = [];
   const startedAt = performance.now();
-  // Enough calls at a time for a briefly delayed process to count as busy.
+  // Number of concurrent calls with which a briefly delayed process still counts as busy.
   for (let step = 0; step < 50; step++, await delay(40)) {
     const calls = Array.from({ length: 40 }, () => openedCall({ isHeld }));
     for (const call of calls) beginCall(ledger, call).close(completedEnd);

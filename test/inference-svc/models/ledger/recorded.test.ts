@@ -1,4 +1,4 @@
-/** The layer for the record of a call: the provider is called once the call's start is on the disk, and never before. */
+/** The layer that records calls: the provider is called once the start of the call is on disk, and never before. */
 import { beforeEach, expect, test } from "@jest/globals";
 import type { CallLedger, OnStarted } from "@sluice/inference-svc/models/ledger/ledger.js";
 import type { CallEnd } from "@sluice/inference-svc/models/ledger/record.js";

@@ -1,4 +1,4 @@
-/** Records that a process keeps after their delivery bring a restored database to the state of one that was never restored. */
+/** Records that a process keeps after their delivery restore a database to the state without the loss. */
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import { appendFileSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -75,7 +75,10 @@ function openLedger(port: number) {
 const keyHashes = ["a", "b", "c"].map((letter) => letter.repeat(64));
 let spent = 0;
 
-/** A turn of a key with so many calls, each of a cost of its own. @returns the calls */
+/**
+ * A turn of a key with this number of calls, each with a different cost.
+ * @returns the calls
+ */
 function runTurn(ledger: Ledger, keyHash: string, calls: number, openedAtMs = Date.now()) {
   const generationId = `gen-${newUuid()}`;
   const opened = Array.from({ length: calls }, (_, at) => openedCall({ keyHash, generationId, attempt: at + 1 }));
@@ -113,7 +116,7 @@ const restoredTables = {
   holds: `select turn_id from budget_reservations order by 1`,
 } as const;
 
-/** All that follows from records, once the sums have them. */
+/** Everything in a database that records determine, once they are in the sums. */
 const stateOf = (database: TestDatabase) =>
   on(database, async (connected) => {
     await sumAll(connected);
@@ -153,7 +156,7 @@ test("a replay gives a restored database its missing records, also while a proce
   await on(live, (connected) => sql`delete from budget_reservations where turn_id = ${neverBegun}`.execute(connected));
   await admin.stop();
 
-  // The process goes on with the restored database: its next records come before those that are missing.
+  // The process continues with the restored database, so its next records come before the missing ones.
   admin = await serve(backup, port);
   runTurns(ledger, 20);
   await delivered();
@@ -167,7 +170,7 @@ test("a replay gives a restored database its missing records, also while a proce
   await close();
   await admin.stop();
 
-  // The other database lacks what the restored one got meanwhile.
+  // The original database lacks records that only the restored one has got.
   expect(await replay(live)).toMatchObject({ turns: 40 });
   await replay(backup);
   const [restored, expected] = [await stateOf(backup), await stateOf(live)];

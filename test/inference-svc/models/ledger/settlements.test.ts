@@ -1,4 +1,4 @@
-/** Reports of ended calls to the budgets: every call is reported, as soon as its report is requested, whatever calls follow it. */
+/** Settlements of ended calls: each is sent as soon as it is awaited, whatever calls follow it. */
 import { expect, test } from "@jest/globals";
 import { once } from "node:events";
 import { createServer } from "node:http2";
@@ -31,7 +31,7 @@ test("an awaited settlement of a budget does not wait for later settlements, and
   const woken: string[] = [];
   const settlements = new Settlements(parts, ({ keyHash }) => woken.push(keyHash));
   const add = (turnId: string, pico: bigint) => settlements.add({ turnId, attempt: 1, owner, pico });
-  // Load is simulated: each message finds a further call.
+  // Load is simulated: with each message sent, another call ends.
   let later = 0;
   more = () => add(`later-${++later}`, 0n);
   add("first", 5_000_000_000n);

@@ -1,4 +1,7 @@
-/** Calls with values that share one account of a tag, at a real admin-svc: they wait in one queue, and leave what is kept for turns with other values. */
+/**
+ * Calls with tag values that share one account, at a real admin-svc: they wait in one queue, and leave the amount kept for turns with other
+ * values.
+ */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
@@ -90,13 +93,13 @@ test("the first call of a tag value leaves the amount kept for another value's t
   const turn = spender(caller, "a");
   const end = budgets.begin(turn);
   await budgets.reserve(turn, usd(0.2));
-  // 0.8 USD are free, and 0.4 of them are kept for the turn. Two turns of an unknown value begin with the same call.
+  // Of 0.8 free USD, 0.4 are kept for the turn. Two turns with a value that has no account begin with the same call.
   const refused = { reason: FaultReason.BUDGET_HELD, metadata: { tag: "project=*" } };
   for (const value of ["b", "c"])
     await expect(openedBy(budgets, caller, value, usd(0.5))).rejects.toMatchObject(refused);
   const other = spender(caller, "d");
   const endOther = budgets.begin(other);
-  // The second turn needs 0.3 USD more for its own further calls.
+  // The second turn needs 0.3 USD more for its further calls.
   await expect(budgets.reserve(other, usd(0.15))).rejects.toMatchObject(refused);
   endOther();
   await openedBy(budgets, caller, "e", usd(0.4));
@@ -110,10 +113,10 @@ test("a call leaves the amount kept for another tag value's turn in the shared a
   const turn = spender(caller, "a");
   const end = budgets.begin(turn);
   await budgets.reserve(turn, usd(0.2));
-  // The answer names the account of the value.
+  // The answer names the account of the tag value.
   const known = await budgets.reserve(spender(caller, "b"), usd(0.001));
   await known.settle(0n);
-  // 0.8 USD are free, and 0.4 of them are kept for the turn.
+  // Of 0.8 free USD, 0.4 are kept for the turn.
   const refused = { reason: FaultReason.BUDGET_HELD, metadata: { tag: "project=*" } };
   await expect(budgets.reserve(spender(caller, "b"), usd(0.5))).rejects.toMatchObject(refused);
   end();

@@ -1,4 +1,4 @@
-/** The files of the ledger: every whole record is read, in spite of any damage. */
+/** The spool files of the ledger: every whole record is read, in spite of any damage. */
 import { type JsonValue, fromJson } from "@bufbuild/protobuf";
 import { UsageRecordSchema } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { type CallPurpose, purposeOfRecord } from "@sluice/proto/lib/ledger/call-operation.js";
@@ -123,7 +123,7 @@ test("a spool record half written to a full disk does not damage later records",
       append("small", "");
       console.log(taken, error.code);
     }`;
-  // 64 KiB: the last record is written to the limit, and then refused.
+  // The limit is 64 KiB: the last record is written up to the limit, and then refused.
   const limited = 'ulimit -f 64; exec "$@"';
   const args = ["-c", limited, "bash", process.execPath, "--input-type=module", "-e", program, directory];
   const { code, stdout, stderr } = await runProgram("bash", args);

@@ -192,7 +192,7 @@ describe("the bill of a turn without the provider's usage", () => {
       : chatAnswer({ role: "assistant", reasoning_content: "x".repeat(40), content: answer }, "stop", { usage: null });
     const { usage } = await outcomeOf(reply, { stream: isStream, text: "y".repeat(400) });
     expect(usage).toEqual({
-      // "user" is counted, too.
+      // The role "user" is counted, too.
       inputTokens: 101 + 4,
       cachedTokens: 0,
       cacheWriteTokens: 0,
@@ -290,7 +290,7 @@ test("an attempt that fails before any output is free, and its fallback is charg
 
 test("a turn with two calls is charged for both", async () => {
   acme.script([chatStream("Hi")]);
-  /** A layer that repeats the turn after the first answer. */
+  /** This layer repeats the turn after the first answer. */
   const twice: Layer = (turn) => (request, scope) => {
     const again = async () => {
       await readToEnd(turn(request, scope));

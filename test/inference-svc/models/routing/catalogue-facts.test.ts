@@ -1,4 +1,4 @@
-/** The built-in catalogue against what vendors are known to accept: each fact is a field that a vendor answered with 200, and must reach it. */
+/** The built-in catalogue against the known behaviour of vendors: each fact is a field that a vendor answered with 200, and must be sent. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

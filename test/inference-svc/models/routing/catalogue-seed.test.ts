@@ -63,7 +63,7 @@ describe("the seeded catalogue", () => {
     expect(forgetful.map(({ id }) => id)).toEqual([]);
   });
 
-  // Both answer 400 to a call in the history without its reasoning; `npm start` serves them with one variable.
+  // Both vendors answer 400 to a call in the history without its reasoning; `npm start` serves both with a single variable.
   test.each(["deepseek", "moonshotai"])("sends the reasoning of every model of %s back", (vendor) => {
     const { models } = everything();
     const parameters = models.flatMap(({ endpoints }) =>

@@ -73,7 +73,7 @@ const vendors: Readonly<Record<string, Vendor>> = {
   xai: { dialect: "chat", base_url: "https://api.x.ai/v1", given: open, field: undefined },
 };
 
-/** The vendor whose thoughts another format of its own takes back. */
+/** The vendor whose reasoning another of its formats takes back. */
 const xaiResponses: Vendor = {
   dialect: "responses",
   base_url: "https://api.x.ai/v1",
@@ -138,7 +138,7 @@ test("every vendor of the catalogue with a thinking model in its own format is i
       endpoints.flatMap(({ vendor, supported_parameters: names }) => (names?.includes("reasoning") ? [vendor] : [])),
     ),
   );
-  // Bedrock serves models of several vendors, each with thoughts of its own.
+  // Bedrock serves models of several vendors, each with its own form of reasoning.
   served.delete("amazon-bedrock");
   expect([...served].sort()).toEqual(Object.keys(vendors).sort());
 });

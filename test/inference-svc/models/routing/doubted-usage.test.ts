@@ -1,4 +1,4 @@
-/** Figures of providers that cannot be right are estimated instead of charged, in every format, and honest figures stay unchanged. */
+/** Token counts of providers that cannot be right are replaced by estimates, in every format, and plausible counts stay unchanged. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { totalCost } from "@sluice/inference-svc/turn/usage.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
@@ -47,7 +47,7 @@ interface Claim {
 const sse = (...events: readonly unknown[]): Reply => ({ chunks: [{ sse: events }] });
 const json = (value: object): Reply => ({ chunks: [{ json: value }] });
 
-/** Answers with the figures of a claim. */
+/** Answers with the token counts of a claim. */
 const formats: Readonly<Record<string, (claim: Required<Claim>) => Reply>> = {
   "chat, whole": ({ input, output, text }) =>
     json({

@@ -1,4 +1,4 @@
-/** Ejection of endpoints by their own failures and by hints of other processes. */
+/** Ejection of endpoints by their own failures and by news of other processes. */
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { Ejection } from "@sluice/inference-svc/models/routing/attempt/ejection.js";
 

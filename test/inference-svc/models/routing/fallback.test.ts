@@ -267,7 +267,7 @@ describe("a turn with every endpoint failing", () => {
         { error_type: "provider_unavailable", provider_name: "corona", provider_status: 500 },
       ]);
     }
-    // Twice, twice, and with the fifth failure in a row it is ejected.
+    // Two requests call the endpoint twice each, and a fifth failure in a row ejects it.
     expect(third.requests).toHaveLength(6);
     third.script([chatStream("third")]);
     expect(textOf((await runRequest()).events)).toBe("third");
@@ -281,7 +281,7 @@ describe("a turn with every endpoint failing", () => {
       return testScope.scope.trace.attempts.length;
     };
     expect(await runRequest(error(500))).toBe(3);
-    // A refused key is not such a failure.
+    // A refused key does not count as work that the endpoint may have done.
     expect(await runRequest(error(401))).toBe(4);
   });
 
@@ -294,7 +294,7 @@ describe("a turn with every endpoint failing", () => {
       metadata: { provider_name: "corona", provider_status: 401 },
     });
     await third.stop();
-    // A connection kept from before may be tried first.
+    // The request may first try a connection kept from an earlier one.
     const refusedOrLost = /^(connect_refused|connection_lost)$/;
     const gone = await runTestTurn(engine.turn, testRequest({ models: ["corona/small"] }));
     expect(gone.fault).toMatchObject({

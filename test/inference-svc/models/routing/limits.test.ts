@@ -9,7 +9,7 @@ import { type Engine, testRequest, testConfig, newScope, openEngine, runTestTurn
 let one: Upstream;
 let two: Upstream;
 let engine: Engine;
-/** Milliseconds by which keys rest and attempts are counted; only pauses take real time. */
+/** Milliseconds of the clock by which keys are paused and attempts are counted; only pauses take real time. */
 let clock: { now: number };
 
 beforeEach(async () => {
@@ -119,7 +119,7 @@ describe("a 429 of a provider", () => {
     ]);
     clock.now += 500;
     const again = await runRequest("single");
-    // The second request made no call, so the time left continues to run.
+    // The second request made no call, so the key's remaining time is the same.
     expect([again.fault?.status, again.fault?.retryAfterMs, one.requests.length]).toEqual([429, retryAfterMs - 500, 1]);
   });
 
@@ -251,7 +251,7 @@ describe("the retry budget", () => {
       if (second === 9) early = attempts();
     }
     expect(attempts() - early).toBeLessThanOrEqual(1.2 * 500);
-    // When a provider is back, the next request finds it.
+    // Once a provider serves again, the next requests reach it.
     two.script([chatStream("two")]);
     const back = [];
     for (let index = 0; index < 10; index++) back.push((await runRequest("three")).fault);

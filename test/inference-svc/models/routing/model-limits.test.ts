@@ -1,4 +1,4 @@
-/** Limits of models at the attempts of a turn: only calls of providers count, and the next model stands in. */
+/** Model limits at the attempts of a turn: only calls of providers count, and the fallback is the next model. */
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { callModel } from "@sluice/inference-svc/models/internal-calls/internal-call.js";
@@ -66,7 +66,7 @@ function engineWith(...entries: readonly ModelLimitJson[]) {
       modelLimits?.leave();
     }
   };
-  /** Whether another turn may use the model now; it uses it no longer at once. */
+  /** Whether another turn may use the model at this moment; the turn ends at once. */
   const admits = (model: string): boolean => {
     const modelLimits = openModelLimits(newScope(caller).scope.caller, limiter);
     const fault = modelLimits?.enter(model);

@@ -1,4 +1,4 @@
-/** Sharing of load: by price, by session, and with as little movement as possible. */
+/** Distribution of load: by price, by session, and with as few moved sessions as possible. */
 import { describe, expect, test } from "@jest/globals";
 import { sessionSeed } from "@sluice/inference-svc/models/routing/choose/rendezvous.js";
 import { routedRequest, openDecider, pricedEndpoint } from "../../features/routers/deciding.js";
@@ -43,7 +43,7 @@ test("fifty endpoints of one price get equal shares of the sessions, under any n
   const chiSquare = fifty
     .map(({ upstream_model: name }) => ((counts.get(name) ?? 0) - 200) ** 2 / 200)
     .reduce((sum, term) => sum + term, 0);
-  // 49 degrees of freedom: one fair draw in ten thousand is above. Sessions and secret are fixed, so it is always the same draw.
+  // With 49 degrees of freedom, one fair draw in ten thousand is above this limit. Sessions and secret are fixed, so the draw is always the same.
   expect(chiSquare).toBeLessThan(96);
 }, 300_000);
 

@@ -41,7 +41,7 @@ const measure = (model: string, speeds: Record<string, { seconds?: number; rate?
   }
 };
 const sessions = Array.from({ length: 30 }, (_, index) => `s${index}`);
-/** The same for every session, or a failure. */
+/** The order of endpoints, which must be the same for every session. */
 function settledOrder(request: Parameters<Decider["order"]>[0]): string[] {
   const orders = new Set(sessions.map((sessionId) => decider.order({ ...request, sessionId }).join(" ")));
   expect([...orders]).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** A session stays at its last answering endpoint, because its cache is there; and a dry run changes nothing for later requests. */
+/** A moved session stays at the endpoint that answered last, because its cache is there; a dry run changes no routing of later requests. */
 import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Endpoint } from "@sluice/inference-svc/models/routing/catalog.js";
@@ -60,7 +60,10 @@ async function askedOf(request: Asking): Promise<string> {
   return testScope.scope.trace.candidates[testScope.scope.trace.selected ?? -1]?.provider ?? "nobody";
 }
 
-/** Sessions are shared by two: the one where this one goes, and the other. */
+/**
+ * Moves the session of a request by a failure.
+ * @returns the endpoint before, and the other of the two endpoints
+ */
 async function moved(request: Asking): Promise<{ own: string; other: string }> {
   const own = await askedOf(request);
   const other = own === "a" ? "b" : "a";

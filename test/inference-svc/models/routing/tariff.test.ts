@@ -1,4 +1,4 @@
-/** Cost of attempts: exact, for every kind of token and fee. */
+/** Cost of attempts, exact for every kind of token and fee. */
 import { describe, expect, test } from "@jest/globals";
 import { calculateCost, parseTariff } from "@sluice/inference-svc/models/routing/price/tariff.js";
 import { type Cost, type Usage, sumUsage } from "@sluice/inference-svc/turn/usage.js";
@@ -76,7 +76,7 @@ test("a bill has fees of the request, of images, sounds and searches", () => {
 const decimal = fc
   .tuple(fc.nat(999), fc.stringMatching(/^\d{1,12}$/))
   .map(([integer, fraction]) => `${integer}.${fraction}`);
-/** In 10^-12 USD. */
+/** Costs in 10^-12 USD. */
 const exactly = (price: string): bigint => {
   const [integer = "", fraction = ""] = price.split(".");
   return BigInt(integer) * 10n ** 12n + BigInt(fraction.padEnd(12, "0"));

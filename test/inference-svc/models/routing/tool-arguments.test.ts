@@ -85,7 +85,7 @@ describe("arguments of tool calls over sockets", () => {
   });
 
   test("move requests with sort exacto to another endpoint after twenty calls that do not fit their schema", async () => {
-    // Calls count a little less with every second, so twenty are not quite enough.
+    // The weight of a call falls with time, so more than twenty calls are needed.
     const runRequest = () =>
       runTestTurn(
         engine.turn,

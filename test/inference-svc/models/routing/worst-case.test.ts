@@ -27,7 +27,7 @@ test.each(["", "89504e47", "ffd8ffe0", "ffd8 ffe0 0000 0000 0000 0000", "5249464
 
 test("the worst case of an image is the highest published rule, at the largest size vendors scale to", () => {
   const square = { width: 1_024, height: 1_024 };
-  // 765 tokens in tiles, 1,398 by area, 2,520 in patches at the largest factor.
+  // Tokens of the image: 765 in tiles, 1,398 by area, 2,520 in patches at the largest factor.
   for (const model of ["openai/gpt-4.1-nano", "anthropic/claude", "google/gemini", "local/model"])
     expect(maxImageTokens(square, model)).toBeGreaterThanOrEqual(2_520);
   expect(maxImageTokens({ width: 1, height: 1 }, "google/gemini")).toBeGreaterThanOrEqual(1_120);
@@ -45,13 +45,13 @@ test("the worst case of audio is by its length, or the context window for an unk
   head.writeUInt16LE(16, 34);
   const minute = Buffer.concat([head, Buffer.alloc(60 * 64_000)]).toString("base64");
   const tokens = maxSoundTokens(readSoundLength(minute, "wav")) as number;
-  // Gemini: 32 tokens a second.
+  // Gemini counts 32 tokens a second.
   expect(tokens).toBeGreaterThanOrEqual(60 * 32);
   expect(tokens).toBeLessThan(2 * 60 * 32);
   const mp3 = Buffer.concat([Buffer.from("ID3"), Buffer.alloc(60_000)]).toString("base64");
-  // A minute at the lowest bit rate.
+  // The audio lasts a minute at the lowest bit rate.
   expect(maxSoundTokens(readSoundLength(mp3, "mp3"))).toBeGreaterThanOrEqual(60 * 32);
-  // Packed samples in the same container, and no sound at all.
+  // The container holds compressed samples, or no audio at all.
   head.writeUInt16LE(85, 20);
   for (const data of [head.toString("base64"), "", bytes("00ff")]) expect(readSoundLength(data, "wav")).toBeUndefined();
 });

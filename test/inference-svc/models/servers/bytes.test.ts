@@ -89,7 +89,7 @@ describe("a provider's response head that contradicts its body", () => {
       chunks: [{ json: { error: { message: "no" } } }],
     });
     expect(fault?.reason).toBe(FaultReason.RATE_LIMITED);
-    // The rest of the time when the fault reaches the client.
+    // The retry time is counted down until the fault reaches the client.
     expect(fault?.retryAfterMs).toBeGreaterThan(0);
     expect(fault?.retryAfterMs).toBeLessThanOrEqual(7_000);
   });

@@ -70,7 +70,7 @@ describe("an answer of a chat server is a failure, because it may be truncated,"
   });
 });
 
-// Reported of SGLang and of servers with Anthropic's format: the last report of a stream is all zeros.
+// Reports of SGLang and of servers of Anthropic's format: the last token counts of a stream are all zeros.
 test.each([
   [
     "chat",

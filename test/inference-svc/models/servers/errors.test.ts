@@ -1,4 +1,4 @@
-/** The errors of OpenAI-compatible servers of all vendors: whose error it was, what is shown of it, and whether there is a fallback. */
+/** The errors of OpenAI-compatible servers of all vendors: which party caused the error, which text is shown, and whether there is a fallback. */
 import { describe, expect, test } from "@jest/globals";
 import { chatError } from "@sluice/inference-svc/models/upstream/chat/error.js";
 import { isLinear } from "../../../support/clock.ts";

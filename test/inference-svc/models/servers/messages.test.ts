@@ -1,4 +1,4 @@
-/** Messages servers with missing or mixed up events: no text is lost or given to the wrong call. */
+/** Messages servers with missing or mixed up events: no text is lost or added to the wrong call. */
 import { expect, test } from "@jest/globals";
 import { FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { runAgainstServer, outcomeOf, readItems, sseReply } from "./odd-server.js";

@@ -241,7 +241,7 @@ describe("a compressed stream of a provider", () => {
       FaultReason.PROVIDER_FAILED,
       "Provider connection lost",
     ]);
-    // After it, nothing is missing but the usage.
+    // After this point of the stream, only the usage is missing.
     const { fault, events } = await runTestTurn(engine.turn, testRequest());
     expect(fault).toBeUndefined();
     expect(events.at(-1)).toMatchObject({ type: "end", outcome: { status: "completed", usage: { estimated: true } } });
@@ -299,7 +299,7 @@ describe("limits of compressed answers", () => {
   test("pause the provider for a slow reader, who gets the whole answer", async () => {
     const words = Buffer.from(crypto.getRandomValues(new Uint8Array(24 * 1024))).toString("base64");
     const parts = Array.from({ length: 1_500 }, () => sse(chatChunk({ content: words })));
-    // Level 0 does not compress, so the waiting bytes are as large as the sent bytes.
+    // Level 0 does not compress, so as many bytes wait as were sent.
     const pieces = await flushed(createGzip({ level: 0 }), ...parts, sse(stop, "[DONE]"));
     await begin([{ headers: { "content-encoding": "gzip" }, chunks: pieces.map((bytes) => ({ bytes })) }]);
     const { scope, abort } = newScope();

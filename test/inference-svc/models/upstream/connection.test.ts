@@ -67,7 +67,7 @@ describe("a connection to a provider between two requests", () => {
     await begin((socket) => socket.write(ok));
     expect(await runRequest()).toBe("200 Hi");
     await turns(1);
-    // The end has not been seen when the next request comes.
+    // The client has not noticed the end of the connection when the next request comes.
     close(sockets[0]);
     expect(await runRequest()).toBe("200 Hi");
     expect(sockets).toHaveLength(2);

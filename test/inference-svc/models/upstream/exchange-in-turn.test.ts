@@ -1,4 +1,4 @@
-/** How an overloaded process reads an answer: in the turn of the key. */
+/** How an overloaded process reads a provider's answer: when it is the key's turn. */
 import { afterEach, describe, expect, test } from "@jest/globals";
 import type { Call } from "@sluice/inference-svc/models/upstream/transport/call.js";
 import { serverSentEvents } from "@sluice/inference-svc/models/upstream/transport/sse.js";
@@ -11,10 +11,10 @@ import { eventLoop, longText, minRestTurns } from "@sluice/proto/lib/load/fair-s
 import { type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.js";
 import { type Engine, testRequest, testConfig, openEngine, runTestTurn, openAnswer } from "../../asking.js";
 
-/** Work of another key waits from this call on, so nothing is read at once. */
+/** From this call on, work of another key waits, so the answer is not read at once. */
 const occupy = () => eventLoop.wait("another key", () => {});
 
-/** The connection's end of a call. */
+/** The end of the connection that a call holds. */
 class Flow implements Wire {
   paused = false;
   closed = false;
@@ -30,7 +30,10 @@ class Flow implements Wire {
   }
 }
 
-/** An exchange with the head of an answer. Each event has a word. @param work done for each event */
+/**
+ * A provider call whose answer has begun. Each event has a word.
+ * @param work done for each event
+ */
 function openExchange({ type = "text/event-stream", work = () => {} } = {}) {
   const words: string[] = [];
   let done = false;
@@ -73,7 +76,7 @@ function openExchange({ type = "text/event-stream", work = () => {} } = {}) {
     const data = word === "[DONE]" ? word : JSON.stringify({ delta: word });
     const bytes = Buffer.from(`data: ${data}\n\n`);
     exchange.onResponseData(bytes);
-    // The next read overwrites the bytes of the last one.
+    // The next read overwrites the bytes of the previous one.
     bytes.fill("x");
   };
   return { exchange, flow, signal, answer, say, words };

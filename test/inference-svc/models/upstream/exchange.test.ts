@@ -89,7 +89,7 @@ describe("a request to a provider", () => {
     for (let count = 0; count < 3; count++) await runTestTurn(engine.turn, testRequest());
     upstream.script([error(401), chatStream("Hi")]);
     for (let count = 0; count < 3; count++) await runTestTurn(engine.turn, testRequest());
-    // b is refused at its second turn: the turn goes on with a, and b is left out from then on.
+    // Key b is refused at its second request: the turn continues with key a, and b is left out from then on.
     expect(engine.errors).toEqual([{ provider: "acme", key: 1, status: 401, rests_ms: 60_000 }]);
     expect(upstream.requests.map((request) => request.headers.authorization)).toEqual(
       ["a", "b", "a", "b", "a", "a", "a"].map((key) => `Bearer ${key}`),
@@ -113,7 +113,7 @@ describe("a request to a provider", () => {
         expect(itemsOf(events)).toHaveLength(1);
       }
       expect(upstream.requests.map(({ json }) => "stream_options" in (json as object))).toEqual([true, false, false]);
-      // The failed attempt has a line of its own.
+      // The log has a separate line for the failed attempt.
       expect(engine.warnings.filter((line) => !("err" in line))).toEqual([{ provider: "acme" }]);
     },
   );
@@ -130,7 +130,7 @@ describe("a request to a provider", () => {
   test("reuses connections", async () => {
     await begin([chatStream("Hi")]);
     for (let count = 0; count < 5; count++) await runTestTurn(engine.turn, testRequest());
-    // Two, because the last chunk of an answer may still be under way when the next turn begins.
+    // Two sockets, because the last chunk of an answer may not have arrived when the next turn begins.
     expect(upstream.openSockets).toBeLessThanOrEqual(2);
   });
 
@@ -415,7 +415,7 @@ describe("failures of a provider before any output", () => {
       rejected: true,
       events: [],
     });
-    // The single call already fails, without a collector above it.
+    // The single call fails here, before the layer that collects a whole answer.
     expect(await runTestTurn(single(), testRequest({ stream: false }))).toMatchObject({ rejected: true, events: [] });
     expect(await runTestTurn(single(), testRequest())).toMatchObject({ rejected: false });
   });
@@ -733,7 +733,7 @@ describe("bounds of a provider call", () => {
     const batches = answer[Symbol.asyncIterator]();
     await batches.next();
     const settled = await waitUntilStable(() => upstream.bytesWritten);
-    // Two socket buffers of the kernel and 256 KiB of ours, of 60 MiB.
+    // Of 60 MiB, only two socket buffers of the kernel and 256 KiB of Sluice's own are written.
     expect(settled).toBeLessThan(24 * 1024 * 1024);
     let characters = 0;
     for (let next = await batches.next(); next.done !== true; next = await batches.next()) {

@@ -17,7 +17,7 @@ import {
 
 type Event = Readonly<Record<string, unknown>>;
 
-/** Some events of each list, in its order, and then of another. */
+/** Merges lists of events: some events of one list, in order, then some of another. */
 function mixed(lists: readonly (readonly Event[])[], turns: readonly number[]): Event[] {
   const left = lists.map((list) => [...list]);
   const events: Event[] = [];
@@ -29,7 +29,7 @@ const place = { output_index: 0, item_id: "item_0" };
 const deltas = (type: string, number: object, texts: readonly string[]): Event[] =>
   texts.map((delta) => ({ type: `response.${type}.delta`, ...place, ...number, delta }));
 
-/** Each part in one go, named by its kind and number. */
+/** The parts one after the other, each named by its kind and number. */
 function order(events: readonly TurnEvent[]): string[] {
   const names = events.flatMap((event) => ("part" in event ? [`${event.type} ${event.part}`] : []));
   return names.filter((name, at) => name !== names[at - 1]);
@@ -223,9 +223,12 @@ async function expectInOrder(events: readonly TurnEvent[]): Promise<void> {
   if (isJoinedClean) expect(textOf(guarded.events)).toBe(clean(textOf(events)));
 }
 
-/** Texts of one of these types are joined, whatever stands between them in their item. */
+/** Texts of parts of these types are joined, even with other parts between them. */
 const joinedTypes: readonly TurnEvent["type"][] = ["text.delta", "reasoning.delta", "summary.delta"];
 
-/** In delivery order. @param type of the deltas; all of them when absent */
+/**
+ * The texts in delivery order.
+ * @param type of the deltas; all of them when absent
+ */
 const textOf = (events: readonly TurnEvent[], type?: TurnEvent["type"]): string =>
   events.map((event) => ("delta" in event && (type ?? event.type) === event.type ? event.delta : "")).join("");

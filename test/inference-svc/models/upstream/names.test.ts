@@ -1,4 +1,4 @@
-/** Names of providers while the name service is away. */
+/** Names of providers during an outage of the name service. */
 import { type LookupFunction, type Server, type Socket, createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { cacheLookups } from "@sluice/inference-svc/models/upstream/transport/dns-cache.js";

@@ -23,7 +23,7 @@ const text = fc.oneof(
   fc.constantFrom("", "word", 'quote " and \\ and /', "line\nline\u0000\u2028", "Grüße 🙂", "\u007f\u0080ÿ"),
   fc.string({ unit: codePoint, maxLength: 12 }),
 );
-/** The last one is seldom the id of an earlier call. */
+/** Id of a call; "other" is rarely the id of an earlier one. */
 const id = fc.oneof(
   { weight: 10, arbitrary: fc.constantFrom("a", "b") },
   { weight: 1, arbitrary: fc.constant("other") },
@@ -58,7 +58,7 @@ const item = fc.oneof(
   fc.constant({ role: "user", content: [{ type: "input_image", image_url: "https://a.example/a.png" }] }),
 );
 
-/** Long enough to be remembered, with the calls answered by others. */
+/** A text long enough for the message to be remembered, in calls that other messages answer. */
 const opening = [
   ...["a", "b"].flatMap((callId) => [
     { type: "function_call", call_id: callId, name: "f", arguments: "{}" },
@@ -83,7 +83,7 @@ const settings = fc.record({
   tools: fc.constantFrom(undefined, [{ type: "function", name: "f", parameters: null, strict: null }]),
 });
 
-/** A step goes on from the first items of the one before. */
+/** A step continues the first items of the step before. */
 const step = fc.record({
   kept: fc.double({ min: 0.5, max: 1, noNaN: true }),
   added: fc.array(item, { maxLength: 4 }),
@@ -112,7 +112,7 @@ test("a continued or changed conversation gives the same body as without memory 
   let conversations = 0;
   let repeated = 0;
   fc.assert(
-    // Messages of a conversation are remembered for one target.
+    // Messages of a conversation are cached for one target.
     fc.property(
       fc.constantFrom(...targets),
       prompts,

@@ -1,4 +1,4 @@
-/** Web search as a tool that no provider of a model runs: left out and named in the receipt, or refused if configured so. */
+/** Web search as a tool that no provider of a model runs: it is left out and named in the receipt, or refused if this is configured. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { HostedTool, InputItem, ToolChoice, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import {

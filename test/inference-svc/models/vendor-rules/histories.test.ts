@@ -1,4 +1,4 @@
-/** Random histories, as clients and other gateways leave them, must reach each vendor in a form that it accepts. */
+/** Random histories, as clients and other gateways produce them, must be sent to each vendor in an accepted form. */
 import { describe, expect, test } from "@jest/globals";
 import type { InputItem, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { responsesBody } from "@sluice/inference-svc/models/upstream/responses/request.js";
@@ -101,8 +101,8 @@ const exchange = fc
   });
 
 /**
- * At most four exchanges, because a fifth mark is refused. Each has separate ids. A conversation without any text keeps the provider's own
- * 400, so each ends with or has one.
+ * A history has at most four exchanges, because a fifth cache mark is refused, and each has separate ids. A conversation without any text gets
+ * the provider's own 400, so every history contains a text.
  */
 const histories = fc
   .array(
@@ -127,7 +127,7 @@ const openAi = { ...otherChat, original: true, reasoningFormat: "openai-response
 const responsesOf = (request: Partial<TurnRequest>) =>
   JSON.parse(responsesBody(testRequest(request), openAi, () => undefined)) as Record<string, unknown>;
 
-/** The places of messages of the system in the input, where a template takes only the instructions and needs another message. */
+/** The places of system messages in the input where a server's template would refuse them. */
 function misplacedPrompts(request: Partial<TurnRequest>): readonly string[] {
   const body = JSON.parse(responsesBody(testRequest(request), otherChat, () => undefined)) as {
     input: { role?: string }[];

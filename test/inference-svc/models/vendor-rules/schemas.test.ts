@@ -306,9 +306,9 @@ const roots = fc.oneof(
   { weight: 4, arbitrary: schemas },
   { weight: 1, arbitrary: fc.constant({ type: "object", properties: {} }) },
 );
-/** A few seconds' worth; `SCHEMAS=10000 npm test -- vendor-rules/schemas` is the long form. */
+/** Number of schemas for a few seconds; `SCHEMAS=10000 npm test -- vendor-rules/schemas` is the long form. */
 const count = Number(process.env["SCHEMAS"] ?? 500);
-/** The same for every format, because making them takes most of the time. */
+/** The samples are the same for every format, because generating them takes most of the time. */
 const samples = fc.sample(fc.tuple(roots, optional(fc.boolean())), count);
 
 const isRepaired = ({ losses }: Sent): boolean =>
@@ -473,7 +473,7 @@ describe("a schema at Moonshot", () => {
     properties: { ...others, all: { type: "array", prefixItems: references.map(($ref) => ({ $ref })) } },
   });
   const dollars = 16;
-  /** One node under as many references as wanted. */
+  /** One schema node with any number of references to it. */
   const spelled = (n: number): string =>
     `#/properties/${listOf(dollars, (bit) => ((n >> bit) & 1 ? "%24" : "$")).join("")}`;
 

@@ -337,10 +337,10 @@ describe("tools of any name", () => {
           expect(violations(body)).toEqual([]);
           const history = called(body);
           const sent = history.slice(0, owned.length);
-          // If a choice leaves tools out, only the others are sent.
+          // If a tool choice leaves tools out, only the other tools are sent.
           for (const name of declared(body)) expect(sent).toContainEqual(name);
           expect(new Set(sent.map((name) => JSON.stringify(name))).size).toBe(owned.length);
-          // A tool that is gone is taken for another one only if that has exactly its name.
+          // A call of a missing tool is renamed to another tool only if that tool has exactly this name.
           for (const [index, name] of history.slice(owned.length).entries())
             if (name[0] !== lost[index]?.tool.name) expect(sent).not.toContainEqual(name);
           const items = read(request, sent);

@@ -34,7 +34,7 @@ export const sdkAnswers = {
     error: FaultReason.PROVIDER_FAILED,
     interrupted: FaultReason.PROVIDER_FAILED,
   },
-  /** @param word instead of the usual word for the end */
+  /** @param word end reason that replaces the usual one */
   parts: ({ pieces, stop = "end", counts }: Scene, word: string = words[stop]): readonly Part[] => [
     { type: "stream-start", warnings: [] },
     ...pieces.flatMap((piece, at) => partsOf(piece, stop === "limit" && at === pieces.length - 1, at)),

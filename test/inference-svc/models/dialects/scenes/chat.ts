@@ -37,7 +37,7 @@ function callDeltas(piece: Piece, index: number): object[] {
   return [begin, ...piece.said.map((args) => ({ tool_calls: [{ index, function: { arguments: args } }] }))];
 }
 
-/** Consecutive calls, which may come in turns. */
+/** Consecutive calls, whose pieces may come in turns. */
 function* runsOf(pieces: readonly Piece[]): Iterable<readonly Piece[]> {
   let run: Piece[] = [];
   for (const piece of pieces) {
@@ -69,7 +69,7 @@ function deltasOf({ pieces, interleaved = false }: Scene, think: Think): object[
   });
 }
 
-/** The message of a whole answer, without its thoughts. */
+/** The message of a whole answer, without its reasoning. */
 function messageOf({ pieces }: Scene): object {
   const only = (kind: Piece["kind"]) => pieces.filter((piece) => piece.kind === kind);
   const joined = (kind: Piece["kind"]) => (only(kind).length > 0 ? only(kind).map(sumOf).join("") : null);
@@ -165,7 +165,7 @@ export const chatAnswers = chatFormat(
   (pieces) => (pieces.length > 0 ? { reasoning_content: pieces.map(sumOf).join("") } : {}),
 );
 
-/** Signed reasoning, as gateways to several vendors have it (https://openrouter.ai/docs/use-cases/reasoning-tokens). */
+/** Signed reasoning in the form of gateways to several vendors (https://openrouter.ai/docs/use-cases/reasoning-tokens). */
 const sealFormat = "anthropic-claude-v1";
 const detailOf = ({ kind }: Piece, said: string) =>
   kind === "summary" ? { type: "reasoning.summary", summary: said } : { type: "reasoning.text", text: said };

@@ -1,4 +1,4 @@
-/** All formats of bytes, and the scenes that a format can have. */
+/** All formats that are read from bytes, and the scenes that a format can have. */
 import { chatAnswers, chatDetailAnswers } from "./chat.ts";
 import { cohereAnswers } from "./cohere.ts";
 import { converseAnswers } from "./converse.ts";
@@ -52,7 +52,7 @@ const ranks: Readonly<Record<Piece["kind"], number>> = {
 const rankIn = ({ keepsOrder: kept }: WireFormat, { kind }: Piece): number =>
   kept === "never" ? ranks[kind] : kept === "calls last" ? Number(kind === "call") : 0;
 
-/** The pieces in an order that a whole answer of this format keeps. */
+/** The pieces in an order that a whole answer of this format can keep. */
 export const inOrder = (format: WireFormat, pieces: readonly Piece[]): readonly Piece[] =>
   pieces.toSorted((a, b) => rankIn(format, a) - rankIn(format, b));
 

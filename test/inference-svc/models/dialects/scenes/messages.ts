@@ -14,7 +14,7 @@ interface Block {
   readonly whole: object;
 }
 
-/** A cited text has a block of its own. */
+/** A cited text has a separate block. */
 function textBlocks({ said, cites = [] }: Piece): Block[] {
   const cited = new Map(cites.map((cite) => [cite.delta, cite]));
   const blocks: Block[] = [];

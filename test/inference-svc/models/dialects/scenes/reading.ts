@@ -1,4 +1,4 @@
-/** Reads answers of a provider as the exchange does: in reads of any size, from a buffer that the next read overwrites. */
+/** Reads answers of a provider like the code of a provider call: in reads of any size, from a buffer that the next read overwrites. */
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import type { Dialect, Target, Translator } from "@sluice/inference-svc/models/upstream/dialect.js";
@@ -12,7 +12,10 @@ export interface Source {
   readonly request: TurnRequest;
 }
 
-/** Gives the events of each read as they become known, and the translator. @throws Fault, after all earlier events */
+/**
+ * Returns the events of each read as they become known, and the translator.
+ * @throws Fault, after all earlier events
+ */
 export function readAtBoundaries(
   { dialect, target, request }: Source,
   type: string,

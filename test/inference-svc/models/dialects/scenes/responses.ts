@@ -5,7 +5,7 @@ import { itemAddedEvent, itemDoneEvent } from "../../../features/guardrails/read
 import { type WireFormat, citedPlaces, plainTarget, sseReads } from "./format.ts";
 import { type Counts, type Piece, type Scene, takeTurns, sumOf } from "./scene.ts";
 
-/** The list of a part in its item, its type, and the event and the number of its deltas. */
+/** The name of the part's list in its item, its type, and the event and the number of its deltas. */
 const parts = {
   text: ["content", "output_text", "output_text", "content_index"],
   refusal: ["content", "refusal", "refusal", "content_index"],
@@ -125,7 +125,7 @@ function responseOf({ stop = "end", counts, tier }: Scene, output: readonly obje
   };
 }
 
-/** An item that a limit cuts is the last. */
+/** An item cut by a token limit is the last one. */
 const statusOf = ({ stop = "end" }: Scene, isLast: boolean): string =>
   isLast && (stop === "limit" || stop === "filter") ? "incomplete" : "completed";
 

@@ -1,7 +1,7 @@
-/** An answer in the product's terms: what the model of a provider does, and what a client gets. */
+/** An answer in the terms of the contract: what a provider's model does, and what a client gets. */
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 
-/** A source of the delta with this number. */
+/** A source cited by the delta with this number. */
 export interface CitedSource {
   readonly delta: number;
   readonly url: string;
@@ -12,17 +12,17 @@ export interface Piece {
   readonly kind: "text" | "thought" | "summary" | "refusal" | "call" | "image";
   /** Deltas of the text or the arguments, or the image in base64. */
   readonly said: readonly string[];
-  /** A part of the item before it, where a format has parts. */
+  /** Whether the piece is a part of the item before it, in formats with parts. */
   readonly joins?: boolean;
   readonly cites?: readonly CitedSource[];
-  /** Signature of a thought. */
+  /** Signature of a reasoning text. */
   readonly signature?: string;
-  /** Name and id of a call. */
+  /** Name and id of a tool call. */
   readonly name?: string;
   readonly id?: string;
 }
 
-/** Why the model stopped: of itself, for its calls, at a limit, or by a filter. */
+/** Why the model stopped: at its end, for its calls, at a limit, or by a filter. */
 export type Stop = "end" | "calls" | "limit" | "filter";
 
 /** Token counts. Cached and written tokens are part of the input, reasoning is part of the output. */
@@ -36,9 +36,9 @@ export interface Counts {
 
 export interface Scene {
   readonly pieces: readonly Piece[];
-  /** "end" by default. */
+  /** End reason, "end" by default. */
   readonly stop?: Stop;
-  /** The pieces of consecutive calls come in turns. */
+  /** Whether the pieces of consecutive calls come in turns. */
   readonly interleaved?: boolean;
   readonly counts?: Counts;
   readonly tier?: string;
@@ -57,7 +57,7 @@ export const callPiece = (name: string, ...said: readonly string[]): Piece => ({
 
 export const sumOf = ({ said }: Piece): string => said.join("");
 
-/** Puts the members of the lists in turns. */
+/** Merges the lists by taking one member of each in turn. */
 export function takeTurns<Member>(lists: readonly (readonly Member[])[]): readonly Member[] {
   const longest = Math.max(0, ...lists.map(({ length }) => length));
   return Array.from({ length: longest }, (_, at) => lists.flatMap((list) => list.slice(at, at + 1))).flat();
@@ -65,9 +65,9 @@ export function takeTurns<Member>(lists: readonly (readonly Member[])[]): readon
 
 const rawMark = /"raw\(((?:[^"\\]|\\.)*)\)"/g;
 
-/** A member of JSON as it stands: its numbers are not rounded. */
+/** A member of a JSON object in its original text, so that its numbers are not rounded. */
 export const rawPiece = (json: string): string => `raw(${json})`;
 
-/** @param value may have members of `raw` */
+/** @param value may contain members of `raw` */
 export const rawJson = (value: unknown): string =>
   JSON.stringify(value).replace(rawMark, (_, json: string) => JSON.parse(`"${json}"`) as string);

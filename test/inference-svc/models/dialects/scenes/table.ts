@@ -3,7 +3,7 @@ import { expect } from "@jest/globals";
 import { functionTool } from "../../../asking.ts";
 import { type Scene, callPiece, refusalPiece, textPiece, thoughtPiece } from "./scene.ts";
 
-/** An item for a client. A thought is given in the form of the format. */
+/** An item for a client. A reasoning item has the form of the format. */
 export type Shown =
   | { readonly thought: string; readonly signature?: string; readonly status?: string }
   | { readonly type: string; readonly [field: string]: unknown };
@@ -11,9 +11,9 @@ export type Shown =
 export interface SceneRow extends Scene {
   readonly name: string;
   readonly items: readonly Shown[];
-  /** Deltas of texts and arguments where they differ from the pieces. */
+  /** Deltas of texts and arguments, if they differ from the pieces. */
   readonly deltas?: readonly string[];
-  /** Formats with rules of their own for this scene, which their suites have. */
+  /** Formats that treat this scene in another way, which their own tests check. */
   readonly not?: readonly string[];
 }
 

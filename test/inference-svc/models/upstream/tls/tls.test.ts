@@ -1,4 +1,4 @@
-/** Answers over TLS from servers whose certificates are trusted, and what happens with servers whose are not. */
+/** Answers over TLS from servers with trusted certificates, and what happens with untrusted ones. */
 import { type ChildProcess, fork } from "node:child_process";
 import { constants, createHash } from "node:crypto";
 import { once } from "node:events";
@@ -185,7 +185,7 @@ describe("a provider over TLS", () => {
     const stopped = await asked.next();
     expect(stopped).toMatchObject({ kind: "stopped", status: 200 });
     const written = await waitUntilStable(() => sockets[0]?.bytesWritten ?? 0);
-    // The bytes already read, and those in the buffers of the system.
+    // The bytes that were already read, and those in the buffers of the system.
     expect(written).toBeLessThan(body.length / 2);
     const whole = asked.next();
     caller.send({ kind: "resume", id: asked.id } satisfies CallerCommand);

@@ -1,4 +1,4 @@
-/** admin-svc on a real port with its own database, and the calls its tests make. */
+/** Starts admin-svc on a real port with its own database, and makes the calls of its tests. */
 import {
   type DescMessage,
   type DescMethodUnary,
@@ -58,8 +58,8 @@ export interface AdminInstallation {
 }
 
 /**
- * @param via the way from the service to the database, when it is not the direct one
- * @param createDatabase for a database without the schema of this build
+ * @param via address of the database as the service reaches it, if not directly  @param createDatabase creates a database without the schema of this
+ * build
  */
 export async function openInstallation(
   via: (databaseUrl: string) => string | Promise<string> = (url) => url,
@@ -98,10 +98,10 @@ export function bearerMetadata(key: string): Metadata {
   return metadata;
 }
 
-/** Deadline for a hanging call. */
+/** Deadline of a call in milliseconds; only a call that hangs takes so long. */
 export const timeoutMs = 60_000;
 
-/** Limits for a test's own queries: the service's timeouts are too short for them on a slow machine. */
+/** Time limits for a test's own queries: on a slow machine the service's limits are too short for them. */
 const patientLimits = {
   ...writeConnectionLimits,
   connectTimeoutMs: timeoutMs,
@@ -110,8 +110,7 @@ const patientLimits = {
 };
 
 /**
- * Repeats a write for as long as the service answers with a retryable error: on a slow machine writes wait for each other
- * beyond the lock timeout.
+ * Repeats a write as long as the service answers with a retryable error: on a slow machine, a write may wait for others longer than the lock timeout.
  */
 export async function retryUntilWritten<Answer>(write: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
@@ -174,7 +173,7 @@ export interface KeyOptions {
   readonly expiresAt?: Date;
 }
 
-/** A stored key, in the clear. */
+/** Adds a key. @returns the key itself, not its hash */
 export async function addKey(database: Kysely<Database>, options: KeyOptions = {}): Promise<string> {
   const key = mintKey(options.kind ?? KeyKind.INFERENCE);
   const { workspaceId = defaultWorkspaceId, expiresAt = null } = options;
@@ -182,7 +181,7 @@ export async function addKey(database: Kysely<Database>, options: KeyOptions = {
   return key;
 }
 
-/** Hashes of stored keys. */
+/** Adds keys. @returns their hashes */
 export async function addKeys(database: Kysely<Database>, count: number): Promise<string[]> {
   const hashes = Array.from({ length: count }, () => hashKey(mintKey(KeyKind.INFERENCE)));
   await database
@@ -219,7 +218,7 @@ export async function addWorkspace(database: Kysely<Database>): Promise<string> 
   return id;
 }
 
-/** Number of statements that wait for a lock. @param text part of the statements, as of `like` */
+/** Number of statements waiting for a lock. @param text part of the statements, as in SQL `like` */
 export async function waitingStatements(database: Kysely<Database>, text = ""): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*)::int as count from pg_stat_activity

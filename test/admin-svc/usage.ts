@@ -8,7 +8,7 @@ import {
   UsageRecordSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 
-/** A fresh record with the given fields replaced. */
+/** A new usage record, with these fields replaced. */
 export const usageRecord = (fields: Partial<Omit<UsageRecord, "$typeName">> = {}): UsageRecord =>
   create(UsageRecordSchema, {
     turnId: randomUUID(),

@@ -1,4 +1,4 @@
-/** A process watching the policy, as bytes on a real connection; it acknowledges only on command. */
+/** A process that watches the policy, as bytes on a real connection. It acknowledges a change only on command. */
 import { create } from "@bufbuild/protobuf";
 import type { Client, ClientDuplexStream } from "@grpc/grpc-js";
 import {
@@ -45,7 +45,7 @@ export class PolicyWatcher {
     this.#call.write(create(WatchPolicyRequestSchema, { appliedGeneration }));
   }
 
-  /** The first matching message, starting at index `from`. */
+  /** Waits for a matching message. @param from index of the first received message to consider */
   async hear(fits: (message: WatchPolicyResponse) => boolean, from = 0): Promise<WatchPolicyResponse> {
     for (;;) {
       const found = this.heard.slice(from).find(fits);
@@ -55,7 +55,7 @@ export class PolicyWatcher {
     }
   }
 
-  /** The final gRPC status of the watch. */
+  /** Waits for the end of the watch. @returns its gRPC status */
   async ended(): Promise<number> {
     while (this.#ended === undefined) await this.#change();
     return this.#ended;

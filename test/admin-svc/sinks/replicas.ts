@@ -22,7 +22,7 @@ export interface Replica {
   readonly alerts: Alerts;
   readonly exports: Exports;
   readonly registry: Registry;
-  /** Stores records as a call over gRPC does. */
+  /** Stores records like a call over gRPC. */
   record(records: readonly UsageRecord[], turns?: readonly TurnRecord[]): Promise<number>;
 }
 
@@ -55,17 +55,17 @@ export class Replicas {
     return new Date(Date.now() + this.#aheadMs);
   }
 
-  /** Both deliver all due alerts at the same time. */
+  /** Delivers all due alerts, in both processes at the same time. */
   async deliver(): Promise<void> {
     await Promise.all(this.both.map(({ alerts }) => alerts.deliver()));
   }
 
-  /** Both export all due turns at the same time. */
+  /** Exports all due turns, in both processes at the same time. */
   async export(): Promise<void> {
     await Promise.all(this.both.map(({ exports }) => exports.deliver()));
   }
 
-  /** @returns the hash of a new key */
+  /** Adds a key. @returns its hash */
   async addKey(settings: {
     readonly name: string;
     readonly limit_usd?: string;

@@ -5,7 +5,7 @@ import type { ReceivedPost } from "./scripted-sink.ts";
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac("sha256", key).update(text).digest();
 const sha256 = (data: string | Buffer): string => createHash("sha256").update(data).digest("hex");
 
-/** @returns whether the request is signed with the secret for exactly its method, path, signed headers and body */
+/** @returns whether the signature is by this secret, for exactly this method, path, signed headers and body */
 export function isSignedForS3({ method, path, headers, body }: ReceivedPost, secret: string): boolean {
   const form =
     /^AWS4-HMAC-SHA256 Credential=[^/]+\/((\d{8})\/([^/]+)\/s3\/aws4_request), SignedHeaders=([^,]+), Signature=(\w+)$/;

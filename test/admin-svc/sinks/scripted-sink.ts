@@ -11,11 +11,11 @@ export interface ReceivedPost {
 }
 
 export class ScriptedSink {
-  /** Requests answered with a status of success. */
+  /** Requests answered with a successful status. */
   readonly taken: ReceivedPost[] = [];
-  /** Refused requests, and requests left without an answer. */
+  /** Requests answered with an error, or not at all. */
   readonly refused: ReceivedPost[] = [];
-  /** Answers a request; a function without effect leaves it unanswered. */
+  /** Answers a request; a function that does nothing leaves it unanswered. */
   answer: (response: ServerResponse) => void = acceptPost;
   readonly #server = createServer((request, response) => {
     const chunks: Buffer[] = [];

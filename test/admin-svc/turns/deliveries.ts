@@ -1,4 +1,4 @@
-/** Records of calls and turns as delivered by processes that call providers. */
+/** Records of calls and turns, as processes that call providers deliver them. */
 import { randomUUID } from "node:crypto";
 import { create, toJsonString } from "@bufbuild/protobuf";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
@@ -32,9 +32,9 @@ export const deliver = ({ client }: AdminInstallation, { calls, turns }: Deliver
 
 const dayMs = 86_400_000;
 
-/** 22:00 in UTC of yesterday: later turns begin on the next day, and the ledger takes turns of both days. */
+/** Yesterday at 22:00 UTC: turns from some hours later are on the next day, and the ledger accepts turns of both days. */
 export const startMs = Math.floor(Date.now() / dayMs) * dayMs - 2 * 3_600_000;
-/** 22:00 in UTC of a day whose turns the ledger does not take any more. */
+/** A time at 22:00 UTC on a day so long ago that the ledger no longer accepts its turns. */
 export const earlierStartMs = Date.parse("2026-03-01T22:00:00Z");
 
 export const turnRecord = (fields: Partial<Omit<TurnRecord, "$typeName">>): TurnRecord =>
@@ -60,7 +60,7 @@ export const turnRecord = (fields: Partial<Omit<TurnRecord, "$typeName">>): Turn
     ...fields,
   });
 
-/** A process with its own record numbers, delivered in order. */
+/** A process with record numbers of its own, delivered in order. */
 export class Process {
   readonly #bootId = randomUUID();
   #calls = 0n;

@@ -1,4 +1,4 @@
-/** Random turns and queries of series, and the same sums as plain statements over all records. */
+/** Random turns, random queries of series, and the expected sums from plain statements over all records. */
 import { randomUUID } from "node:crypto";
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { type SeriesQuery, usageSeries } from "@sluice/admin-svc/store/ledger/record-series.js";
@@ -24,7 +24,7 @@ const someCall = fc.record({
   provider: fc.constantFrom("acme", "other"),
   task: fc.constantFrom(undefined, "code"),
   costUsd: fc.constantFrom(undefined, "0.000000000001", "1234.5", "7.123456789012"),
-  // Some begin in another hour or day than their turn.
+  // Some calls begin in another hour or on another day than their turn.
   afterMs: fc.constantFrom(0, 0, 0, 5, 3_600_000, 3 * 3_600_000),
   hasUser: fc.constantFrom(true, true, true, false),
 });
@@ -49,7 +49,7 @@ const someTurn = fc.record({
   durationMs: fc.constantFrom(1, 2, 500, 9_999),
 });
 
-/** Delivers turns of which some arrive whole, and others in parts. @param laterMs added to all times */
+/** Delivers turns, some of them completely and others in parts. @param laterMs milliseconds added to all times */
 export async function deliverRandomTurns(installation: AdminInstallation, count: number, laterMs = 0): Promise<void> {
   const process = new Process();
   const batches: { calls: UsageRecord[]; turns: TurnRecord[] }[] = [
@@ -79,11 +79,11 @@ export async function deliverRandomTurns(installation: AdminInstallation, count:
   for (const batch of batches) await deliver(installation, batch);
 }
 
-/** An undefined field of a message would count as given. */
+/** The fields without undefined ones: an undefined field of a message would count as present. */
 const givenOnly = <Fields extends object>(fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Fields;
 
-/** Pairs of lists of tags. */
+/** Pairs of tag lists, by name. */
 export const pairsOfTags: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
   "team=search": [["team", "search"]],
   "env=prod, team=ads": [
@@ -147,7 +147,7 @@ function plainConditions(filter: SeriesQuery["filter"]): RawBuilder<unknown>[] {
 const someTags = ["tag:team", "tag:a%2Cb%3D%25"] as const;
 const ofTurn = new Set(["status", "guardrail", "error", "tags", ...someTags]);
 
-/** The same sums as one statement over all turns, and one over all calls where their figures count by themselves. */
+/** The expected sums, from one statement over all turns and, for figures of calls, one over all calls. */
 async function plainSums(database: Transaction<Database>, { step, by, filter, from, to }: SeriesQuery) {
   const isByTurn = [...by, ...Object.keys(filter)].some((name) => ofTurn.has(name));
   const values = (model: string) =>
@@ -204,7 +204,7 @@ export const someSeries = fc.record({
 });
 export type SomeSeries = Pick<SeriesQuery, "step" | "by" | "filter">;
 
-/** Points of a series and the plain sums of the records at one moment, as sorted lines. */
+/** The points of a series, and the plain sums of the records at the same moment, as sorted lines. */
 export async function seriesAndSums(database: Kysely<Database>, some: SomeSeries) {
   const query = { workspaceId: defaultWorkspaceId, limit: 100, ...seriesPeriod, ...some };
   const [series, plain] = await database
@@ -232,7 +232,7 @@ export async function seriesAndSums(database: Kysely<Database>, some: SomeSeries
   return { query, series, points: points.toSorted(), sums: plain.toSorted() };
 }
 
-/** Requests, failures, tokens and cost of each time, and of the whole period, over all values. */
+/** Requests, failures, tokens and cost over all values, for each step and for the whole period. */
 export function totalsOf(rows: readonly SeriesRow[]): ReadonlyMap<number | undefined, readonly bigint[]> {
   const totals = new Map<number | undefined, readonly bigint[]>();
   for (const row of rows) {

@@ -1,4 +1,4 @@
-/** A process of admin-svc for a measurement. */
+/** Starts a process of admin-svc for a measurement. */
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -13,7 +13,7 @@ export const benchToken = randomBytes(32).toString("hex");
 
 export interface Admin {
   readonly pid: number;
-  /** host:port */
+  /** Address as host:port. */
   readonly address: string;
   readonly client: Client;
   stop(): Promise<void>;

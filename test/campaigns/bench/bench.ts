@@ -1,4 +1,4 @@
-/** The roles, the subjects and the timeouts of a run, shared by all scenarios. */
+/** The roles, subjects and timings of a run, which all scenarios share. */
 import type { BenchInstallation } from "./installation.ts";
 import type { ReferenceId } from "./peers/start.ts";
 import type { LoadCommands } from "./roles/load.ts";
@@ -9,19 +9,19 @@ import type { LoadSubject } from "./subject.ts";
 export interface Pace {
   readonly rounds: number;
   readonly warmUpMs: number;
-  /** Requests, or events of streams, before the first window: V8 recompiles a process until it has served some ten thousand. */
+  /** Requests, or stream events, before the first window: V8 recompiles a process until it has served some ten thousand. */
   readonly warmUpUnits: number;
-  /** Streams started before the first-event delay is measured. */
+  /** Number of streams started before the delay of first events is measured. */
   readonly warmUpStarts: number;
   readonly windowMs: number;
-  /** Number of requests counted as the first of a process. */
+  /** Number of requests that count as the first ones of a process. */
   readonly coldRequests: number;
   readonly coldRounds: number;
-  /** Value of performance.now() after which no measurement is repeated. */
+  /** Time after which no measurement is repeated, by performance.now(). */
   readonly repeatUntilMs: number;
 }
 
-/** Freshly started subjects. */
+/** Subjects of a measurement, started anew. */
 export interface FreshStart {
   readonly pipe: LoadSubject;
   readonly installations: readonly BenchInstallation[];
@@ -31,32 +31,32 @@ export interface FreshStart {
 export interface Bench {
   readonly load: Role<LoadCommands>;
   readonly mock: Role<MockCommands>;
-  /** The first of `installations`, for measurements of a single installation. */
+  /** The first of `installations`, used by measurements of one installation. */
   readonly installation: BenchInstallation;
   readonly installations: readonly BenchInstallation[];
   readonly pipe: LoadSubject;
-  /** Other proxies measured next to the pipe. */
+  /** Other proxies that are measured like the pipe. */
   readonly references: readonly LoadSubject[];
-  /** References not installed or not started, with the reason. */
+  /** Reason for each reference proxy that is not installed or did not start. */
   readonly absent: ReadonlyMap<ReferenceId, string>;
-  /** The upstream itself. */
+  /** The upstream itself, called without a proxy. */
   readonly direct: LoadSubject;
   readonly pace: Pace;
   /** Starts another pipe and another installation of each checkout. */
   startFresh(): Promise<FreshStart>;
-  /** Prints progress for waiting people. */
+  /** Prints progress for a person who waits. */
   say(line: string): void;
 }
 
 export type BenchVerdict = "pass" | "MISS" | "FAIL" | "inconclusive" | "reported";
 
-/** A line of the table of results. */
+/** A row of the result table. */
 export interface ResultRow {
   readonly measure: string;
   readonly installation: string;
   readonly pipe: string;
   readonly ratio: string;
   readonly gate: string;
-  /** MISS is a cost above its gate, FAIL is wrong behaviour. */
+  /** MISS means a cost above its limit, FAIL wrong behaviour. */
   readonly verdict: BenchVerdict;
 }

@@ -1,7 +1,6 @@
 /**
- * Measures every resource used for sizing a deployment, per turn: `node test/dist/campaigns/bench/capacity.js` (a few minutes).
- * The installation has its default settings and the provider answers at once; docs/deploy/capacity.md shows the figures of one
- * machine.
+ * Measures every resource needed to size a deployment, for one turn: `node test/dist/campaigns/bench/capacity.js` (a few minutes). The installation
+ * has its default settings, and the provider answers at once; docs/deploy/capacity.md shows the figures of one machine.
  */
 import { Agent, request as ask } from "node:http";
 import pg from "pg";
@@ -12,11 +11,11 @@ import { eventually } from "../../support/processes.ts";
 import { chatAnswer, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
 
 const turns = 2_000;
-/** The first ten thousand requests of a process cost more than later ones. */
+/** Requests before the measurement: the first ten thousand of a process cost more than later ones. */
 const warmUp = 10_000;
 const atOnce = 8;
 const openStreams = 1_000;
-/** Rows per table, in addition to those of the turns: enough to make one index page more or less negligible. */
+/** Rows in each table besides those of the turns: enough for an additional index page to be negligible. */
 const rows = 100_000;
 
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
@@ -52,7 +51,7 @@ const metric = async (installation: Installation, wanted: string): Promise<numbe
 
 const kib = (bytes: number): string => `${(bytes / 1_024).toFixed(1)} KiB`;
 
-/** The statistics of the database so far; Postgres publishes them up to a second late. */
+/** Statistics of the database since its start. Postgres publishes them up to a second late. */
 async function done(database: pg.Client) {
   await new Promise((resolve) => setTimeout(resolve, 2_000));
   const { rows: found } = await database.query<Record<"wal" | "commits" | "changed", string>>(`

@@ -1,18 +1,17 @@
-/** The measured checkouts: this one, or those of `--checkout`. */
+/** The checkouts to measure: this one, or those named by `--checkout`. */
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { programIn, root, runProgram } from "../../support/processes.ts";
 
 export interface Checkout {
   readonly path: string;
-  /** Folder and commit, as the tables show them. */
+  /** Folder and commit, as shown in the tables. */
   readonly name: string;
 }
 
 /**
- * Takes the programs as built: a checkout named here may belong to another user, in the middle of a change.
- * @param say receives a warning when a build is older than its sources
- * @throws for a folder without a built checkout
+ * Opens a checkout with its programs as they are built: it may belong to another user, in the middle of a change.  @param say receives a warning if a
+ * build is older than its sources  @throws for a folder without a built checkout
  */
 export async function openCheckout(path: string | undefined, say: (line: string) => void): Promise<Checkout> {
   const folder = resolve(path ?? root);
@@ -26,7 +25,7 @@ export async function openCheckout(path: string | undefined, say: (line: string)
   return { path: folder, name: [basename(folder), commit.stdout.trim()].join(" ").trim() };
 }
 
-/** Whether the bundles are made of the compiled modules. Revisions before 2026-11-27 have none. */
+/** Whether the bundles are up to date with the compiled modules. Revisions before 2026-11-27 have no bundles. */
 async function isBundled(folder: string): Promise<boolean> {
   const bundling = join(folder, "deploy/local/bundle.mjs");
   if (!existsSync(bundling)) return true;

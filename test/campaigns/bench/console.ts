@@ -39,7 +39,10 @@ async function fill({ databaseUrl }: Installation): Promise<void> {
   await client.end();
 }
 
-/** Evaluates to the time of the first paint with content, in milliseconds since the navigation began; the browser may report it after the page has loaded. */
+/**
+ * JavaScript for the time of the first contentful paint, in milliseconds since the navigation began. The browser may report it after the page has
+ * loaded.
+ */
 const firstPaint = `new Promise((resolve) =>
   new PerformanceObserver((list) => {
     const [paint] = list.getEntriesByName("first-contentful-paint");
@@ -93,7 +96,7 @@ async function isListed(page: Page): Promise<boolean> {
   return (await page.locator("tbody tr").count()) > 0;
 }
 
-/** Processor time of the gateway in a window, as a share of one core. */
+/** Processor time of the gateway in a window, as a share of one processor. */
 async function gatewayShare(installation: Installation): Promise<number> {
   const pid = installation.pids()["gateway"] ?? 0;
   const [began, used] = [performance.now(), cpuNs(pid)];
@@ -103,7 +106,7 @@ async function gatewayShare(installation: Installation): Promise<number> {
 
 async function measureLive(page: Page, installation: Installation): Promise<void> {
   const leave = new AbortController();
-  // fetch cancels a stream when its response is garbage-collected.
+  // Open responses are kept, because fetch cancels a stream when its response is garbage-collected.
   const open: Response[] = [];
   for (let n = 0; n < streams; n++) {
     const response = await fetch(`${installation.baseUrl}/responses`, {

@@ -1,4 +1,4 @@
-/** A key under a guardrail of 50 output patterns: words as people forbid them, and forms as they redact them. */
+/** A key under a guardrail of 50 output patterns: words to block, and forms to redact. */
 import type { LoadTarget } from "./client/target.ts";
 
 const words = "plutonium|uranium|falcon|nightingale|tungsten|bluebird|orchard|granite|harvest|lantern".split("|");
@@ -19,7 +19,7 @@ const patterns = [
   "(?i)password\\s*[:=]\\s*\\S+",
 ];
 
-/** @returns the target with a separate key under the guardrail */
+/** @returns the target with a key of its own under the guardrail */
 export async function guardedTarget(target: LoadTarget, managementKey: string): Promise<LoadTarget> {
   const administer = async (path: string, body: object) => {
     const answer = await fetch(`http://127.0.0.1:${target.port}/api/v1${path}`, {

@@ -1,4 +1,4 @@
-/** The installation under test: the real processes, started like `npm start`, with the mock upstream as its only provider. */
+/** The installation under test: the real processes, started like `npm start`, with the mock upstream as their only provider. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,21 +10,21 @@ import type { InstallationMemory } from "./measure/memory.ts";
 import { type Script, modelOf } from "./script.ts";
 import type { LoadSubject } from "./subject.ts";
 
-/** A limit beyond every scenario, because it protects against loads such as a bench. */
+/** Limit of open streams per key: beyond every scenario, since the limit protects against loads such as a bench. */
 export const streamsPerKey = 100_000;
 
 export interface BenchInstallation extends LoadSubject {
   readonly managementKey: string;
   readonly gatewayPid: number;
   readonly inferencePid: number;
-  /** All its running processes, Postgres included. */
+  /** Ids of all running processes, Postgres included. */
   family(): readonly number[];
-  /** Collects the garbage of gateway and inference-svc first. */
+  /** Reads the memory, after collecting the garbage of gateway and inference-svc. */
   readMemory(): Promise<InstallationMemory>;
   stop(): Promise<void>;
 }
 
-/** Processes of gateway and inference-svc. */
+/** Number of processes for gateway and inference-svc. */
 export type InstallationForm = "one process" | "two processes";
 
 export interface InstallationSetting {
@@ -34,7 +34,7 @@ export interface InstallationSetting {
   readonly form: InstallationForm;
 }
 
-/** @throws with the installation's output when it does not get ready */
+/** @throws with the installation's output if it does not become ready */
 export async function startBenchInstallation(
   checkout: Checkout,
   setting: InstallationSetting,
@@ -51,7 +51,7 @@ export async function startBenchInstallation(
       environment: {
         ...inUseVariables(dataDir),
         SLUICE_DRAIN_LIMIT_MS: "5000",
-        // Installations of tests skip the warm-up; the bench warms up like services in production.
+        // Installations of tests skip the warm-up; the bench warms up like production.
         SLUICE_WARM_UP_MS: "1500",
       },
     });
@@ -89,7 +89,7 @@ function benchInstallation(name: string, installation: Installation, remove: () 
   };
 }
 
-/** Providers served by the mock upstream: the model of an outage has an endpoint at each of them. */
+/** Providers served by the mock upstream. The model of the outage scenario has an endpoint at each. */
 const mocks = ["mock", "mock-2", "mock-3"];
 const pricing = { prompt: "1", completion: "1" };
 

@@ -1,6 +1,7 @@
 /**
- * Measures how admin-svc answers key lookups of other processes: `node test/dist/campaigns/bench/key-reads.js` (half a minute). Fifty lookups run
- * at a time, each of another one of 20,000 keys, without a guardrail and with one of twenty patterns; then 200 processes watch.
+ * Measures how admin-svc answers the key lookups of other processes: `node test/dist/campaigns/bench/key-reads.js` (half a minute). Fifty lookups run
+ * at a time, each of a different one of 20,000 keys, first without a guardrail and then with one of twenty patterns; then 200 processes watch the
+ * policy.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -20,7 +21,7 @@ import { cpuNs, cpuNsOfChildren } from "../../support/machine.ts";
 
 const keys = 20_000;
 const underWay = 50;
-/** Keys per call when many are requested at once. */
+/** Number of keys in a call for several keys. */
 const together = 100;
 const watches = 200;
 const idleS = 10;

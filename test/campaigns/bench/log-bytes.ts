@@ -1,6 +1,7 @@
 /**
- * Measures the write-ahead log of a stored turn in a large ledger, right after a checkpoint, with random ids and with ids ordered by time: `node
- * test/dist/campaigns/bench/log-bytes.js` (some five minutes, mostly to fill the tables), or with another number of turns. Batches go to the store module.
+ * Measures the bytes of write-ahead log for a stored turn in a large ledger, right after a checkpoint, with random ids and with ids in order of time:
+ * `node test/dist/campaigns/bench/log-bytes.js` (some five minutes, mostly to fill the tables), or with another number of turns. The store module
+ * gets the batches directly.
  */
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -33,7 +34,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const below = (limit: number): number => Math.floor(Math.random() * limit);
 
 const kinds = {
-  // Hexadecimal digits, as in the ids of the filled tables, spread the new rows over all pages of an index.
+  // Random hexadecimal ids, like those of the filled tables, spread the new rows over all pages of an index.
   "random ids": (prefix: string) => `${prefix}${randomUUID().replaceAll("-", "").slice(0, 22)}`,
   "ids ordered by time": newId,
 } as const;
@@ -63,7 +64,7 @@ function batchOf(process: Process, kind: Kind) {
 interface Taken {
   readonly bytes: number;
   readonly us: number;
-  /** Bytes of whole pages in the log, by table and index. */
+  /** Bytes of full page images in the log, by table and index. */
   readonly pages: ReadonlyMap<string, number>;
 }
 
@@ -125,7 +126,7 @@ async function fill(url: string): Promise<void> {
   try {
     await migrate(database);
     await fillLedger(database, { turns, days: 40, keys, users });
-    // The sums of the filled turns are not needed.
+    // The turns are marked as summed, since their sums are not needed.
     await sql`update ledger_progress set folded = pg_snapshot_xmin(pg_current_snapshot())::text::bigint`.execute(
       database,
     );

@@ -1,4 +1,4 @@
-/** The bench: starts the roles and the installation, runs the selected scenarios, prints one table, ends everything. */
+/** The bench: starts the roles and the installations, runs the selected scenarios, prints one table, and ends everything. */
 import type { Bench, ResultRow } from "./bench.ts";
 import { runCounts } from "./counts/run.ts";
 import { type CostId, type BenchOptions, type Options, type ScenarioId, readOptions } from "./options.ts";
@@ -21,7 +21,7 @@ import { measureOverload } from "./scenarios/overload.ts";
 import { measureSlowReaders } from "./scenarios/slow-readers.ts";
 import { prepareBench, whileOpen } from "./setup.ts";
 
-/** Progress goes to standard error, the table to standard output. */
+/** Prints progress to standard error; the table goes to standard output. */
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 
 async function measure(bench: Bench, { selected, quick }: BenchOptions): Promise<ResultRow[]> {
@@ -32,7 +32,7 @@ async function measure(bench: Bench, { selected, quick }: BenchOptions): Promise
     say(id);
     findings.push(...(await scenario()));
   };
-  // The idle scenario runs first: free space in a used heap would hide the memory of its streams.
+  // The idle scenario runs first: in a used heap, free space would hide the memory of its streams.
   await run("idle", async () => [await measureIdle(bench)]);
   for (const id of Object.keys(costScenarios) as CostId[]) {
     await run(id, async () => {
@@ -46,17 +46,17 @@ async function measure(bench: Bench, { selected, quick }: BenchOptions): Promise
   await run("guarded", () => measureGuarded(bench));
   await run("doors", () => measureDoors(bench));
   await run("cancel", () => patiently(async () => [await measureCancel(bench)]));
-  // The isolation scenario is never repeated: a single killed stream is a failure.
+  // The isolation scenario is never repeated, since a single killed stream is a failure.
   await run("isolation", async () => [await measureIsolation(bench)]);
   await run("slow-readers", () => patiently(() => measureSlowReaders(bench)));
   await run("outage", () => measureOutage(bench, quick));
   await run("growth", () => measureGrowth(bench));
-  // The overload scenario runs last, because it leaves more garbage in the installation than any other.
+  // The overload scenario runs last, because it leaves the most garbage behind.
   await run("overload", () => measureOverload(bench));
   return [...findings, errorFinding(problems)];
 }
 
-/** Repeats a failed scenario at most twice: timings fail on a machine busy with other work. */
+/** Repeats a failed scenario at most twice, since timings fail on a machine that is busy with other work. */
 async function patiently(scenario: () => Promise<readonly ResultRow[]>): Promise<readonly ResultRow[]> {
   for (let again = 2; ; again--) {
     const findings = await scenario();
@@ -82,7 +82,7 @@ function errorFinding(problems: ReadonlyMap<string, number>): ResultRow {
   };
 }
 
-/** @returns whether the installation behaved: a cost above its gate is printed, but is no failure, since machines differ */
+/** @returns whether the installation behaved correctly. A cost above its limit is printed, but is not a failure, since machines differ. */
 function bench(options: BenchOptions, interruption: AbortSignal): Promise<boolean> {
   return whileOpen(interruption, async (opened) => {
     const findings = await measure(await prepareBench(options, opened, say), options);
@@ -114,5 +114,5 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-// Exits even if the channel to an ended role is still open.
+// The process exits even if the channel to an ended role is still open.
 process.exit(await main(process.argv.slice(2)));

@@ -28,7 +28,7 @@ export type BehaviourId = (typeof behaviourIds)[number];
 export type ScenarioId = CostId | BehaviourId;
 
 export const scenarioIds: readonly ScenarioId[] = [...(Object.keys(costScenarios) as CostId[]), ...behaviourIds];
-/** Scenarios for comparing several builds; every other scenario is measured in one installation. */
+/** Scenarios that compare several builds; all others measure one installation. */
 const pairedIds: readonly ScenarioId[] = [
   ...(Object.keys(costScenarios) as CostId[]),
   "first",
@@ -37,16 +37,16 @@ const pairedIds: readonly ScenarioId[] = [
   "doors",
 ];
 
-/** Time limit for repeating scenarios; keeps a full run at about twenty minutes. */
+/** Milliseconds for repetitions of scenarios, with which a full run takes about twenty minutes. */
 const repeatForMs = 220_000;
-/** The same for builds that take turns: `--only U,U20,P10` takes some ten minutes. */
+/** Milliseconds for repetitions if several builds are compared: `--only U,U20,P10` takes some ten minutes. */
 const repeatPairsForMs = 900_000;
 
 export interface BenchOptions {
   readonly selected: ReadonlySet<ScenarioId>;
-  /** Builds measured in turn; without any, this one. */
+  /** Checkouts to compare; this one if none is given. */
   readonly checkouts: readonly string[];
-  /** Each build runs in each of these. */
+  /** Each build runs in each of these forms. */
   readonly forms: readonly InstallationForm[];
   readonly references: readonly ReferenceId[];
   readonly quick: boolean;
@@ -57,8 +57,8 @@ const countedIds = Object.keys(countedLoads) as CountedLoadId[];
 const placesShown = 25;
 
 /**
- * A run of four gateways takes some twenty minutes. The warm-up suits Sluice, where V8 compiles the most: its two endpoints get as many requests
- * each, and it is warm after three thousand.
+ * Timings of a comparison with other gateways; with four of them, a run takes some twenty minutes. The warm-up suits Sluice, in which V8 compiles the
+ * most: each of its two endpoints gets as many requests, and it is warm after three thousand.
  */
 const peersPace: Pace = {
   rounds: 6,
@@ -87,8 +87,8 @@ const quickly = { warmUpUnits: 0, warmUpStarts: 0, coldRequests: 1_000, coldRoun
 const thoroughly = { warmUpMs: 4_000, warmUpUnits: 12_000, warmUpStarts: 2_000, coldRequests: 5_000, coldRounds: 3 };
 
 /**
- * Builds that take turns have many short windows, because the machine's speed drifts within seconds and neighbouring windows share it. The interval of
- * the median was 0.90 to 1.11 where the pipe varied 2.2-fold (2026-11-30); each start of a build adds some 5 % of its own.
+ * Timings for builds measured in turn: many short windows, because the machine's speed drifts within seconds and neighbouring windows share it. The
+ * interval of the median was 0.90 to 1.11 while the pipe varied 2.2-fold (2026-11-30); each start of a build adds some 5 % of its own.
  */
 const inTurns = { rounds: 24, windowMs: 1_500 };
 const singly = { rounds: 5, windowMs: 3_000 };
@@ -104,7 +104,7 @@ export interface InstallOptions {
 
 export type Options = BenchOptions | CountOptions | ProfileOptions | PeersOptions | InstallOptions;
 
-/** @throws for an unknown option or scenario, with the usage */
+/** @throws for an unknown option or scenario, with a usage text */
 export function readOptions(args: readonly string[]): Options {
   const values = parse(args);
   const {

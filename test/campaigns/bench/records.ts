@@ -33,7 +33,7 @@ import { cpuNs, cpuNsOfChildren } from "../../support/machine.ts";
 
 const turnsOfBatch = 250;
 const senders = 4;
-/** Enough that the compiled code of admin-svc is most of the measurement. */
+/** Batches of each sender: enough for compiled code of admin-svc to dominate the measurement. */
 const batchesOfSender = 80;
 const keys = 20;
 const models = 20;
@@ -86,7 +86,7 @@ async function send(client: Client, batches: readonly RecordUsageRequest[]): Pro
   for (const each of batches) await sendOne(client, each);
 }
 
-/** Repeats a batch for as long as admin-svc is too busy for it. */
+/** Sends a batch, and repeats it as long as admin-svc is too busy. */
 async function sendOne(client: Client, request: RecordUsageRequest): Promise<void> {
   try {
     await call(client, LedgerService.method.recordUsage, request, serviceMetadata(benchToken), 120_000);
@@ -147,7 +147,7 @@ async function logBytes(databaseUrl: string): Promise<number> {
   }
 }
 
-/** Adds the turns that still wait to the sums of end users. */
+/** Adds the waiting turns to the sums of end users. */
 async function addUsers(databaseUrl: string): Promise<void> {
   const database = openDatabase(databaseUrl, writeConnectionLimits, () => {});
   try {

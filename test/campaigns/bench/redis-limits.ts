@@ -1,7 +1,7 @@
 /**
- * Measures steps of limits in Redis: `node test/dist/campaigns/bench/redis-limits.js` (half a minute, with the machine's `redis-server`). One process enters
- * a key and leaves it while others have a turn open there; the time is that of Redis for a script, from its own statistics. Then turns of one key come through
- * the limiter of a process, one at a time and many at once.
+ * Measures the steps of limits in Redis: `node test/dist/campaigns/bench/redis-limits.js` (half a minute, with the machine's `redis-server`). One
+ * process enters and leaves a key while others have a turn open there; the time is that of Redis for a script, from its own statistics. Then turns of
+ * one key pass through the limiter of a process, one at a time and many at once.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,12 +17,12 @@ import { RedisServer, hasRedisServer } from "../../support/redis-server.ts";
 import { freePort } from "../../support/runner/free-ports.ts";
 
 const processCounts = [1, 100, 1_000];
-/** Renewed often enough by its steps, and longer than the run. */
+/** Lifetime of an entry in Redis: longer than the run, and its steps renew it. */
 const leaseMs = 600_000;
 const steps = 4_000;
 const atOnce = 50;
 
-/** Limits of a key: requests and tokens by the minute, turns; then a request that opens a turn. */
+/** Limits of a key (requests and tokens per minute, open turns), and then the amounts of a request that opens a turn. */
 const limits = [1_000_000, 1_000_000, 100_000, 1, 1];
 
 interface Form {
@@ -37,7 +37,7 @@ const forms: readonly Form[] = [
   { ...scripts, name: "this build", keys: redisKeysOf("present") },
 ];
 
-/** @returns microseconds of Redis for a step of one process, the mean of its entering and leaving */
+/** @returns microseconds in Redis for a step of one process, the mean of entering and leaving */
 async function measure(redis: Redis, { enter, leave, keys }: Form, processes: number): Promise<number> {
   await redis.flushall();
   const enters = (process: string) => redis.eval(enter, keys.length, ...keys, process, leaseMs, ...limits, 1);
@@ -64,7 +64,7 @@ async function measureAll(redis: Redis): Promise<void> {
   }
 }
 
-/** The times of Redis and of this process for a turn. */
+/** Microseconds for a turn in Redis and in this process. */
 async function measureTurns(redis: Redis, limiter: Limiter, together: number): Promise<string> {
   const turns = 5 * steps;
   const caller = { keyHash: `together-${together}`, rateLimits: { requestsPerMinute: 100_000_000 } } as never;
@@ -75,7 +75,7 @@ async function measureTurns(redis: Redis, limiter: Limiter, together: number): P
   const before = process.cpuUsage();
   for (let rounds = 64 / together; rounds > 0; rounds--) await Promise.all(Array.from({ length: together }, client));
   const { user, system } = process.cpuUsage(before);
-  // Answered after the last leaving.
+  // This call is answered only after the last leave, so all statistics are complete.
   await limiter.enter(caller);
   const stats = (await redis.info("commandstats")).matchAll(/cmdstat_eval(?:sha)?:calls=(\d+),usec=(\d+)/g);
   const [calls, spent] = [...stats].reduce(([c, t], [, one, time]) => [c + Number(one), t + Number(time)], [0, 0]);

@@ -1,7 +1,6 @@
 /**
- * Measures the cost of refusing a turn: `node test/dist/campaigns/bench/refusal.js`. It compares the server's processor time for
- * one refusal by the gateway, before and after the request is parsed, with the minimum needed by Node. The three
- * alternate, so that a busy machine is busy for all of them.
+ * Measures the cost of refusing a turn: `node test/dist/campaigns/bench/refusal.js`. It compares the processor time for a refusal by the gateway,
+ * before and after parsing the request, with the minimum in Node. The three are measured in turn, so that a busy machine affects all of them.
  */
 import { Connection, prepare } from "./client/connection.ts";
 import { cpuNs } from "../../support/machine.ts";
@@ -38,7 +37,7 @@ class Subject {
     this.#connections = Array.from({ length: atOnce }, () => new Connection(target));
   }
 
-  /** @returns microseconds of the server for each of so many refusals */
+  /** @returns microseconds of the server's processor time for each of these refusals */
   async refuse(count: number): Promise<number> {
     const before = cpuNs(this.#role.pid);
     let left = count;

@@ -1,4 +1,4 @@
-/** The result as one Markdown table, with the conditions needed to judge it. */
+/** The result as one Markdown table, with the conditions of the measurement. */
 import { cpus } from "node:os";
 import type { ResultRow, Pace } from "./bench.ts";
 import { streamsPerKey } from "./installation.ts";

@@ -1,6 +1,6 @@
 /**
- * Measures the removal of old turns of the ledger, and the space that it gives back: `node test/dist/campaigns/bench/retention.js` (some minutes, mostly to fill
- * the tables), or with another number of turns than a million. The turns are those of the last 24 hours, in two partitions.
+ * Measures the removal of old turns from the ledger, and the space that it frees: `node test/dist/campaigns/bench/retention.js` (some minutes, mostly
+ * to fill the tables), or with another number of turns than a million. The turns are from the last 24 hours, in two partitions.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";

@@ -23,7 +23,7 @@ const median = (measure: () => number): string => {
   return values[2]!.toFixed(1);
 };
 
-/** A long history, such as agents send late in a task. */
+/** A long conversation, as agents send it late in a task. */
 const input = Array.from({ length: 400 }, (_, index) => {
   const [role, type] = index % 2 === 0 ? ["user", "input_text"] : ["assistant", "output_text"];
   return { type: "message", role, content: [{ type, text: `Step ${index}` }] };

@@ -8,11 +8,11 @@ import { eventually } from "../../support/processes.ts";
 export interface ServerProgram {
   readonly command: string;
   readonly args: readonly string[];
-  /** The program's whole environment; the bench's environment when absent. */
+  /** All environment variables of the program; those of the bench if absent. */
   readonly environment?: Readonly<NodeJS.ProcessEnv>;
 }
 
-/** A large program reads its own code for ten seconds, on a busy machine for more than a minute. */
+/** Milliseconds: a large program reads its own code for ten seconds, on a busy machine for more than a minute. */
 const startLimitMs = 180_000;
 
 export class BenchProcess {
@@ -24,7 +24,7 @@ export class BenchProcess {
   private constructor(child: ChildProcess) {
     this.#child = child;
     this.pid = child.pid as number;
-    // On this signal the master of nginx also ends its workers; KILL would orphan them.
+    // SIGINT makes the master of nginx end its workers; SIGKILL would orphan them.
     const untie = endWithThisProcess(this.pid, "INT");
     this.#exited = new Promise((resolve) => child.once("close", () => resolve()));
     void this.#exited.then(untie);
@@ -32,7 +32,7 @@ export class BenchProcess {
       stream?.setEncoding("utf8").on("data", (text: string) => (this.#output = (this.#output + text).slice(-2_000)));
   }
 
-  /** @throws when there is no such program */
+  /** @throws if the program does not exist */
   static start({ command, args, environment }: ServerProgram): Promise<BenchProcess> {
     const child = spawn(command, args, {
       stdio: ["ignore", "pipe", "pipe"],

@@ -1,22 +1,22 @@
-/** The script of the mock upstream, encoded in the name of the model: the only value passed unchanged by every proxy. */
+/** The script of the mock upstream, encoded in the model's name, which every proxy passes on unchanged. */
 
 export type Script =
   | { readonly kind: "json" }
-  /** Deltas with a gap before each but the first. */
+  /** Deltas with a gap before each, except the first. */
   | { readonly kind: "paced"; readonly deltas: number; readonly gapMs: number }
   /** The whole stream in one write. */
   | { readonly kind: "burst"; readonly deltas: number }
-  /** A whole answer, or an error during a commanded outage. */
+  /** A complete answer, or an error while an outage is commanded. */
   | { readonly kind: "outage" }
-  /** Deltas as fast as the reader takes them, without end. */
+  /** Deltas without end, as fast as the client reads them. */
   | { readonly kind: "flood" }
-  /** A single delta, then nothing more, and no end. */
+  /** A single delta and then nothing, without end. */
   | { readonly kind: "silent" }
-  /** A single delta, then one for each request for `step`, without end. */
+  /** A single delta, and then one for each request with the script `step`, without end. */
   | { readonly kind: "stepped" }
   | { readonly kind: "step" };
 
-/** More deltas than any measurement waits for: the stream ends only when it is closed. */
+/** Number of deltas that no measurement waits for: the stream ends only when it is closed. */
 export const endlessDeltas = 1_000_000;
 
 export function modelOf(script: Script): string {
@@ -37,11 +37,11 @@ export function scriptOf(model: string): Script {
   throw new Error(`unknown script: ${model}`);
 }
 
-/** Deltas of a complete answer. */
+/** Number of deltas in a complete answer. */
 export function deltasOf(script: Script): number {
   if (script.kind === "paced" || script.kind === "burst") return script.deltas;
   return hasJsonAnswer(script) ? 0 : endlessDeltas;
 }
 
-/** Answered with one JSON body. */
+/** Whether a script is answered with one JSON body. */
 export const hasJsonAnswer = ({ kind }: Script): boolean => kind === "json" || kind === "outage" || kind === "step";

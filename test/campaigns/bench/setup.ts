@@ -1,4 +1,4 @@
-/** Starts the roles, the references and the installations of a run. Cleanups run from the last added to the first. */
+/** Starts the roles, references and installations of a run, and ends them in the opposite order. */
 import type { Bench, FreshStart } from "./bench.ts";
 import { openCheckout } from "./checkouts.ts";
 import { startBenchInstallation } from "./installation.ts";
@@ -70,14 +70,14 @@ async function startReferences(ids: readonly ReferenceId[], setting: ReferenceSe
   return { references, absent };
 }
 
-/** Ends all opened parts when the work is done, and as soon as the run is interrupted. */
+/** Runs work with opened resources, and ends these when the work is done or as soon as the run is interrupted. */
 export async function whileOpen<Result>(
   interruption: AbortSignal,
   use: (opened: OpenedResources) => Promise<Result>,
 ): Promise<Result> {
   const opened = new OpenedResources();
   let closing = Promise.resolve();
-  // The second call closes parts still starting during the first, after an interruption.
+  // After an interruption, the second call ends parts that were still starting during the first.
   const close = () => (closing = closing.then(() => opened.stop()));
   interruption.addEventListener("abort", () => void close());
   try {

@@ -5,6 +5,6 @@ export interface LoadSubject {
   readonly name: string;
   readonly target: LoadTarget;
   readonly pids: readonly number[];
-  /** Processes that store the records of the requests: admin-svc and Postgres. */
+  /** Ids of the processes that store the records of requests: admin-svc and Postgres. */
   readonly recordPids?: () => readonly number[];
 }

@@ -1,7 +1,7 @@
 /**
- * Measures the cost of traces: `node test/dist/campaigns/bench/tracing.js`. Three installations run at the same time and get requests in turn,
- * so that a busy machine is busy for all of them. It prints the processor time of gateway and inference-svc for one
- * request, and its ratio to the installation without traces.
+ * Measures the cost of traces: `node test/dist/campaigns/bench/tracing.js`. Three installations run at the same time and get requests in turn, so
+ * that a busy machine affects all of them. It prints the processor time of gateway and inference-svc for a request, and its ratio to the installation
+ * without traces.
  */
 import { Agent, request as ask } from "node:http";
 import { cpuNs } from "../../support/machine.ts";
@@ -20,7 +20,7 @@ interface Subject {
   readonly agent: Agent;
 }
 
-/** Microseconds used so far by the processes of the hot path. */
+/** Microseconds of processor time so far in gateway and inference-svc. */
 function usedUs({ installation }: Subject): number {
   const { gateway = 0, "inference-svc": inference = 0 } = installation.pids();
   return (cpuNs(gateway) + cpuNs(inference)) / 1_000;
@@ -73,7 +73,7 @@ try {
     const used = new Map(subjects.map((subject) => [subject, [] as number[]]));
     for (const subject of subjects) await many(subject, stream, warmUp);
     for (let round = 0; round < rounds; round++) {
-      // The order alternates, because the second subject has warm caches.
+      // The order alternates, because the second subject finds warm caches.
       for (const subject of round % 2 === 0 ? subjects : subjects.toReversed()) {
         const before = usedUs(subject);
         await many(subject, stream, requestsEach);

@@ -1,6 +1,7 @@
 /**
- * Measures sums over time of ten million requests: `node test/dist/campaigns/bench/usage-series.js` (three minutes), or with another number of requests.
- * They lie in 30 days, of 200 keys, 20 models and 1,000 end users. Their sums are made from rows of a temporary table, never read by a series.
+ * Measures sums over time of ten million requests: `node test/dist/campaigns/bench/usage-series.js` (three minutes), or with another number of
+ * requests. The requests spread over 30 days, 200 keys, 20 models and 1,000 end users. Their sums are computed from rows of a temporary table, which
+ * no series reads.
  */
 import { loadavg } from "node:os";
 import { addSums, changeSums, turnChanges } from "@sluice/admin-svc/store/ledger/usage-rollup.js";
@@ -15,7 +16,7 @@ const dayMs = 86_400_000;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** A temporary table hides the real one of the same name, so that the sums of its rows are made like real ones. */
+/** Fills the sums. A temporary table hides the real one of the same name, so that the sums of its rows are computed like real ones. */
 async function fill({ databaseUrl }: Installation): Promise<void> {
   const database = openDatabase(databaseUrl, { ...writeConnectionLimits, statementTimeoutMs: 0 }, () => {});
   await database.connection().execute(async (connection) => {
@@ -34,7 +35,7 @@ async function fill({ databaseUrl }: Installation): Promise<void> {
       connection,
     );
     await sql`${addSums(changeSums(sql`(${turnChanges(sql`turns`)})`))}`.execute(connection);
-    // Autovacuum does so within a minute; until then the planner takes the table for empty.
+    // Autovacuum would do this within a minute; until then the planner takes the table for empty.
     await sql`analyze usage_sums`.execute(connection);
   });
   await database.destroy();

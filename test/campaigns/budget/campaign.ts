@@ -1,9 +1,9 @@
 /**
- * Random requests against budgets of real processes, compared with the provider's own journal.
+ * Sends random requests against the budgets of real processes, and compares the cost with the provider's own journal.
  *
- * The cost of a key's calls by the journal is at most its limit plus a bound of two parts, both zero for a provider with exact counts and a
- * connected client: the shortfall of estimated records (of cancelled calls, or calls without figures from the provider) below the journal; and
- * the excess of concurrent calls over their worst case, when a provider counts more than any rule explains.
+ * By the journal, a key's calls cost at most its limit plus a bound. The bound has two parts, both zero for a provider with exact counts and a
+ * connected client: the amount by which estimated records (of cancelled calls, or calls without figures from the provider) are below the journal; and
+ * the amount by which concurrent calls exceed their worst case, if a provider counts more than any rule explains.
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
@@ -17,19 +17,19 @@ import { type PlannedRequest, behaviourNames, planRequest } from "./requests.ts"
 
 export interface BudgetReport {
   readonly asked: number;
-  /** Number of answers by status; 0 for disconnected clients. */
+  /** Number of answers by status; status 0 for clients that left. */
   readonly statuses: Readonly<Record<string, number>>;
   readonly groups: readonly Group[];
   readonly complaints: readonly string[];
 }
 
-/** Keys with requests to one kind of model, from connected or disconnecting clients. USD. */
+/** Keys whose requests go to one kind of model, from clients that stay or leave. Amounts are in USD. */
 export interface Group {
   readonly name: string;
   readonly keys: number;
   readonly limits: number;
   readonly journal: number;
-  /** Maximum excess of a key's journal over its limit, and the bound of the same key. */
+  /** Maximum amount by which a key's journal exceeds its limit, and the bound of the same key. */
   readonly overshoot: number;
   readonly bound: number;
 }
@@ -37,19 +37,19 @@ export interface Group {
 export interface BudgetOptions {
   readonly seed: number;
   readonly requests: number;
-  /** Runs the installation with its own Postgres; otherwise it uses that of the test run. */
+  /** Whether the installation runs a Postgres of its own; otherwise it uses that of the test run. */
   readonly embeddedPostgres?: boolean;
   readonly progress?: (line: string) => void;
 }
 
-/** Concurrent requests of one key. */
+/** Number of concurrent requests with one key. */
 const clientsPerKey = 4;
 const requestsPerKey = 40;
-/** Keys in use at the same time. */
+/** Number of keys in use at the same time. */
 const keysAtOnce = 4;
-/** Time limit until all records are delivered. */
+/** Milliseconds until all records must be delivered. */
 const settledLimitMs = 120_000;
-/** Ignored difference between sums: they are floats here, with ten significant digits. */
+/** Difference between sums that is ignored: they are floats with ten significant digits. */
 const rounding = 1e-9;
 
 interface Key {
@@ -116,7 +116,7 @@ ${behaviourNames
 limits: {streams_per_key: 1000}
 `;
 
-/** Limit of keys that are paid from a budget for a tag of theirs instead of their own, USD. */
+/** USD limit of a tag budget, from which some keys are paid instead of from their own. */
 const tagLimit = 1;
 
 /** Gives each value of the tag of a key its own budget. */
@@ -132,7 +132,7 @@ async function limitTags(installation: Installation): Promise<void> {
 async function makeKeys(installation: Installation, count: number, random: Random): Promise<readonly Key[]> {
   const keys: Key[] = [];
   for (let n = 0; n < count; n++) {
-    // Enough for the worst case of a document and an answer of the default length, and for some ten further calls.
+    // USD limit: enough for the worst case of a document and an answer of default length, and for some ten more calls.
     const ownLimit = Math.round((0.6 + random.next()) * 1_000) / 1_000;
     const isOfTag = n % 3 === 0;
     const limit = isOfTag ? tagLimit : ownLimit;
@@ -164,7 +164,7 @@ async function use(installation: Installation, key: Key, statuses: Record<string
   );
 }
 
-/** @returns 0 when the client left */
+/** @returns the status; 0 if the client left */
 async function sendRequest(
   installation: Installation,
   secret: string,
@@ -189,7 +189,7 @@ async function sendRequest(
   }
 }
 
-/** Waits until nothing is reserved any more and the ledger is complete. @returns remaining violations after a while */
+/** Waits until nothing is reserved and the ledger is complete. @returns the violations that remain after the time limit */
 async function settled(installation: Installation, database: pg.Client): Promise<string[]> {
   const ledger = openDatabase(installation.databaseUrl, commandConnectionLimits, () => {});
   const limit = performance.now() + settledLimitMs;
@@ -276,7 +276,7 @@ function resultOf(
   }
   const cost = sum(own.map(costOf));
   const dearest = own.reduce((most, entry) => Math.max(most, costOf(entry)), 0);
-  // A call was held for at least what it would cost by the rules.
+  // For each call, at least its cost by the rules was reserved, which is the cost divided by the provider's factor.
   const excess = dearest * (1 - 1 / (modelBehaviours[manner]?.factor ?? 1));
   const bound = unseen + clientsPerKey * excess;
   const overshoot = cost - limit;

@@ -1,4 +1,4 @@
-/** npm run budgets -- [--requests N] [--seed S]: random requests against budgets, held against the provider's own journal. */
+/** npm run budgets -- [--requests N] [--seed S]: sends random requests against budgets, and compares the cost with the provider's own journal. */
 import { readNumbersOrExit } from "../../support/runner/campaign-options.ts";
 import { runBudgetCampaign } from "./campaign.ts";
 import { reportLines } from "./report.ts";

@@ -1,4 +1,4 @@
-/** A provider of chat completions with its own journal: everything it has read and written, counted in its own way to the last token. */
+/** A provider of chat completions with its own journal: it counts everything that it has read and written, in its own way, to the last token. */
 import { once } from "node:events";
 import { type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -6,19 +6,19 @@ import { setTimeout as wait } from "node:timers/promises";
 import { Random } from "../../support/random.ts";
 import { chatChunk, sse } from "../../support/providers/upstream.ts";
 
-/** USD per million tokens, of every model. */
+/** Prices of every model in USD per million tokens. */
 export const prices = { prompt: 10, completion: 40 };
 
-/** Tokens of the window, declared for every model. */
+/** Context window of every model in tokens. */
 export const windowTokens = 32_000;
 
-/** How a model behaves. Its name is the end of its slug. */
+/** Behaviour of a model, selected by the end of its slug. */
 export interface ModelBehaviour {
-  /** Tokens per byte of text; 1 is the maximum for any vocabulary. */
+  /** Tokens per byte of text; 1 is the maximum of any tokenizer. */
   readonly density: number;
-  /** Factor on all counts: above 1 the provider counts more than any rule explains. */
+  /** Factor on all counts. Above 1, the provider counts more than any rule explains. */
   readonly factor: number;
-  /** Figures come with the end of the answer. */
+  /** Whether the provider sends token counts at the end of an answer. */
   readonly reports: boolean;
 }
 
@@ -29,11 +29,11 @@ export const modelBehaviours: Readonly<Record<string, ModelBehaviour>> = {
   greedy: { density: 1, factor: 3, reports: true },
 };
 
-/** A call as the provider would put it on its invoice. */
+/** A call, as the provider would put it on its invoice. */
 export interface JournalEntry {
   readonly request: string;
   readonly manner: string;
-  /** The requested maximum; undefined without one. */
+  /** Requested maximum of output tokens; undefined if the request has none. */
   readonly limit: number | undefined;
   input: number;
   output: number;
@@ -100,7 +100,7 @@ function entryOf(body: Body): JournalEntry {
   return { request, manner: name, limit: body.max_tokens, input: Math.ceil(tokens * factor), output: 0 };
 }
 
-/** 512-pixel tiles of 170 tokens, 32 tokens for each second of samples at 16 kHz, the whole window for a document. */
+/** Tokens of a part: 170 for each 512-pixel tile of an image, 32 for each second of sound at 16 kHz, and the whole window for a document. */
 function tokensOf(part: Part, density: number): number {
   if (part.text !== undefined) return Buffer.byteLength(part.text) * density;
   if (part.image_url) {
@@ -115,7 +115,7 @@ function tokensOf(part: Part, density: number): number {
 
 const tokensPerChunk = 32;
 
-/** Answers are usually short; one in eight has the maximum length, and without a maximum the provider writes on and on. */
+/** Output tokens of an answer. Answers are usually short; one in eight has the maximum length, and so has each without a maximum in the request. */
 const lengthOf = (limit: number | undefined, random: Random): number =>
   Math.min(limit ?? 20_000, limit === undefined || random.chance(1 / 8) ? 20_000 : 1 + random.below(400));
 

@@ -1,4 +1,4 @@
-/** Prints the results of a campaign for people. */
+/** Formats the results of a campaign for people. */
 import type { BudgetReport } from "./campaign.ts";
 
 export const reportLines = (seed: number, { asked, statuses, groups, complaints }: BudgetReport): readonly string[] => [

@@ -5,7 +5,7 @@ import { modelBehaviours } from "./provider.ts";
 export interface PlannedRequest {
   readonly id: string;
   readonly body: Readonly<Record<string, unknown>>;
-  /** The client leaves after so many milliseconds; undefined: it stays. */
+  /** Milliseconds after which the client leaves; undefined if it stays. */
   readonly leavesMs: number | undefined;
 }
 
@@ -30,7 +30,7 @@ const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 const said = (random: Random, most: number): string => base64(random.pick(texts).repeat(1 + random.below(most / 40)));
 
-/** The header is enough: no provider of a test looks at the pixels. */
+/** The header of a PNG image, which is enough: no provider of a test looks at the pixels. */
 function png(random: Random): Buffer {
   const bytes = Buffer.alloc(33);
   bytes.write("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "latin1");
@@ -56,7 +56,7 @@ function wav(random: Random): Buffer {
   return Buffer.concat([head, samples]);
 }
 
-/** @param manner of the requested model; undefined: any */
+/** @param manner behaviour of the requested model; undefined for any */
 export function planRequest(number: number, random: Random, manner: string, leaves: boolean): PlannedRequest {
   const id = `request-${number}`;
   const text = `${id} ${random.pick(texts).repeat(1 + random.below(60))}`;

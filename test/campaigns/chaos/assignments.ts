@@ -1,24 +1,24 @@
-/** Administrators with bulk assignments, and a journal of the answers. */
+/** Administrators who assign guardrails to keys in bulk, and a journal of the answers. */
 import type { Installation } from "../../support/installation.ts";
 
-/** The keys assigned and removed together by one writer: all of them must always hold the same guardrail. */
+/** The keys that one writer changes together: all of them must always have the same guardrail. */
 export interface Journal {
   readonly keyHashes: readonly string[];
-  /** Guardrail as of the last acknowledged write; undefined: none. */
+  /** Guardrail of the last acknowledged write; undefined for none. */
   acknowledged: string | undefined;
-  /** Writes without an answer: each may or may not have happened. */
+  /** Guardrails of writes without an answer, each of which may or may not have happened. */
   uncertain: (string | undefined)[];
 }
 
 export interface Writing {
   readonly journals: readonly Journal[];
-  /** Writes with a 200. */
+  /** Number of writes answered with 200. */
   acknowledged: number;
-  /** Answers forbidden by the contract for these operations. */
+  /** Answers that the contract does not allow for these operations. */
   readonly odd: string[];
 }
 
-/** During an outage the answer is 500 with a header for a retry; 0 stands for no answer at all. */
+/** Statuses that may occur: during an outage, 500 with a retry header; 0 stands for no answer at all. */
 const expected: ReadonlySet<number> = new Set([0, 200, 500]);
 
 export function startWriting(
@@ -44,8 +44,7 @@ async function write(
 ): Promise<void> {
   for (let n = 0; !over(); n++) {
     const guardrail = guardrails[n % guardrails.length] as string;
-    // Removing a guardrail from a key without it changes nothing, so the outcome is known only after an acknowledged
-    // assignment.
+    // Removing a guardrail from a key without it changes nothing, so the outcome is known only if the assignment was acknowledged.
     const remove = n % 5 === 4 && journal.acknowledged === guardrail && journal.uncertain.length === 0;
     const status = await send(installation, guardrail, remove, journal.keyHashes);
     if (!expected.has(status)) writing.odd.push(`${status} to a write`);

@@ -1,8 +1,7 @@
 /**
- * Kills processes of an installation at random while administrators write and clients send requests. Between two kills the installation must have
- * recovered:
- * turns are answered and writes acknowledged again. In the end no acknowledged change may be lost or half done, and every call received
- * by the provider is on record once.
+ * Kills random processes of an installation while administrators write and clients send requests. After each kill the installation must recover:
+ * turns are answered and writes acknowledged again. In the end no acknowledged change may be lost or half done, and every call that the provider
+ * received must be recorded exactly once.
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
@@ -16,7 +15,7 @@ import { startWriting } from "./assignments.ts";
 export interface ChaosOptions {
   readonly seed: number;
   readonly kills: number;
-  /** Inference processes; with 0 they are one process with the gateway. */
+  /** Number of inference processes; with 0, gateway and inference-svc are one process. */
   readonly replicas: number;
   /** Called after every kill, once the installation has recovered. */
   readonly progress?: (line: string) => void;
@@ -26,7 +25,7 @@ export interface ChaosReport {
   readonly kills: number;
   readonly answered: number;
   readonly acknowledged: number;
-  /** Calls counted by the provider. */
+  /** Number of calls counted by the provider. */
   readonly calls: number;
   readonly complaints: readonly string[];
 }
@@ -34,7 +33,7 @@ export interface ChaosReport {
 const clients = 6;
 const writers = 3;
 const keysOfWriter = 3;
-/** Turns to be answered after a kill before the next one. */
+/** Number of turns that must be answered after a kill before the next one. */
 const answersBetween = 20;
 const writesBetween = 3;
 const healLimitMs = 90_000;
@@ -71,7 +70,7 @@ class Campaign {
   readonly #random: Random;
   readonly #progress: (line: string) => void;
   readonly #complaints: string[] = [];
-  /** Names of the killed processes: all but the supervisor. */
+  /** Names of the processes to kill: all but the supervisor. */
   readonly #victims: readonly string[];
   #over = false;
 
@@ -80,7 +79,7 @@ class Campaign {
     this.#acme = acme;
     this.#random = random;
     this.#progress = progress;
-    // Sorted, independent of the start order, so that a seed draws the same.
+    // The names are sorted, so that a seed draws the same processes whatever the order of their start.
     this.#victims = Object.keys(installation.pids())
       .filter((name) => name !== "supervisor")
       .toSorted();
@@ -171,7 +170,7 @@ class Campaign {
   async #kill(number: number): Promise<void> {
     const name = this.#random.pick(this.#victims);
     const chosen = this.#random.pick(ways);
-    // SIGTERM makes Postgres wait until the last client has gone. No client leaves, and no new one is let in.
+    // Postgres gets SIGINT instead: after SIGTERM it would wait for its clients to leave and accept no new one, but none leaves.
     const way = name === "postgres" && chosen === "SIGTERM" ? "SIGINT" : chosen;
     const stopMs = this.#random.below(longestStopMs);
     const pid = this.#installation.pids()[name];
@@ -183,7 +182,10 @@ class Campaign {
     signal(pid, "SIGCONT");
   }
 
-  /** Records take a while to arrive, and the database may have been killed last; a difference after that is an error. */
+  /**
+   * Compares the final state with the journals. Records take a while to arrive, and the database may have been killed last; only a difference that
+   * remains is an error.
+   */
   async #settled(
     journals: Parameters<typeof findRecordDifferences>[1],
     calls: ReadonlyMap<string, number>,

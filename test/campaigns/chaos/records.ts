@@ -5,9 +5,8 @@ import pg from "pg";
 import type { Journal } from "./assignments.ts";
 
 /**
- * Every difference, in words; empty without any.
- * @param calls counted by the provider, by session
- * @param answered the session of each turn with a whole answer
+ * Describes every difference; empty if there is none.  @param calls number of calls counted by the provider, by session  @param answered session of
+ * each turn that was answered completely
  */
 export async function findRecordDifferences(
   databaseUrl: string,
@@ -25,15 +24,15 @@ export async function findRecordDifferences(
   }
 }
 
-/** Faults of the ledger, in words. */
+/** Faults of the ledger, as texts. */
 export interface WrongRecords {
-  /** Calls counted by the provider only. */
+  /** Calls that only the provider has counted. */
   readonly missing: readonly string[];
-  /** Calls counted by the ledger only. */
+  /** Calls that only the ledger has counted. */
   readonly doubled: readonly string[];
-  /** Answered turns with a different or missing record. */
+  /** Answered turns whose record is missing or differs. */
   readonly unrecorded: readonly string[];
-  /** Gaps, and sums different from those of their records. */
+  /** Gaps in the sums, and sums that differ from their records. */
   readonly sums: readonly string[];
 }
 
@@ -64,8 +63,8 @@ async function wrongAssignments(database: pg.Client, journals: readonly Journal[
 }
 
 /**
- * A begun but unsent call has a record, too. It is lost when its process was killed, cancelled when the gateway or the client was
- * gone before the provider call, and failed with 503 when the process was ended.
+ * SQL condition for calls that may not have reached the provider: a call that began but was not sent has a record, too. Its status is lost if its
+ * process was killed, cancelled if the gateway or the client was gone before, and failed with 503 if the process was ended.
  */
 const maybeUnsent = "status in ('lost', 'cancelled') or (status = 'failed' and http_status = 503)";
 
@@ -104,7 +103,7 @@ async function wrongCalls(
   };
 }
 
-/** A client hears the end of its answer only when the records of the call and of the turn are on the disk. */
+/** Turns whose records are wrong. A client gets the end of its answer only after the records of the call and of the turn are on disk. */
 async function wrongTurns(database: pg.Client, answers: ReadonlyMap<string, number>): Promise<string[]> {
   const { rows } = await database.query<{ session_id: string; outcomes: string; completed: string }>(
     `select session_id, string_agg(outcome || case when is_recorded then '' else ' by their calls' end, ', ') as outcomes,
@@ -117,7 +116,7 @@ async function wrongTurns(database: pg.Client, answers: ReadonlyMap<string, numb
     .map(([session]) => `${session} was answered, and its turns are ${found.get(session)?.outcomes ?? "not listed"}`);
 }
 
-/** The same checks as on the command line. */
+/** Runs the same checks of the ledger as the command line. */
 async function wrongLedger(databaseUrl: string): Promise<string[]> {
   const database = openDatabase(databaseUrl, commandConnectionLimits, () => {});
   try {

@@ -1,21 +1,15 @@
-/**
- * Clients with a separate session for each turn, so that the provider's count can be compared with the
- * ledger.
- */
+/** Clients that use a new session for each turn, so that calls counted by the provider can be compared with the ledger. */
 import type { Installation } from "../../support/installation.ts";
 import { type Upstream, chatChunk } from "../../support/providers/upstream.ts";
 
 export interface TurnTally {
-  /** Sessions of turns with a whole answer. */
+  /** Sessions of turns that were answered completely. */
   readonly answered: string[];
-  /** Streams without a terminal event, and answers violating the contract. */
+  /** Streams without a terminal event, and answers that violate the contract. */
   readonly odd: string[];
 }
 
-/**
- * Permitted statuses: no answer, a failure of the service, a failure of the provider, and a process ended during a
- * turn.
- */
+/** Statuses that may occur: no answer (0), a failure of the service or of the provider, and the end of a process during a turn. */
 const expected: ReadonlySet<number> = new Set([0, 200, 500, 502, 503, 524]);
 
 export const chaosSession = (n: number): string => `chaos-${n}`;
@@ -30,7 +24,7 @@ export function callsBySession({ requests }: Upstream): ReadonlyMap<string, numb
   return calls;
 }
 
-/** Long enough for a kill to meet some of them in the middle. */
+/** An answer long enough for some to be running when a process is killed. */
 export const longReply = {
   chunks: [
     { sse: [chatChunk({ content: "a" })] },

@@ -1,4 +1,4 @@
-/** Puts the manifests and the chart before a real API server, and its controllers. */
+/** Tests the manifests and the chart on a real API server with its controllers. */
 import { type Cluster, checkEviction, checkQuota, checkHelmTakeover, checkOverlay, checkTemplate } from "./checks.ts";
 import type { Helm } from "../../deploy/helm/helm.ts";
 import { ControlPlane } from "./control-plane.ts";
@@ -8,7 +8,7 @@ import type { Programs } from "./programs.ts";
 
 export type Check = (cluster: Cluster) => Promise<void>;
 
-/** Checks by name; the short ones first. */
+/** Checks by name, short ones first. */
 export const checks = (helms: readonly Helm[], progress: (line: string) => void): Readonly<Record<string, Check>> => ({
   "overlay for development": (cluster) => checkOverlay(cluster, "overlays/development", 1),
   "overlay for production": (cluster) => checkOverlay(cluster, "overlays/production", 3),

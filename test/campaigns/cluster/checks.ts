@@ -1,4 +1,4 @@
-/** Each check of the campaign, in a separate namespace. */
+/** The checks of the campaign, each in a namespace of its own. */
 import { strict as assert } from "node:assert";
 import { mkdtempSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -16,7 +16,7 @@ export interface Cluster {
   readonly nodes: Nodes;
 }
 
-/** @throws AssertionError with the output of a program that failed or warned */
+/** @throws AssertionError with the output of a program that failed or printed a warning */
 export const assertNoWarning = ({ code, stderr }: FinishedProcess): void =>
   assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
 
@@ -27,7 +27,7 @@ async function applyOverlay(namespace: Namespace, { plane }: Cluster, overlay: s
 }
 
 const production = ["--values", join(chart, "values-production.yaml")];
-/** All of the chart's options for objects known to every cluster, without custom resources. */
+/** All options of the chart, except for custom resources, which only some clusters know. */
 const everything = [
   ...["redis", "tracing", "sandbox", "sinks", "cloudMetadata", "grafanaDashboard", "ingress"].map(
     (name) => `${name}.enabled=true`,
@@ -39,17 +39,17 @@ const everything = [
   "image.pullSecrets[0].name=registry",
 ].flatMap((setting) => ["--set", setting]);
 
-/** Overlays are taken without a warning, and run. */
+/** Checks that an overlay is applied without a warning, and runs. */
 export async function checkOverlay(cluster: Cluster, overlay: string, replicas: number): Promise<void> {
   const namespace = await Namespace.create(cluster.plane, `overlay-${overlay.replace("overlays/", "")}`);
   await applyOverlay(namespace, cluster, overlay);
-  // Autoscalers without a measurement set a service to their minimum number, given in no manifest.
+  // Without a measurement, an autoscaler sets a service to its minimum, a number that no other manifest contains.
   await eventually(async () => (await namespace.workload("gateway")).spec.replicas === replicas);
   for (const service of workloadNames) await namespace.settle(service);
   assert.deepEqual(await namespace.warnings(), []);
 }
 
-/** The same objects by `helm template`, with every option. */
+/** Checks that the output of `helm template` with every option is accepted, too. */
 export async function checkTemplate({ plane }: Cluster, helm: Helm): Promise<void> {
   const namespace = await Namespace.create(plane, `template-${helm.major}`);
   const made = await runTemplate(helm.program, [...production, ...everything, "--namespace", namespace.name]);
@@ -59,7 +59,7 @@ export async function checkTemplate({ plane }: Cluster, helm: Helm): Promise<voi
   assert.deepEqual(await namespace.warnings(), []);
 }
 
-/** A quota equal to the sum of the pods' requests is enough; pods beyond it are refused. */
+/** Checks that a quota equal to the sum of the pods' requests is enough, and refuses further pods. */
 export async function checkQuota(cluster: Cluster): Promise<void> {
   const namespace = await Namespace.create(cluster.plane, "quota");
   const { millicores, memory, memoryLimit, pods } = quotaFor(render(join(manifests, "base")));
@@ -78,7 +78,7 @@ export async function checkQuota(cluster: Cluster): Promise<void> {
   await eventually(async () => (await namespace.warnings()).some((warning) => /exceeded quota: quota/.test(warning)));
 }
 
-/** Pods of a service are evicted one at a time: the next may go when the successor of the last is ready. */
+/** Checks that the pods of a service are evicted one at a time: the next only when the successor of the last is ready. */
 export async function checkEviction(cluster: Cluster): Promise<void> {
   const namespace = await Namespace.create(cluster.plane, "eviction");
   await applyOverlay(namespace, cluster, "base");
@@ -93,7 +93,7 @@ async function evictsOne(namespace: Namespace, service: WorkloadName, nodes: Nod
   assert(first && second, `${service} has two pods`);
   nodes.makesReady = false;
   try {
-    // The budget's controller counts pods after they are ready.
+    // The controller of disruption budgets counts a pod some time after it is ready.
     await eventually(async () => (await namespace.evict(first)) === 201);
     assert.equal(await namespace.evict(second), 429, `${service}: a second pod was evicted`);
   } finally {
@@ -103,7 +103,7 @@ async function evictsOne(namespace: Namespace, service: WorkloadName, nodes: Nod
   await namespace.settle(service);
 }
 
-/** Objects applied by kubectl are taken over by helm, without a restart of any process. */
+/** Checks that helm takes over objects applied by kubectl, without a restart of any process. */
 export async function checkHelmTakeover(cluster: Cluster, helm: Helm): Promise<void> {
   const namespace = await Namespace.create(cluster.plane, `takeover-${helm.major}`);
   await applyOverlay(namespace, cluster, "overlays/production");
@@ -112,7 +112,7 @@ export async function checkHelmTakeover(cluster: Cluster, helm: Helm): Promise<v
     workloadNames.map(async (service) => (await namespace.pods(service)).map(uidOf).toSorted()),
   );
   await cluster.plane.kubectl("--namespace", namespace.name, "delete", "job", "schema", "bootstrap");
-  // Since Helm 4 the API server merges, and takes a list without its defaults for another one than kubectl has applied.
+  // Helm 4 lets the API server merge, and the server takes a list without its defaults for a different one than kubectl has applied.
   const takes = ["--take-ownership", ...(helm.major < 4 ? [] : ["--force-conflicts"])];
   assertNoWarning(await namespace.upgrade(helm, ...production, ...takes, "--wait", "--timeout", "120s"));
   const after = await Promise.all(

@@ -1,6 +1,4 @@
-/**
- * A real control plane of Kubernetes on loopback: etcd, kube-apiserver and kube-controller-manager. Nodes are missing; see nodes.ts.
- */
+/** A real control plane of Kubernetes on loopback: etcd, kube-apiserver and kube-controller-manager. Nodes are simulated in nodes.ts. */
 import type { ChildProcess } from "node:child_process";
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -62,7 +60,7 @@ export class ControlPlane {
     );
   }
 
-  /** Certificates of the API server, the key of service accounts, and a token for all its clients here. */
+  /** Writes certificates of the API server, the key of service accounts, and a token for all clients. */
   async #writeCredentials(): Promise<void> {
     const authority = await newAuthority("cluster");
     await writeCertificate(this.folder, { hosts: ["127.0.0.1"], by: authority, trusted: [authority] });
@@ -115,7 +113,7 @@ export class ControlPlane {
     ]);
   }
 
-  /** All controllers but the one for evicting silent nodes. */
+  /** Starts all controllers except the one that evicts pods of silent nodes. */
   #startControllers(): Promise<void> {
     return this.#spawn("kube-controller-manager", this.#programs.controllers, [
       `--kubeconfig=${this.#at("kubeconfig")}`,
@@ -141,7 +139,7 @@ export class ControlPlane {
     return runProgram(program, [...args, ...this.#asAdministrator]);
   }
 
-  /** Asks the API server. @throws Error for a status of 400 or more */
+  /** Sends a request to the API server. @throws Error for a status of 400 or more */
   async get<Answer>(path: string): Promise<Answer> {
     const { status, body } = await this.send("GET", path);
     if (status >= 400) throw new Error(`${path}: ${status} ${body}`);

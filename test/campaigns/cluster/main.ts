@@ -1,4 +1,4 @@
-/** npm run cluster: the manifests and the chart on a real API server. KUBE_BINARIES names the folder of its programs. */
+/** npm run cluster: tests the manifests and the chart on a real API server. KUBE_BINARIES names the folder of its programs. */
 import { checks, startCluster } from "./campaign.ts";
 import { findPrograms } from "./programs.ts";
 

@@ -1,4 +1,4 @@
-/** Calls of the checks in a namespace of the cluster. */
+/** A namespace of the cluster, with the calls that checks make in it. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
@@ -30,18 +30,18 @@ export class Namespace {
     this.name = name;
   }
 
-  /** A namespace refusing pods below the restricted standard, and warning of them. */
+  /** Creates a namespace that refuses pods below the restricted Pod Security Standard, and warns of them. */
   static async create(plane: ControlPlane, name: string): Promise<Namespace> {
     const modes = ["enforce", "warn", "audit"].map((mode) => [`pod-security.kubernetes.io/${mode}`, "restricted"]);
     const metadata = { name, labels: Object.fromEntries(modes) as Record<string, string> };
     await plane.send("POST", "/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
-    // The namespace's controller makes the account used by the jobs.
+    // A controller creates the account that the jobs use after the namespace itself.
     const account = `/api/v1/namespaces/${name}/serviceaccounts/default`;
     await eventually(async () => (await plane.send("GET", account)).status === 200);
     return new Namespace(plane, name);
   }
 
-  /** Applies objects or an overlay, as a pipeline would: the API server owns their fields, and each warning is a complaint. */
+  /** Applies objects or an overlay like a deployment pipeline: the API server owns their fields, and each warning counts as a failure. */
   apply(args: readonly string[]): Promise<FinishedProcess> {
     return this.#plane.kubectl("--namespace", this.name, "apply", "--server-side", ...args);
   }
@@ -52,7 +52,7 @@ export class Namespace {
     return this.apply(["--filename", file]);
   }
 
-  /** An overlay on one of ours, in this namespace. @returns its folder */
+  /** Creates an overlay on one of the project's, in this namespace. @returns its folder */
   overlayOn(folder: string, base: string): string {
     writeFileSync(join(folder, "kustomization.yaml"), stringify({ namespace: this.name, resources: [base] }));
     return folder;
@@ -91,7 +91,7 @@ export class Namespace {
     return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   }
 
-  /** Waits until the service has exactly its desired number of ready pods, all of one image. */
+  /** Waits until the service has exactly its desired number of ready pods, all with the same image. */
   async settle(service: WorkloadName, limitMs = 120_000): Promise<void> {
     await eventually(async () => {
       const { spec } = await this.workload(service);
@@ -102,14 +102,14 @@ export class Namespace {
     }, limitMs);
   }
 
-  /** @returns the status: 201, or 429 where a budget forbids it for now */
+  /** @returns the status: 201, or 429 if a disruption budget forbids the eviction for now */
   async evict(pod: Pod): Promise<number> {
     const { name, namespace } = pod.metadata;
     const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name, namespace } };
     return (await this.#plane.send("POST", `/api/v1/namespaces/${namespace}/pods/${name}/eviction`, body)).status;
   }
 
-  /** Reasons and texts of warning events, except for those of autoscalers: nothing measures pods here. */
+  /** Reasons and texts of warning events, except those of autoscalers, since nothing measures pods here. */
   async warnings(): Promise<string[]> {
     interface Event {
       readonly type: string;

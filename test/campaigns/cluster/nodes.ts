@@ -1,6 +1,6 @@
 /**
- * Two nodes without a runtime: each pod is bound to one of them and reported as running, and a pod of a job as done. This is
- * enough for controllers, budgets and helm.
+ * Two simulated nodes without a container runtime: each pod is bound to one of them and reported as running, a pod of a job as done. This is enough
+ * for controllers, disruption budgets and helm.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { ControlPlane } from "./control-plane.ts";
@@ -32,7 +32,7 @@ const pathOf = ({ metadata }: Pod): string => `/api/v1/namespaces/${metadata.nam
 export class Nodes {
   /** Whether started pods become ready. */
   makesReady = true;
-  /** Whether jobs succeed; otherwise each pod of theirs fails. */
+  /** Whether pods of jobs succeed. */
   succeeds = true;
   readonly #plane: ControlPlane;
   #watch: { readonly namespace: string; readonly fewest: Map<string, number> } | undefined;
@@ -66,7 +66,7 @@ export class Nodes {
     }
   }
 
-  /** @returns the minimum number of ready pods of each service seen during some work in a namespace */
+  /** @returns the lowest number of ready pods of each service, seen during some work in a namespace */
   async countFewest(
     namespace: string,
     services: readonly string[],
@@ -88,7 +88,7 @@ export class Nodes {
     }
   }
 
-  /** The next step in the life of a pod; changes meanwhile are seen the next time. */
+  /** Takes the next step in the life of a pod. A change meanwhile is seen at the next step. */
   async #step(pod: Pod, node: string): Promise<void> {
     const path = pathOf(pod);
     if (pod.metadata.deletionTimestamp !== undefined) await this.#plane.send("DELETE", `${path}?gracePeriodSeconds=0`);

@@ -12,10 +12,10 @@ export interface Programs {
 
 const isOnPath = (program: string): boolean => spawnSync(program, ["--help"], { stdio: "ignore" }).error === undefined;
 
-/** Folder of the programs, made as described in docs/internals/campaigns.md. */
+/** Variable with the folder of the programs; docs/internals/campaigns.md describes how to fill it. */
 const folderVariable = "KUBE_BINARIES";
 
-/** @returns the programs, or a message about a missing one */
+/** @returns the programs, or a message that names a missing one */
 export async function findPrograms(): Promise<Programs | string> {
   const folder = process.env[folderVariable] ?? "";
   if (folder === "") return `${folderVariable} names no folder with kube-apiserver: see docs/internals/campaigns.md`;

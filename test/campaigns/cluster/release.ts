@@ -1,4 +1,4 @@
-/** The life of an installation by helm. */
+/** Checks the whole life of an installation by helm. */
 import { strict as assert } from "node:assert";
 import type { Helm } from "../../deploy/helm/helm.ts";
 import { eventually } from "../../support/processes.ts";
@@ -9,7 +9,7 @@ import type { Nodes } from "./nodes.ts";
 const wait = ["--wait", "--timeout", "300s"];
 const scaled = ["--set", "image.tag=0.2.0,gateway.autoscaling.enabled=true"];
 
-/** Installation, another version, autoscaling, a failing migration, rollback, one more version, and the end. */
+/** Checks an installation, another version, autoscaling, a failing migration, a rollback, one more version, and the removal. */
 export async function checkHelmUpgrades(
   { plane, nodes }: Cluster,
   helm: Helm,
@@ -39,7 +39,7 @@ async function installs(namespace: Namespace, helm: Helm): Promise<void> {
   }
 }
 
-/** The jobs run anew, no Deployment has fewer ready pods than it should, and the StatefulSet one less. */
+/** Checks a change of version: the jobs run again, no Deployment falls below its number of ready pods, and the StatefulSet by one at most. */
 async function changesVersion(
   namespace: Namespace,
   helm: Helm,
@@ -57,7 +57,7 @@ async function changesVersion(
   assert.notEqual(uid, before.metadata.uid, "the schema job did not run anew");
 }
 
-/** Upgrades and rollbacks leave the number of replicas to the autoscaler, once there is one. */
+/** Checks that upgrades and rollbacks leave the number of replicas to an autoscaler. */
 async function leavesScaleAlone(namespace: Namespace, helm: Helm, nodes: Nodes): Promise<void> {
   assertNoWarning(await namespace.upgrade(helm, ...wait, ...scaled));
   await eventually(async () => (await namespace.workload("gateway")).spec.replicas === 3);
@@ -72,7 +72,7 @@ async function leavesScaleAlone(namespace: Namespace, helm: Helm, nodes: Nodes):
   assert.deepEqual(fewest, { gateway: 5 });
 }
 
-/** No process of a version starts after its migration has failed. */
+/** Checks that no process of a version starts after its migration has failed. */
 async function failedJobStops(namespace: Namespace, helm: Helm, nodes: Nodes): Promise<void> {
   nodes.succeeds = false;
   const { code, stderr } = await namespace.upgrade(helm, ...scaled, "--set", "image.tag=0.3.0", "--timeout", "10s");
@@ -92,7 +92,7 @@ async function uninstalls(namespace: Namespace, helm: Helm): Promise<void> {
   );
 }
 
-/** A release installed by one version of helm is continued by another. */
+/** Checks that a release installed by one version of helm can be continued by another. */
 export async function checkReleaseHandover({ plane }: Cluster, first: Helm, next: Helm): Promise<void> {
   const namespace = await Namespace.create(plane, `from-${first.major}-to-${next.major}`);
   assertNoWarning(await namespace.upgrade(first, ...wait));

@@ -1,6 +1,6 @@
 import type { Find } from "./quality.ts";
 
-/** Patterns as teams write them without better tools: only the form, without a checksum and without context. */
+/** Patterns as teams write them for themselves: only the form, without a checksum or context. */
 export const baselines: Readonly<Record<string, RegExp>> = {
   "credit-card": /\b(?:\d[ -]?){12,18}\d\b/g,
   ssn: /\b\d{3}[- ]?\d{2}[- ]?\d{4}\b/g,

@@ -1,4 +1,4 @@
-/** Cases for the detectors: texts with their expected findings. By hand in fixtures/detectors/<slug>.txt, one to a line. */
+/** Cases for the detectors: texts with their expected findings. Hand-written cases are in fixtures/detectors/<slug>.txt, one on each line. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
@@ -6,15 +6,15 @@ import { root } from "../../support/processes.ts";
 
 export interface LabelledText {
   readonly text: string;
-  /** Spans to find, from left to right; empty in a hard negative. */
+  /** Spans that must be found, from left to right; empty for a text that only resembles a finding. */
   readonly expected: readonly TextSpan[];
 }
 
-/** Marks of an expected finding. */
+/** Marks around an expected finding. */
 const open = "⟦";
 const close = "⟧";
 
-/** A case from a text with its expected findings in ⟦⟧. */
+/** Parses a text whose expected findings are marked by ⟦⟧. */
 export function parseLabelledText(marked: string): LabelledText {
   const expected: TextSpan[] = [];
   let text = "";
@@ -28,13 +28,13 @@ export function parseLabelledText(marked: string): LabelledText {
 
 const escapes: Readonly<Record<string, string>> = { "\\n": "\n", "\\t": "\t", "\\\\": "\\" };
 
-/** `\n`, `\t`, `\\` and `\u` with four digits have the same meaning as in JSON. */
+/** Replaces `\n`, `\t`, `\\` and `\u` with four digits as in JSON. */
 const unescaped = (line: string): string =>
   line.replace(/\\u([\da-f]{4})|\\[nt\\]/g, (escape, code?: string) =>
     code === undefined ? (escapes[escape] as string) : String.fromCharCode(Number.parseInt(code, 16)),
   );
 
-/** The hand-written cases. Lines with // are for readers. */
+/** The hand-written cases of a detector. Lines with // are remarks. */
 export function handWrittenCases(slug: string): readonly LabelledText[] {
   const file = readFileSync(join(root, "test", "fixtures", "detectors", `${slug}.txt`), "utf8");
   return file

@@ -1,6 +1,6 @@
 import type { Random } from "../../support/random.ts";
 
-/** A text in pieces of one to a few units, sometimes of many. */
+/** Cuts a text into random pieces, mostly of one to four UTF-16 units and sometimes longer. */
 export function splitRandomly(text: string, chance: Random): string[] {
   const pieces: string[] = [];
   for (let start = 0; start < text.length; ) {

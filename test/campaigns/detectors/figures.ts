@@ -1,9 +1,9 @@
-/** The figures of one detector, or of another finder of the same things. */
+/** Precision and recall of one detector, or of another finder of the same content. */
 import { handWrittenCases } from "./corpus.ts";
 import { generatedCases } from "./generated/index.ts";
 import { type Find, type Quality, qualityOf } from "./quality.ts";
 
-/** No two readers would mark the same words of an attempt: touching one is finding it. */
+/** Detectors without exact ends of a finding: people would mark different words of an attempt, so a finding that touches a mark counts. */
 const withoutEnds: ReadonlySet<string> = new Set(["regex-prompt-injection"]);
 
 export interface DetectorFigures {

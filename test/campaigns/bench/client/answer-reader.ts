@@ -1,4 +1,4 @@
-/** Reads HTTP/1.1 answers off a keep-alive socket: status, then the body's bytes without their chunk framing. */
+/** Reads HTTP/1.1 answers from a keep-alive socket: the status, then the body without its chunk framing. */
 
 export interface AnswerEvents {
   status(code: number): void;
@@ -16,14 +16,14 @@ export class AnswerReader {
   readonly #events: AnswerEvents;
   #pending = empty;
   #phase: Phase = "head";
-  /** Remaining bytes of the body, or of the chunk. */
+  /** Bytes left of the body, or of the current chunk. */
   #left = 0;
 
   constructor(events: AnswerEvents) {
     this.#events = events;
   }
 
-  /** @throws for data other than HTTP */
+  /** @throws for data that are not HTTP */
   feed(bytes: Buffer): void {
     this.#pending = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes]);
     while (this.#step());

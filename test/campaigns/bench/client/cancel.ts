@@ -1,4 +1,4 @@
-/** Closes streams in batches while a steady number is open, and reports when each was closed. */
+/** Closes streams in batches while a constant number is open, and reports the time of each closing. */
 import { setTimeout as delay } from "node:timers/promises";
 import { machineClockMs } from "../../../support/machine.ts";
 import { type Script, endlessDeltas } from "../script.ts";
@@ -13,9 +13,9 @@ export interface CancelOptions {
   readonly gapMs: number;
 }
 
-/** Pause between closing and reopening, so that the work of opening does not delay the detection of the close. */
+/** Milliseconds between closing and reopening, so that the work of opening does not delay the detection of the close. */
 const pauseMs = 100;
-/** Streams opened over all calls; makes every tag unique. */
+/** Number of streams opened by all calls, which makes every tag unique. */
 let opened = 0;
 
 interface OpenStream {
@@ -23,7 +23,7 @@ interface OpenStream {
   readonly connection: Connection;
 }
 
-/** Settles at the first delta. @throws when the stream ends before it */
+/** Opens a stream; the promise resolves at its first delta. @throws if the stream ends before it */
 export function openStream(target: LoadTarget, script: Script, form?: RequestForm): Promise<Connection> {
   const connection = new Connection(target);
   return new Promise((resolve, reject) => {
@@ -31,7 +31,7 @@ export function openStream(target: LoadTarget, script: Script, form?: RequestFor
   });
 }
 
-/** @returns tag of each closed stream and the shared clock's time of its closing */
+/** @returns the closing time of each stream by its tag, in milliseconds of the machine-wide clock */
 export async function cancelBatches(options: CancelOptions): Promise<ReadonlyMap<string, number>> {
   const { target, open, batch, batches, gapMs } = options;
   const script: Script = { kind: "paced", deltas: endlessDeltas, gapMs };

@@ -1,4 +1,4 @@
-/** A client connection on a raw socket: it sends a request at a time and counts the deltas as they arrive. */
+/** A client connection on a raw socket. It sends one request at a time, and counts the deltas as they arrive. */
 import { type Socket, connect } from "node:net";
 import { machineClockMs } from "../../../support/machine.ts";
 import { type Script, deltasOf, hasJsonAnswer } from "../script.ts";
@@ -11,7 +11,7 @@ import { type RequestForm, type LoadTarget, deltaMarkers, requestBytes, successM
 export interface PreparedRequest {
   readonly script: Script;
   readonly bytes: Buffer;
-  /** Offset of the number's digits in a long request; -1 without a number. */
+  /** Offset of the number within a long request; -1 for a request without a number. */
   readonly numberAt: number;
 }
 
@@ -31,13 +31,13 @@ function numbered({ bytes, numberAt }: PreparedRequest): Buffer {
 }
 
 export interface ExchangeEvents {
-  /** Deltas of one read. */
+  /** Called after each read, with the number of its deltas. */
   deltas?(count: number): void;
-  /** Milliseconds from the request to the first delta. */
+  /** Called at the first delta, with the milliseconds since the request. */
   first?(ms: number): void;
 }
 
-/** Marks and deltas of the current answer. */
+/** State of the current answer: its deltas and its marks of success. */
 interface Exchange {
   readonly script: Script;
   readonly events: ExchangeEvents;
@@ -47,7 +47,7 @@ interface Exchange {
   status: number;
   deltas: number;
   successes: number;
-  /** Beginning of the body, for the message when something is wrong. */
+  /** Beginning of the body, for error messages. */
   opening: string;
   resolve(): void;
   reject(error: Error): void;
@@ -72,7 +72,7 @@ export class Connection {
     this.socket.on("close", () => this.#fail(new Error("connection closed before the answer ended")));
   }
 
-  /** Settles when the whole answer is in. @throws when it is not the complete, successful one */
+  /** Sends a request; the promise resolves once its whole answer has arrived. @throws if the answer is incomplete or failed */
   exchange(request: PreparedRequest, events: ExchangeEvents = {}): Promise<void> {
     const { script } = request;
     return new Promise((resolve, reject) => {
@@ -93,7 +93,7 @@ export class Connection {
     });
   }
 
-  /** Whether an answer is under way. */
+  /** Whether an answer is still arriving. */
   get isBusy(): boolean {
     return this.#exchange !== undefined;
   }

@@ -1,4 +1,4 @@
-/** Streams idle after their start: their clients read only comments. */
+/** Streams that are idle after their start: clients receive only comments. */
 import type { Script } from "../script.ts";
 import { openStream } from "./cancel.ts";
 import type { Connection } from "./connection.ts";
@@ -6,13 +6,13 @@ import type { LoadTarget } from "./target.ts";
 
 export const idleScript: Script = { kind: "silent" };
 
-/** No more than this many are opened at the same time. */
+/** Maximum number of streams being opened at the same time. */
 const atOnce = 50;
 
 export class IdleStreams {
   #connections: Connection[] = [];
 
-  /** Settles when each has had its first delta. @throws when one ends before it */
+  /** Opens streams; the promise resolves once each has had its first delta. @throws if a stream ends before it */
   async open({ target, count }: { readonly target: LoadTarget; readonly count: number }): Promise<void> {
     while (this.#connections.length < count) {
       const missing = Math.min(atOnce, count - this.#connections.length);
@@ -21,9 +21,9 @@ export class IdleStreams {
     }
   }
 
-  /** @returns how many were still open */
+  /** Closes all streams. @returns the number of streams that were still open */
   close(): number {
-    // An ended stream may have left its connection open.
+    // A stream may have ended without closing its connection.
     const open = this.#connections.filter(({ isBusy }) => isBusy).length;
     for (const connection of this.#connections) connection.close();
     this.#connections = [];

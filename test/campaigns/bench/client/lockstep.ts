@@ -1,6 +1,6 @@
 /**
- * Loads of an exact size. Requests: a fixed number over a fixed number of connections. Events: a stream with each event written
- * after the arrival of the previous one, so that batch sizes do not depend on the speed of the machine.
+ * Loads of an exact size: a fixed number of requests over a fixed number of connections, or a stream whose events are each written after the arrival
+ * of the previous one, so that batch sizes do not depend on the speed of the machine.
  */
 import type { Script } from "../script.ts";
 import { Connection, type PreparedRequest, prepare } from "./connection.ts";
@@ -15,15 +15,15 @@ export interface LockstepOptions {
 }
 
 /**
- * Connections by port, key and format (the format decides how deltas are recognised). They stay open from call to call, because opening them is no part of
- * a request.
+ * Open connections by port, key and format (the format decides how deltas are recognised). They are reused by later calls, because opening them is
+ * not part of a request.
  */
 const kept = new Map<string, Connection[]>();
 
-/** @throws when an answer is not the complete, successful one, once none is under way any more */
+/** @throws if an answer is incomplete or failed, once no answer is running any more */
 export async function exchangeAll({ target, script, form, connections, count }: LockstepOptions): Promise<void> {
   const request = prepare(target, script, form);
-  // The server closes idle connections.
+  // The server closes idle connections, so closed ones are replaced.
   const place = `${target.port} ${target.key} ${target.format}`;
   const open = (kept.get(place) ?? []).filter(({ socket }) => !socket.destroyed);
   while (open.length < connections) open.push(new Connection(target));
@@ -63,7 +63,7 @@ export class SteppedStream {
     this.#ended.catch(() => undefined);
   }
 
-  /** Settles with the first event, sent without a step. */
+  /** Resolves at the first event, which comes without a step. */
   async begun(): Promise<void> {
     await Promise.race([this.#first, this.#ended]);
   }

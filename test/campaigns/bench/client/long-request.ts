@@ -1,6 +1,6 @@
 /**
- * A request of about 20 KB, as sent by an agent in the middle of its work: a history of messages, calls and outputs, and its tools. Its last
- * message differs in each request, so that only the history is repeated.
+ * A request of about 20 KB, as an agent sends it in the middle of its work: messages, calls, outputs and tools. Its last message differs in each
+ * request, so that only the history is repeated.
  */
 
 const rounds = 9;
@@ -9,7 +9,7 @@ const finding =
   "The figures of the network between them are as they always are; those of the provider are not public. ";
 const finished = finding.repeat(3);
 
-/** Text before the request's number of eight digits. */
+/** Text before the number of a request, which has eight digits. */
 export const numberPrefix = "Request ";
 const numbered = `${numberPrefix}00000000. ${finished}`;
 
@@ -46,7 +46,7 @@ interface Call {
   readonly name: string;
   readonly arguments: string;
   readonly output: string;
-  /** Message of the user after it. */
+  /** User message after the call and its output. */
   readonly said: string;
 }
 
@@ -58,7 +58,7 @@ const calls = Array.from({ length: rounds }, (_, n): Call => {
   return { id: `call_${n}`, name, arguments: JSON.stringify(settings), output, said };
 });
 
-/** The same in all formats, without model, stream and maximum. */
+/** The same request in each format, without model, `stream` and token limit. */
 export const longRequest = {
   responses: {
     instructions: finding,

@@ -7,7 +7,7 @@ export class MarkCounter {
     this.#mark = mark;
   }
 
-  /** @returns occurrences completed by these bytes */
+  /** @returns number of occurrences that these bytes complete */
   feed(bytes: Buffer): number {
     const text = this.#tail.length === 0 ? bytes : Buffer.concat([this.#tail, bytes]);
     let count = 0;
@@ -16,7 +16,7 @@ export class MarkCounter {
       count++;
       from = at + this.#mark.length;
     }
-    // Too short for the mark, so nothing is counted twice.
+    // The remembered tail is shorter than the mark, so nothing is counted twice.
     this.#tail = text.subarray(Math.max(from, text.length - this.#mark.length + 1));
     return count;
   }

@@ -1,4 +1,4 @@
-/** Open-loop load: a fixed number of requests a second without waiting for answers, like many independent clients. */
+/** Open-loop load: a fixed number of requests a second whatever the answers, like many independent clients. */
 import { once } from "node:events";
 import { machineClockMs } from "../../../support/machine.ts";
 import type { Script } from "../script.ts";
@@ -12,10 +12,10 @@ export interface OfferedOptions {
   readonly target: LoadTarget;
   readonly script: Script;
   readonly perSecond: number;
-  /** Connections opened before the load starts: the maximum of waiting clients. Further clients are counted as turned away. */
+  /** Connections opened before the load starts, and so the maximum of waiting clients. A client without a free connection counts as turned away. */
   readonly connections: number;
   readonly forMs: number;
-  /** Uncounted warm-up in milliseconds. */
+  /** Warm-up that is not counted, in milliseconds. */
   readonly settleMs: number;
 }
 
@@ -23,13 +23,13 @@ export interface OfferedLoadResult {
   readonly sent: number;
   /** Milliseconds to the end of each complete answer. */
   readonly servedMs: readonly number[];
-  /** Milliseconds until each 503. */
+  /** Milliseconds to each answer 503. */
   readonly shedMs: readonly number[];
   /** Milliseconds to the first delta of each stream. */
   readonly firstMs: readonly number[];
-  /** Requests without a free connection. */
+  /** Number of requests without a free connection. */
   readonly away: number;
-  /** Number of other failures, by their message. */
+  /** Number of other failures, by message. */
   readonly problems: ReadonlyMap<string, number>;
 }
 
@@ -52,8 +52,8 @@ class Offering {
   }
 
   /**
-   * Connects in small groups: a full accept queue in the kernel would delay some connections by a second, which is no fault
-   * of the target.
+   * Connects in small groups. With many at once, the kernel's accept queue would be full and delay some by a second, which says nothing about the
+   * target.
    */
   async connect(): Promise<void> {
     while (this.#free.length < this.#options.connections) {
@@ -77,7 +77,7 @@ class Offering {
     this.problems = new Map();
   }
 
-  /** Ends the load, and answers still in progress. */
+  /** Ends the load and all running answers. */
   close(): void {
     this.#closed = true;
     for (const connection of this.#open) connection.close();

@@ -1,4 +1,4 @@
-/** A stream whose provider falls silent after its first event: the bytes its client receives, and when. */
+/** A stream whose provider falls silent after its first event: which bytes the client receives, and when. */
 import { setTimeout as delay } from "node:timers/promises";
 import { machineClockMs } from "../../../support/machine.ts";
 import { idleScript } from "./idle.ts";
@@ -6,11 +6,11 @@ import { Connection, prepare } from "./connection.ts";
 import type { LoadTarget } from "./target.ts";
 
 export interface StalledStream {
-  /** Keep-alive comments received meanwhile. */
+  /** Number of keep-alive comments received meanwhile. */
   readonly comments: number;
-  /** Milliseconds from the first event to the end; undefined when it was still open after the limit. */
+  /** Milliseconds from the first event to the end; undefined if the stream was still open after the limit. */
   readonly endedMs: number | undefined;
-  /** The last data other than a comment, as sent. */
+  /** The last data that are not a comment, as received. */
   readonly last: string;
 }
 
@@ -27,7 +27,7 @@ export async function watchStalled(options: {
   let text = "";
   const first = () => {
     firstAtMs = machineClockMs();
-    // Data after the first event shows how the silence is handled.
+    // Data after the first event show how the silence is handled.
     setImmediate(() => connection.socket.on("data", (bytes) => (text += bytes.toString("latin1"))));
   };
   const ended = connection
@@ -39,7 +39,7 @@ export async function watchStalled(options: {
   return { comments: text.match(comment)?.length ?? 0, endedMs, last: lastEvent(text) };
 }
 
-/** Chunk sizes stand on separate lines between the events. */
+/** The last event in the bytes of a chunked body, where chunk sizes are lines of their own between the events. */
 function lastEvent(text: string): string {
   const lines = text.split("\n").filter((line) => /^(data|event): /.test(line) && !line.startsWith("data: [DONE]"));
   return lines.at(-1)?.trim() ?? "";

@@ -1,4 +1,4 @@
-/** Opens and cancels many streams, and checks that uncancelled streams are unaffected. */
+/** Opens and cancels many streams, and checks whether other streams are affected. */
 import { type Script, endlessDeltas } from "../script.ts";
 import { openStream } from "./cancel.ts";
 import { Connection, prepare } from "./connection.ts";
@@ -9,15 +9,15 @@ export interface StormOptions {
   readonly innocent: number;
   readonly gapMs: number;
   readonly cancels: number;
-  /** Streams opened, and cancelled after their first delta, at the same time. */
+  /** Number of streams opened at the same time, each cancelled after its first delta. */
   readonly atOnce: number;
 }
 
 export interface StormResult {
   readonly killed: number;
-  /** Uncancelled streams without a further delta at the end of the storm. */
+  /** Number of other streams that got no further delta by the end of the storm. */
   readonly starved: number;
-  /** Why streams ended or could not be opened, and how often. */
+  /** How often streams ended or could not be opened, by reason. */
   readonly problems: ReadonlyMap<string, number>;
 }
 

@@ -1,30 +1,30 @@
-/** The server under load, and the form of its requests and answers. */
+/** The server under load, with the form of its requests and answers. */
 import { type Script, hasJsonAnswer, modelOf } from "../script.ts";
 import { longRequest } from "./long-request.ts";
 
-/** Sluice accepts all of them; `chat` is the upstream's own format, and the only format of the pipe and the upstream. */
+/** Formats of requests. Sluice accepts all of them; `chat` is the format of the upstream, and the only one of the pipe. */
 export type Format = "responses" | "chat" | "messages";
 
 export interface LoadTarget {
   readonly port: number;
   readonly format: Format;
   readonly key: string;
-  /** Path before `/v1`; empty when absent. */
+  /** Path before `/v1`; empty by default. */
   readonly base?: string;
-  /** The server may send other deltas than the upstream: a guardrail cuts their text at other places, and some servers add a delta. */
+  /** The server may send other deltas than the upstream: a guardrail cuts the text at other places, and some servers add a delta. */
   readonly changesDeltas?: true;
-  /** Additional headers for this server. */
+  /** Additional headers of requests to this server. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Text with exactly one occurrence in every delta of a stream. */
+/** A text that occurs exactly once in each delta of a stream. */
 export const deltaMarkers: Readonly<Record<Format, Buffer>> = {
   responses: Buffer.from("event: response.output_text.delta\n"),
   chat: Buffer.from('"delta":{"content":'),
   messages: Buffer.from("event: content_block_delta\n"),
 };
 
-/** Text with one occurrence in a successful stream, and none in a failed one. */
+/** A text that occurs once in a successful stream, and never in a failed one. */
 export const successMarkers: Readonly<Record<Format, Buffer>> = {
   responses: Buffer.from("event: response.completed\n"),
   chat: Buffer.from('"finish_reason":"stop"'),
@@ -47,13 +47,13 @@ const paths: Readonly<Record<Format, string>> = {
   messages: "messages",
 };
 
-/** Anthropic's format requires a maximum; it is above every answer of the mock. */
+/** Token limit, which Anthropic's format requires; no answer of the mock upstream reaches it. */
 const max_tokens = 4_096;
 
 export interface RequestForm {
   /** Text by which the upstream recognises the request. */
   readonly tag?: string;
-  /** Whether the request has 20 KB instead of 1 KB. */
+  /** Whether the request has 20 KB, not 1 KB. */
   readonly long?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Streams opened and never read, and a healthy stream timed meanwhile. */
+/** Opens streams whose client never reads, and times a healthy stream meanwhile. */
 import { type Socket, connect } from "node:net";
 import { machineClockMs } from "../../../support/machine.ts";
 import type { Script } from "../script.ts";
@@ -8,7 +8,7 @@ import { type LoadTarget, requestBytes } from "./target.ts";
 export class UnreadStreams {
   readonly #sockets: Socket[] = [];
 
-  /** Asks for endless floods. Without a listener for data the socket is never read. */
+  /** Opens endless streams. A socket without a listener for data is never read. */
   async open({ target, count }: { readonly target: LoadTarget; readonly count: number }): Promise<void> {
     for (let index = 0; index < count; index++) {
       const socket = connect({ port: target.port, host: "127.0.0.1" });
@@ -27,11 +27,11 @@ export class UnreadStreams {
 
 export interface TimedStream {
   readonly durationMs: number;
-  /** Reason why the stream did not complete. */
+  /** Why the stream did not complete, if so. */
   readonly problem: string | undefined;
 }
 
-/** Times a complete stream; gives up at the limit. */
+/** Times a complete stream, up to a limit. */
 export async function timeStream(options: {
   readonly target: LoadTarget;
   readonly script: Script;

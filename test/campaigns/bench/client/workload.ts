@@ -1,10 +1,10 @@
-/** A steady load: a number of connections, each with one request after another, and their outcomes. */
+/** A constant load: a number of connections with one request after another each, and the outcomes. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Script } from "../script.ts";
 import { Connection, type PreparedRequest, prepare } from "./connection.ts";
 import type { RequestForm, LoadTarget } from "./target.ts";
 
-/** Pause after a failure, so that a target refusing everything is not called in a tight loop. */
+/** Milliseconds to wait after a failure, so that a target that refuses everything is not called in a tight loop. */
 const pauseMs = 50;
 
 export interface ClientLoadOptions {
@@ -12,19 +12,19 @@ export interface ClientLoadOptions {
   readonly script: Script;
   readonly connections: number;
   /**
-   * Connections open evenly over this time: streams started together would tick together, which favours batching. So would streams started
-   * at multiples of their gap; a window's figure would then depend on whether it contains their common tick.
+   * Milliseconds over which connections are opened evenly. Streams started together would send their deltas together, which favours batching. So
+   * would streams started at multiples of their gap, and the figure of a window would depend on whether it contains their common moment.
    */
   readonly spreadMs: number;
   readonly form?: RequestForm;
 }
 
 export class ClientLoad {
-  /** Answers without a stream, deltas with one. */
+  /** Number of answers, or of deltas for streams. */
   units = 0;
-  /** Time to the first delta of each stream. */
+  /** Milliseconds to the first delta of each stream. */
   firstMs: number[] = [];
-  /** Number of failures, by their message. */
+  /** Number of failures, by message. */
   readonly problems = new Map<string, number>();
   readonly #options: ClientLoadOptions;
   readonly #request: PreparedRequest;

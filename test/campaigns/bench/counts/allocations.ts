@@ -1,16 +1,16 @@
-/** Bytes allocated by V8 in this process between two calls, from a sample of its allocations: all of them, or those that outlive young collections. */
+/** Bytes that V8 allocates in this process between two calls, estimated from samples: all of them, or those that survive young collections. */
 import { type HeapProfiler, Session } from "node:inspector";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { type CodePosition, AmountsByLabel, labelOf } from "./labels.ts";
 import { sourceOf } from "./sources.ts";
 
-/** Average bytes between two samples: the error of 50 MB is then below a percent. */
+/** Average bytes between two samples, with which the error of 50 MB is below one per cent. */
 const samplingInterval = 4_096;
 
 type Collect = (options: { readonly type: "minor" | "major" }) => void;
 
-/** @param outliving counts only objects that the young collections before the end leave behind */
+/** @param outliving counts only objects that survive the young collections before the end */
 export class Allocations {
   readonly #session = new Session();
   readonly #outliving: boolean;
@@ -22,21 +22,22 @@ export class Allocations {
   }
 
   start(): void {
-    // A full collection ages everything in use. An aged object that dies afterwards keeps alive all that it points at, as it does in a long-lived process.
+    // A full collection moves everything in use to the old generation. An old object that dies later keeps its references alive, as in a long-lived
+    // process.
     if (this.#outliving) this.#collector({ type: "major" });
     this.#session.post("HeapProfiler.startSampling", {
       samplingInterval,
-      // These two settings include objects collected before the end.
+      // These two settings include objects that were collected before the end.
       includeObjectsCollectedByMajorGC: true,
       includeObjectsCollectedByMinorGC: !this.#outliving,
     } as HeapProfiler.StartSamplingParameterType);
   }
 
-  /** @returns bytes since the start, and the places of all of them */
+  /** @returns bytes since the start, and the places of their allocation */
   stop(): { readonly amount: number; readonly tally: AmountsByLabel } {
     if (this.#outliving) this.#collector({ type: "minor" });
     let profile: HeapProfiler.SamplingHeapProfile | undefined;
-    // In its own process the inspector answers before `post` returns.
+    // Inside its own process, the inspector answers before `post` returns.
     this.#session.post("HeapProfiler.stopSampling", (error, result) => {
       if (error) throw error;
       profile = result.profile;
@@ -48,7 +49,7 @@ export class Allocations {
 
   get #collector(): Collect {
     setFlagsFromString("--expose-gc");
-    // Only a context made after the flag was set has the function.
+    // The function exists only in a context made after the flag was set.
     this.#collect ??= runInNewContext("gc") as Collect;
     return this.#collect;
   }

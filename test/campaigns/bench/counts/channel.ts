@@ -1,7 +1,8 @@
-/** Requests to a counted process over its socket, one JSON text a line each way. */
+/** Requests to a process that counts, over its socket: one line of JSON each way. */
 
 /**
- * `survivors` is the bytes that outlive young collections, `kinds` microseconds by kind of code, `functions` the number of functions entered.
+ * What a process counts. `survivors` are bytes that survive young collections, `kinds` microseconds by kind of code, `functions` the number of
+ * functions entered.
  */
 export type CountedQuantity = "bytes" | "survivors" | "promises" | "kinds" | "functions";
 
@@ -11,11 +12,11 @@ export type CountCommand =
 
 export interface CountResult {
   readonly amount: number;
-  /** The places with the largest amounts. */
+  /** The places with the largest amounts, largest first. */
   readonly places: readonly (readonly [label: string, amount: number])[];
 }
 
 export type CountReply = { readonly result: CountResult } | { readonly error: string };
 
-/** A process's socket in the folder given to its installation. */
+/** Path of a process's socket in the folder that its installation was given. */
 export const socketOf = (folder: string, pid: number): string => `${folder}/${pid}`;

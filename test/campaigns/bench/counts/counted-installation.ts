@@ -1,4 +1,4 @@
-/** An installation whose gateway and inference-svc count for the bench: their real programs, with a preloaded module. */
+/** An installation whose gateway and inference-svc count: the real programs, with a preloaded module. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { type Socket, connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -41,11 +41,11 @@ class CountedProcess {
 
 export interface CountedInstallation {
   readonly target: LoadTarget;
-  /** The same installation, by a key under a guardrail of 50 output patterns. */
+  /** The same installation, called with a key under a guardrail of 50 output patterns. */
   readonly guarded: LoadTarget;
-  /** All processes by name, also uncounted ones. */
+  /** All processes by name, including those that do not count. */
   readonly pids: Readonly<Record<string, number>>;
-  /** Counts in both processes while `work` runs. @param places how many of the largest to name, 0 for none */
+  /** Counts in both processes while `work` runs. @param places number of largest places to report, 0 for none */
   count(quantity: CountedQuantity, places: number, work: () => Promise<void>): Promise<CountsByService>;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Processor time of this process between two calls, by the kinds of code in Node's sampling profiler. */
+/** Processor time of this process between two calls, by kind of code, from Node's sampling profiler. */
 import { type Profiler, Session } from "node:inspector";
 import { AmountsByLabel } from "./labels.ts";
 import { sourceOf } from "./sources.ts";
@@ -18,10 +18,10 @@ export class CpuKinds {
     this.#session.post("Profiler.start");
   }
 
-  /** @returns microseconds without idle time */
+  /** @returns microseconds, without idle time */
   stop(): { readonly amount: number; readonly tally: AmountsByLabel } {
     let profile: Profiler.Profile | undefined;
-    // In its own process the inspector answers before `post` returns.
+    // Inside its own process, the inspector answers before `post` returns.
     this.#session.post("Profiler.stop", (error, result) => {
       if (error) throw error;
       profile = result.profile;

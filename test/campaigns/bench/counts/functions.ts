@@ -17,14 +17,14 @@ export class Functions {
   start(): void {
     this.#session.post("Profiler.enable");
     this.#session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
-    // Each report begins where the last one ended; the first has all since the process began.
+    // Each report covers the time since the previous one. This first report, since the start of the process, is dropped.
     this.#session.post("Profiler.takePreciseCoverage");
   }
 
-  /** @returns the number of entered functions, and in the tally the calls of each */
+  /** @returns the number of functions entered, and the calls of each */
   stop(): { readonly amount: number; readonly tally: AmountsByLabel } {
     let scripts: readonly Profiler.ScriptCoverage[] = [];
-    // In its own process the inspector answers before `post` returns.
+    // Inside its own process, the inspector answers before `post` returns.
     this.#session.post("Profiler.takePreciseCoverage", (error, { result }) => {
       if (error) throw error;
       scripts = result;
@@ -41,7 +41,7 @@ function addEntered(tally: AmountsByLabel, { url, functions }: Profiler.ScriptCo
   const lineStarts = findLineStarts(readFileSync(fileURLToPath(url), "utf8"));
   for (const { functionName: name, ranges } of functions) {
     const [whole] = ranges;
-    // The module itself is a function that begins at 0.
+    // The module itself appears as a function at offset 0.
     if (whole === undefined || whole.count === 0 || whole.startOffset === 0) continue;
     const line = lineStarts.findLastIndex((start) => start <= whole.startOffset);
     const column = whole.startOffset - (lineStarts[line] as number) + 1;

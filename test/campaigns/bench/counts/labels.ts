@@ -1,6 +1,6 @@
-/** Names of the places where a program allocates or makes promises: the function itself and the nearest calling function of Sluice. */
+/** Labels of places where a program allocates or creates promises: the function itself, and the nearest calling function of Sluice. */
 
-/** A function of a stack, with the URL or the path of its file. */
+/** A function on a stack, with the URL or path of its file. */
 export interface CodePosition {
   readonly name: string;
   readonly file: string;
@@ -9,13 +9,13 @@ export interface CodePosition {
 
 const unnamed = "(anonymous)";
 
-/** Files of Node and of dependencies work on behalf of Sluice's files. */
+/** Whether a function belongs to Sluice, not to Node or a dependency. */
 export const isSluice = ({ file }: CodePosition): boolean =>
   file.startsWith("file:") && !file.includes("/node_modules/");
 
 const rooms = /.*\/(?=(?:proto|gateway|inference-svc|admin-svc|deploy|test)\/)/;
 
-/** Path below the checkout or the package. */
+/** Path of a file relative to the checkout or the package. */
 function shortened(file: string): string {
   const path = file.replace(/^file:\/\//, "");
   const module = path.lastIndexOf("/node_modules/");
@@ -25,7 +25,7 @@ function shortened(file: string): string {
 export const describePlace = ({ name, file, line }: CodePosition): string =>
   file === "" ? name || unnamed : `${name || unnamed} ${shortened(file)}:${line}`;
 
-/** @param stack innermost first */
+/** The label of a stack. @param stack functions, innermost first */
 export function labelOf(stack: readonly CodePosition[]): string {
   const [inner] = stack;
   if (inner === undefined) return "(no JavaScript on the stack)";
@@ -47,7 +47,7 @@ export class AmountsByLabel {
     return this.#amounts.size;
   }
 
-  /** Largest first. */
+  /** The labels with the largest amounts, largest first. */
   top(count: number): readonly (readonly [label: string, amount: number])[] {
     return [...this.#amounts].sort(([, a], [, b]) => b - a).slice(0, count);
   }

@@ -1,8 +1,8 @@
 /**
- * Upper limits of promises, bytes and bytes that outlive a young collection for a warm request and a warm event in each process. The
- * limits stand a little above the latest counts; a change with smaller counts lowers its limit to match. All loads but the first run one
- * at a time without shared batches, so their counts are higher than under load. A request's counts do not depend on how busy the machine is, but the deliveries of usage
- * records follow the clock: ten times as slow, they add up to 4 promises and 3 KB to a request.
+ * Upper limits of promises, allocated bytes and surviving bytes for a warm request and a warm event, in each process. The limits are a little above
+ * the latest counts; a change with smaller counts lowers its limit to match. All loads but the first run one request at a time without shared
+ * batches, so their counts are higher than under load. A request's counts do not depend on how busy the machine is, except that deliveries of usage
+ * records follow the clock: on a machine ten times as slow, they add up to 4 promises and 3 KB to a request.
  */
 import type { CountedService } from "./counted-installation.ts";
 import { type CountedLoad, countedLoads } from "./measure.ts";
@@ -10,7 +10,7 @@ import { type CountedLoad, countedLoads } from "./measure.ts";
 export interface CountLimits {
   readonly promises: number;
   readonly kilobytes: number;
-  /** KB that outlive a young collection: finished work that survives makes each collection five times as long. */
+  /** KB that survive a young collection. A finished request that survives makes each collection five times as long. */
   readonly survivors: number;
 }
 
@@ -21,8 +21,8 @@ export interface LimitedLoad {
 
 export const limitedLoads: readonly LimitedLoad[] = [
   {
-    // Only requests under way at the same time show whether finished ones survive: the tables of a Set or Map keep their neighbours.
-    // A request that waits for its fair share makes two more promises, and on a busy machine each of the 32 may wait.
+    // Only concurrent requests show whether finished ones survive: the tables of a Set or Map keep their neighbours alive. A request that waits for
+    // its fair share creates two more promises, and on a busy machine each of the 32 may wait.
     load: { ...countedLoads.U, title: "1 KB request, 32 at a time", warmUp: 2_000, count: 1_000 },
     limits: {
       gateway: { promises: 3.5, kilobytes: 27, survivors: 2 },

@@ -1,4 +1,4 @@
-/** Promises and allocated bytes of one request or event in gateway and inference-svc, once both are warm. */
+/** Promises and allocated bytes of one request or event in gateway and inference-svc, after their warm-up. */
 import { setTimeout as delay } from "node:timers/promises";
 import { steppedScript } from "../client/lockstep.ts";
 import type { LoadTarget, RequestForm } from "../client/target.ts";
@@ -13,18 +13,18 @@ export interface CountedLoad {
   readonly title: string;
   readonly script: Script;
   readonly form?: RequestForm;
-  /** The key of the request has a guardrail of 50 output patterns. */
+  /** Whether the key of the request has a guardrail of 50 output patterns. */
   readonly guarded?: true;
   readonly connections: number;
-  /** Units of one exchange, or 1 where the script is stepped. */
+  /** Requests or events in one exchange; 1 if the script is stepped. */
   readonly unitsEach: number;
-  /** Exchanges before anything is counted, and those of each count. */
+  /** Number of exchanges before the first count; `count` is the number in each count. */
   readonly warmUp: number;
   readonly count: number;
 }
 
 const atOnce = 32;
-/** Counts before one is given up. */
+/** Number of tries after which a count is given up. */
 const maxTries = 10;
 
 export const countedLoads = {
@@ -120,15 +120,15 @@ export type CountedLoadId = keyof typeof countedLoads;
 export interface LoadCounts {
   readonly promises: CountsByService;
   readonly bytes: CountsByService;
-  /** Bytes that outlive young collections. */
+  /** Bytes that survive young collections. */
   readonly survivors: CountsByService;
-  /** Places in the code that make them, counted in a separate run since that slows the processes; empty when not requested. */
+  /** The code that causes the amounts, counted in a separate run since this slows the processes down; empty unless requested. */
   readonly places: Readonly<Record<"bytes" | "survivors" | "promises", CountsByService>>;
-  /** Number of requests or events; divides the amounts. */
+  /** Number of requests or events, by which the amounts are divided. */
   readonly units: number;
 }
 
-/** A counting installation with its upstream and its clients. */
+/** An installation that counts, with its upstream and its clients. */
 export class CountBench {
   readonly #mock: Role<MockCommands>;
   readonly #load: Role<LoadCommands>;
@@ -150,9 +150,9 @@ export class CountBench {
   static async open(options: {
     readonly checkout?: string;
     readonly embeddedPostgres: boolean;
-    /** Node options for the installation's processes. */
+    /** Node options of the installation's processes. */
     readonly nodeOptions?: readonly string[];
-    /** Loads to be counted; those above by default. */
+    /** Loads to be counted; by default those listed above. */
     readonly loads?: readonly CountedLoad[];
   }): Promise<CountBench> {
     const mock = new Role<MockCommands>("./mock.js");
@@ -171,8 +171,8 @@ export class CountBench {
   }
 
   /**
-   * Counts again after refused requests: processes delayed by a busy machine refuse requests.
-   * @param places number of largest places to name, 0 for none @throws when requests were refused each of ten times
+   * Counts a load, and again if requests were refused, as by processes delayed on a busy machine.  @param places number of largest places to report,
+   * 0 for none @throws if requests were refused in each of ten tries
    */
   async count(load: CountedLoad, places: number): Promise<LoadCounts> {
     for (let tries = 1; ; tries++) {
@@ -189,7 +189,7 @@ export class CountBench {
       const counted = (quantity: CountedQuantity, named: number) => this.#installation.count(quantity, named, run);
       const bytes = await counted("bytes", places);
       const survivors = await counted("survivors", places);
-      // Promises come second: their hook makes V8 recompile the code.
+      // Promises are counted after bytes, since their hook makes V8 recompile the code.
       const promises = await counted("promises", 0);
       const made = places === 0 ? promises : await counted("promises", places);
       return {
@@ -202,22 +202,22 @@ export class CountBench {
     });
   }
 
-  /** Microseconds of both processes by kind of code while the load runs, as Node's own profiler sees them. */
+  /** Microseconds by kind of code in both processes while the load runs, from Node's profiler. */
   kinds(load: CountedLoad): Promise<CountsByService> {
     return this.warm(load, (run) => this.#installation.count("kinds", 100, run));
   }
 
-  /** The functions that both processes enter while the load runs, with the calls of each. */
+  /** The functions that both processes enter while the load runs, with the number of calls. */
   functions(load: CountedLoad): Promise<CountsByService> {
     return this.warm(load, (run) => this.#installation.count("functions", Number.MAX_SAFE_INTEGER, run));
   }
 
-  /** The same while they are idle. */
+  /** The functions that both processes enter while idle, with the number of calls. */
   functionsWhileIdle(ms: number): Promise<CountsByService> {
     return this.#installation.count("functions", Number.MAX_SAFE_INTEGER, () => delay(ms));
   }
 
-  /** @param measure receives the load, and may run it any number of times once the processes are warm */
+  /** Warms both processes up for a load. @param measure receives a function that runs the load, and may call it any number of times */
   async warm<Measured>(load: CountedLoad, measure: (run: () => Promise<void>) => Promise<Measured>): Promise<Measured> {
     const stepped = load.script.kind === "stepped";
     const target = load.guarded ? this.#installation.guarded : this.#installation.target;

@@ -1,10 +1,10 @@
-/** Promises made by this process between two calls. */
+/** Promises created in this process between two calls. */
 import { createHook } from "node:async_hooks";
 import { type CodePosition, AmountsByLabel, labelOf } from "./labels.ts";
 import { sourceOf } from "./sources.ts";
 
 const stackDepth = 30;
-/** The hook, and Node's code for calling it, are on top of every stack. */
+/** Matches the functions on top of every stack: the hook, and Node's code that calls it. */
 const ofTheHook = /bench\/counts\/promises\.js$|^node:internal\/(async_hooks|promise_hooks)/;
 
 export class Promises {
@@ -18,7 +18,7 @@ export class Promises {
     },
   });
 
-  /** @param places whether to note where each is made (slow) */
+  /** @param places whether to record the place of each creation, which is slow */
   start(places: boolean): void {
     this.#amount = 0;
     this.#tally = places ? new AmountsByLabel() : undefined;
@@ -47,7 +47,7 @@ function stackHere(): CodePosition[] {
     );
     return "";
   };
-  // The stack is formatted, by the function above, when it is first read.
+  // V8 formats a stack when it is first read, by the function set above.
   void new Error("not thrown").stack;
   Error.stackTraceLimit = stackTraceLimit;
   Reflect.set(Error, "prepareStackTrace", prepare);

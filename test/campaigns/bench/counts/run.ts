@@ -1,4 +1,4 @@
-/** `npm run bench -- --counts`: counts each load in the installation of each checkout, one after the other. */
+/** `npm run bench -- --counts`: counts each load in an installation of each checkout, one after the other. */
 import { openCheckout } from "../checkouts.ts";
 import { CountBench, type CountedLoadId, countedLoads } from "./measure.ts";
 import { type CountedBuild, countTable, placesText } from "./table.ts";
@@ -6,7 +6,7 @@ import { type CountedBuild, countTable, placesText } from "./table.ts";
 export interface CountOptions {
   readonly loads: readonly CountedLoadId[];
   readonly checkouts: readonly string[];
-  /** How many of the largest places to name. */
+  /** Number of largest places to report. */
   readonly places: number;
 }
 
@@ -34,7 +34,7 @@ export async function runCounts(
       await bench.stop();
     }
   }
-  // The builds of one load stand below each other.
+  // Results of the same load are listed together, one row for each build.
   const order = loads.map((id) => countedLoads[id].title as string);
   results.sort((a, b) => order.indexOf(a.title) - order.indexOf(b.title));
   return [countTable(results), ...(places > 0 ? results.map(placesText) : [])].join("\n");

@@ -1,17 +1,17 @@
-/** Finds where the code in a bundle comes from, by its source map. */
+/** Finds the source of code in a bundle by its source map. */
 import { readFileSync } from "node:fs";
 import { SourceMap, type SourceMapPayload } from "node:module";
 import { fileURLToPath } from "node:url";
 import type { CodePosition } from "./labels.ts";
 
-/** A place in running code; line and column count from one. */
+/** A place in running code; line and column are counted from 1. */
 export interface Position extends CodePosition {
   readonly column: number;
 }
 
 const maps = new Map<string, SourceMap | undefined>();
 
-/** @returns the place in the source, or the given one without a map */
+/** @returns the place in the source file; the given place if there is no map */
 export function sourceOf({ name, file, line, column }: Position): CodePosition {
   const found = mapOf(file)?.findEntry(line - 1, column - 1);
   if (found === undefined || !("originalSource" in found)) return { name, file, line };
@@ -24,7 +24,7 @@ function mapOf(file: string): SourceMap | undefined {
   return maps.get(file);
 }
 
-/** A bundle with only the bundler's own code has no map. */
+/** A bundle that contains only the bundler's own code has no map. */
 function readMap(path: string): SourceMap | undefined {
   try {
     return new SourceMap(JSON.parse(readFileSync(path, "utf8")) as SourceMapPayload);

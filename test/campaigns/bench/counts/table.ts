@@ -1,4 +1,4 @@
-/** The counts as a Markdown table, and on request their places. */
+/** The counts as a Markdown table, with their places on request. */
 import { type CountsByService, countedServices } from "./counted-installation.ts";
 import type { LoadCounts } from "./measure.ts";
 
@@ -23,7 +23,7 @@ const columns = [
   "both",
 ];
 
-/** @returns amounts per unit of gateway, inference-svc and both */
+/** @returns the amount per request or event in gateway, in inference-svc and in both */
 export function amountsPerUnit(counts: CountsByService, units: number): readonly [number, number, number] {
   const gateway = counts.gateway.amount / units;
   const inference = counts["inference-svc"].amount / units;

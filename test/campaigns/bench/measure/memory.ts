@@ -1,14 +1,14 @@
-/** Memory of streams: an installation's memory while they are open, minus its memory before. */
+/** Memory of streams: the memory of an installation with open streams, minus its memory before. */
 
-/** Bytes of each process, in the order of the pids, once its garbage has been collected. */
+/** Bytes of memory in each process after a garbage collection, in the order of the process ids. */
 export interface InstallationMemory {
-  /** Heap and buffers, exactly; C++ memory for sockets is unknown to V8. */
+  /** Bytes in heap and buffers, exactly. V8 does not know the C++ memory of sockets. */
   readonly inUse: readonly number[];
-  /** All memory in whole pages; filling pages that were free before adds nothing. */
+  /** Bytes of resident memory in whole pages. Filling a page that was already resident adds nothing. */
   readonly resident: readonly number[];
 }
 
-/** KiB per stream in each process. */
+/** KiB of memory for a stream, in each process. */
 export function memoryOfStream(
   before: InstallationMemory,
   open: InstallationMemory,
@@ -21,7 +21,7 @@ export function memoryOfStream(
 
 export const sum = (amounts: readonly number[]): number => amounts.reduce((whole, amount) => whole + amount, 0);
 
-/** @param kib of gateway and inference-svc, or of the single process */
+/** @param kib KiB in gateway and inference-svc, or in the one process for both */
 export function kibText(kib: readonly number[]): string {
   const [gateway, inference] = kib.map((amount) => amount.toFixed(1));
   const parts = inference === undefined ? "" : ` (gateway ${gateway}, inference-svc ${inference})`;

@@ -1,30 +1,30 @@
-/** Paired rounds: reference and subjects measured in turn, so that disturbances of the machine affect all of them. */
+/** Paired rounds: the reference and the subjects are measured in turn, so that disturbances of the machine affect all of them. */
 
-/** A round counts only while the reference is this near to its own median. */
+/** Maximum relative distance of the reference from its median over all rounds; a round beyond it does not count. */
 const referenceTolerance = 0.3;
-/** Measurements count only while foreign processes take no more of the machine. */
+/** Maximum share of the machine used by processes outside of the run; a measurement beyond it does not count. */
 export const maxForeignShare = 0.2;
-/** The reference of a quiet machine varies less. */
+/** Maximum ratio between the reference's highest and lowest cost; on a quiet machine it is lower. */
 export const spreadTolerance = 1.6;
 const repetitions = 2;
 
 export interface Round {
-  /** Cost of one unit at the reference. */
+  /** Cost of one unit at the reference, in microseconds. */
   readonly referenceUs: number;
-  /** The highest of its windows. */
+  /** Share of the machine used by processes outside of the run: the highest over the round's windows. */
   readonly foreignShare: number;
 }
 
 export interface Rounds<Measured extends Round> {
-  /** Counted rounds; all of them when the result is inconclusive. */
+  /** The rounds that count; all rounds if the result is inconclusive. */
   readonly used: readonly Measured[];
   readonly rejected: number;
   readonly spread: Spread;
-  /** Too few rounds count, or the reference varied too much: the figures decide nothing. */
+  /** True if too few rounds count or the reference varied too much, so that the figures prove nothing. */
   readonly inconclusive: boolean;
 }
 
-/** Minimum and maximum cost at the reference over all rounds, rejected rounds included. */
+/** Minimum and maximum cost at the reference, over all rounds, including those that do not count. */
 export interface Spread {
   readonly leastUs: number;
   readonly mostUs: number;
@@ -43,7 +43,7 @@ export interface Interval {
   readonly to: number;
 }
 
-/** Interval of 95 % for the median, by its ranks: no distribution is assumed. Below six values it is their whole range. */
+/** Confidence interval of 95 % for the median, from ranks, so it assumes no distribution. For less than six values it is their whole range. */
 export function medianInterval(values: readonly number[]): Interval {
   const sorted = values.toSorted((a, b) => a - b);
   const outside = Math.max(0, Math.floor((sorted.length - 1.96 * Math.sqrt(sorted.length)) / 2));
@@ -70,8 +70,8 @@ function counting<Measured extends Round>(rounds: readonly Measured[]): Measured
 }
 
 /**
- * Measures until enough rounds count. Rejected ones are measured again at most twice.
- * @param mayRepeat called before each repetition: the run as a whole is bounded
+ * Measures until enough rounds count, with at most two repetitions of rounds that do not.  @param mayRepeat asked before each repetition, since the
+ * whole run has a time limit
  */
 export async function pairedRounds<Measured extends Round>(
   wanted: number,

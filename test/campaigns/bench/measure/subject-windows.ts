@@ -1,4 +1,4 @@
-/** Windows of one load, sent to one subject after the other, and the failures of all of them. */
+/** Windows of one load, sent to one subject after another, with the failures of all windows. */
 import type { Bench } from "../bench.ts";
 import type { LoadSubject } from "../subject.ts";
 import type { RequestForm } from "../client/target.ts";
@@ -13,11 +13,11 @@ export interface SubjectLoad {
 }
 
 export interface SubjectWindow {
-  /** Microseconds of each process per unit. */
+  /** Microseconds per unit, by process. */
   readonly eachUs: readonly number[];
-  /** Microseconds of all these processes per unit. */
+  /** Microseconds per unit, over all these processes. */
   readonly us: number;
-  /** The same, with the processes that store the records. */
+  /** Microseconds per unit, including the processes that store the records. */
   readonly wholeUs: number;
   readonly units: number;
   readonly perSecond: number;
@@ -25,7 +25,7 @@ export interface SubjectWindow {
   readonly foreignShare: number;
 }
 
-/** However slow the machine is, the run as a whole is bounded. */
+/** Maximum number of windows in a warm-up, however slow the machine is. */
 const warmUpWindows = 6;
 
 export class SubjectWindows {
@@ -39,7 +39,7 @@ export class SubjectWindows {
     this.#load = load;
   }
 
-  /** @param done amount of work in a window, compared with `enough` @returns the total, lower on a slow machine */
+  /** @param done amount of work in a window, compared with `enough` @returns the total amount, which is lower on a slow machine */
   async warmUp(subject: LoadSubject, enough: number, done: (window: SubjectWindow) => number): Promise<number> {
     let sum = 0;
     for (let left = warmUpWindows; left > 0; left--) {
@@ -49,7 +49,7 @@ export class SubjectWindows {
     return sum;
   }
 
-  /** @param after called behind the window, while the load goes on */
+  /** @param after called after the window, while the load continues */
   async of(
     { name, target, pids, recordPids }: LoadSubject,
     windowMs: number,
@@ -75,7 +75,7 @@ export class SubjectWindows {
   }
 }
 
-/** @param requestProcesses number of the watched processes on the way of a request, which come first */
+/** @param requestProcesses number of the watched processes that serve requests; they come first in the list */
 function windowOf(
   { watchedNs, units, durationMs, firstMs, foreignShare }: OpenWindow,
   requestProcesses: number,

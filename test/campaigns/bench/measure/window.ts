@@ -1,6 +1,6 @@
 /**
- * A window of measurement: the differences between its beginning and its end. It runs in the counting process, so that no
- * message between processes skews it.
+ * A measurement window: the differences between its beginning and its end. It is measured in the process that counts, so that no message between
+ * processes skews it.
  */
 import { cpus } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
@@ -8,9 +8,9 @@ import { busyNs, familyOf, nsSince, machineClockMs, threadCpuNs } from "../../..
 
 export interface WindowOptions {
   readonly windowMs: number;
-  /** Processes reported individually. */
+  /** Ids of processes to report individually. */
   readonly watched: readonly number[];
-  /** The run's first process: processes it did not start are foreign. */
+  /** Id of the run's first process. Processes that it did not start count as foreign. */
   readonly root: number;
 }
 
@@ -33,7 +33,7 @@ function snapshot({ watched, root }: WindowOptions): Snapshot {
   return { own, busyNs: busyNs(), watched: watched.map(threadCpuNs), atMs: machineClockMs() };
 }
 
-/** @param boundary called at the very beginning and at the very end */
+/** @param boundary called at the very beginning of the window and at its very end */
 export async function measureWindow(options: WindowOptions, boundary: () => void): Promise<ResourceUse> {
   const before = snapshot(options);
   boundary();
@@ -48,7 +48,7 @@ export async function measureWindow(options: WindowOptions, boundary: () => void
   return {
     durationMs,
     watchedNs,
-    // All processors: this process may itself be pinned to one.
+    // The share is of all processors, although this process may be pinned to one.
     foreignShare: Math.max(0, foreign / (durationMs * 1e6 * cpus().length)),
   };
 }

@@ -1,10 +1,10 @@
-/** The folder of the other gateways, outside of the project, since they are no dependencies. It is kept from run to run. */
+/** The folder with the other gateways. It is outside of the project, since they are not dependencies, and is kept between runs. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runProgram } from "../../../support/processes.ts";
 
-/** BENCH_PEERS names the folder. */
+/** Path of a gateway's folder; the variable BENCH_PEERS names the folder around it. */
 export const peerFolder = (id: string): string =>
   join(process.env["BENCH_PEERS"] ?? join(tmpdir(), "sluice-bench-peers"), id);
 
@@ -15,13 +15,13 @@ const read = (path: string): string | undefined => (existsSync(path) ? readFileS
 
 export const isInstalled = (id: string, version: string): boolean => read(versionFile(id)) === version;
 
-/** @throws with why it is not there */
+/** @throws with the reason if the gateway is not installed */
 export function requireInstalled(id: string, version: string): void {
   if (isInstalled(id, version)) return;
   throw new Error(read(failureFile(id)) ?? `${version} is not installed: npm run bench -- --install-peers`);
 }
 
-/** Replaces the present content. A failure is kept, for the tables. @throws with the installer's output */
+/** Replaces the content of a gateway's folder. A failure is recorded for the tables. @throws with the installer's output */
 export async function fillFolder(
   id: string,
   version: string,

@@ -1,4 +1,4 @@
-/** Processor time of requests and events. */
+/** Processor time of a request and of an event. */
 import type { Bench } from "../bench.ts";
 import { median } from "../measure/rounds.ts";
 import { type SubjectLoad, type SubjectWindow, SubjectWindows } from "../measure/subject-windows.ts";
@@ -8,9 +8,9 @@ import { withOtherGatewaysStopped } from "./stopped.ts";
 import { type Cell, type PeerPart, type PeerRow, measureCells } from "./rows.ts";
 
 /**
- * Enough streams to leave the core little idle time: with 20 of them an event's cost in the pipe was 0.18 to 0.58 of its cost in Sluice in
- * the same round (2026-11-28). LiteLLM falls behind, and ends a stream with an error after a hundred consecutive events with the same text, as sent by
- * the scripted upstream. The streams begin 10.2 ms apart, so that their events spread over all of the 20 ms.
+ * Streams for the cost of an event: enough to leave the processor little idle time. With 20 streams an event's cost in the pipe was 0.18 to 0.58 of
+ * its cost in Sluice in the same round (2026-11-28). LiteLLM falls behind, and ends a stream with an error after a hundred events in a row with the
+ * same text, as the scripted upstream sends them. The streams begin 10.2 ms apart, so that their events spread over the whole 20 ms.
  */
 export const pacedLoad: SubjectLoad = {
   script: { kind: "paced", deltas: 90, gapMs: 20 },
@@ -18,12 +18,15 @@ export const pacedLoad: SubjectLoad = {
   spreadMs: 1_020,
 };
 
-/** Connections open over a second, so that a gateway's deferred work (up to a second late, such as storing records) falls into the window like its requests. */
+/**
+ * Requests over connections that open within a second, so that deferred work of a gateway (up to a second late, such as storing records) falls into
+ * the window like its requests.
+ */
 const requests: SubjectLoad = { script: { kind: "json" }, connections: 32, spreadMs: 1_000 };
 
 /**
- * `lengths`: length of a window as a multiple of a request window. Between events a processor idles at times, and short windows differ more: in two seconds
- * an event of 20 streams took the pipe from 32 to 66 us (2026-11-27).
+ * Costs to measure. `lengths` is the length of a window as a multiple of a request window. Between events a processor is idle at times, and short
+ * windows vary more: in two seconds an event of 20 streams took the pipe from 32 to 66 us (2026-11-27).
  */
 export const costs = [
   { part: "requests", measure: "processor time of a request, 1 KB, 32 at a time", load: requests, lengths: 1 },
@@ -51,7 +54,7 @@ class WindowsAlone extends SubjectWindows {
   }
 }
 
-/** A window without a finished request gives no cost per request. */
+/** A window without a finished request has no cost per request. */
 function costCell(rounds: readonly number[]): Cell {
   const us = median(rounds);
   if (!Number.isFinite(us)) return { text: "too slow for a window" };
@@ -78,7 +81,7 @@ export async function measureCosts(
   return rows;
 }
 
-/** @returns a cell for each subject unable to serve the load */
+/** @returns a cell with the reason for each subject that cannot serve the load */
 async function findProblems(bench: Bench, load: SubjectLoad, subjects: readonly LoadSubject[]) {
   const cells = await measureCells(subjects, async (subject) => {
     const problem = await findProblem(bench, load, subject);

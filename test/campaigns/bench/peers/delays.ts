@@ -1,4 +1,4 @@
-/** A gateway's added delay of an answer, and of the first event of a stream. */
+/** The delay that a gateway adds to an answer, and to the first event of a stream. */
 import type { Bench } from "../bench.ts";
 import { maxForeignShare, median, percentile } from "../measure/rounds.ts";
 import { measureWindow } from "../measure/window.ts";
@@ -8,14 +8,14 @@ import type { LoadSubject } from "../subject.ts";
 import { withOtherGatewaysStopped } from "./stopped.ts";
 import type { Cell, PeerRow } from "./rows.ts";
 
-/** Below what the slowest of them can serve on one core. */
+/** Requests per second: fewer than the slowest gateway can serve on one processor. */
 const perSecond = 40;
 /**
- * All rounds together have some twelve hundred requests: V8's collections decide a p99, and a shorter time may have none or two. With seven
- * hundred, Portkey's delay of an answer was 1.4 and 1.9 times that of Sluice in two runs (2026-11-27).
+ * Length of a window in milliseconds. All rounds together have some twelve hundred requests: V8's collections decide a p99, and a shorter time may
+ * contain none or two. With seven hundred, Portkey's delay of an answer was 1.4 and 1.9 times that of Sluice in two runs (2026-11-27).
  */
 const windowMs = 5_000;
-/** Connections are open by then, and those of the subject before it are closed. */
+/** Milliseconds in which connections open, and those of the subject before close. */
 const settleMs = 500;
 
 export async function measureDelays(bench: Bench, subjects: readonly LoadSubject[]): Promise<PeerRow[]> {
@@ -67,7 +67,7 @@ async function addedRow(
 
 function addedCell(windows: readonly DelayWindow[], direct: readonly DelayWindow[]): Cell {
   const failed = Math.max(...windows.map((window) => window.failed));
-  // The last requests are still in flight.
+  // Fewer failures are no sign of falling behind: the last requests of a window are still running.
   if (failed >= perSecond) return { text: `falls behind: ${failed} not answered in time` };
   const added = windows.map(({ ms }, round) => percentile(ms, 50) - percentile(direct[round]?.ms ?? [], 50));
   const worst = (of: readonly DelayWindow[]) =>

@@ -3,7 +3,7 @@ import { fillFolder, isInstalled, peerFolder } from "./cache.ts";
 import { peers } from "./peers.ts";
 import { unmeasuredGateways } from "./versions.ts";
 
-/** @returns installed and missing gateways, a line each */
+/** @returns a line for each gateway, installed or missing */
 export async function installPeers(say: (line: string) => void): Promise<string> {
   const lines: string[] = [];
   for (const [id, peer] of Object.entries(peers)) {

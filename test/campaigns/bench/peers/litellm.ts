@@ -1,4 +1,4 @@
-/** LiteLLM's proxy, from PyPI. */
+/** LiteLLM's proxy, installed from PyPI. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bareEnvironment } from "../../../support/processes.ts";
@@ -8,7 +8,7 @@ import { gatewayVersions } from "./versions.ts";
 
 const key = "sk-bench";
 
-/** The page "Production Best Practices" of its documentation. */
+/** Settings from the page "Production Best Practices" of LiteLLM's documentation. */
 const environment = { LITELLM_MODE: "PRODUCTION", LITELLM_LOG: "ERROR", LITELLM_LOCAL_MODEL_COST_MAP: "True" };
 
 export const litellm: Peer = {
@@ -38,13 +38,13 @@ export const litellm: Peer = {
       args: ["--config", file, ...listening, "--telemetry", "False"],
       environment: { ...bareEnvironment(), HOME: place.folder, ...environment },
       key,
-      // LiteLLM counts the role before the text as text.
+      // In LiteLLM's stream, the delta with the role counts as a delta with text, too.
       changesDeltas: true,
     };
   },
 };
 
-/** JSON is YAML. */
+/** The configuration file as JSON, which is also YAML. */
 const configuration = ({ upstreamPort, models }: ServerAddress) => ({
   model_list: models.map((model) => ({
     model_name: model,

@@ -1,4 +1,4 @@
-/** The measurements of each gateway, in their order. */
+/** The measurements of each gateway, in order. */
 import type { Bench } from "../bench.ts";
 import { cancelScript } from "../scenarios/cancel.ts";
 import type { Script } from "../script.ts";
@@ -11,17 +11,17 @@ import { warmUp } from "./warm-up.ts";
 
 export const peerScripts: readonly Script[] = [pacedLoad.script, cancelScript(cancelLoad)];
 
-/** @param subjects the gateways */
+/** @param subjects the gateways to measure */
 export async function measurePeers(
   bench: Bench,
   subjects: readonly LoadSubject[],
   parts: ReadonlySet<PeerPart>,
 ): Promise<readonly PeerRow[]> {
-  // Memory comes first: free space in a used heap would hide the memory of streams.
+  // Memory is measured first: in a used heap, free space would hide the memory of streams.
   const memory = parts.has("memory") ? await measureMemory(bench, subjects) : [];
   const stalls = parts.has("silence") ? watchStalls(bench, subjects) : undefined;
   await warmUp(bench, subjects);
-  // From here on gateways are stopped in turn, and the watch would mistake this for their silence.
+  // The watch ends here: from now on gateways are stopped in turn, which would look like their silence.
   const silence = await stalls;
   return [
     ...(await measureCosts(bench, subjects, parts)),

@@ -1,18 +1,18 @@
 /**
- * A separate network namespace for a run, with only loopback: third-party programs can then reach the scripted upstream and nothing else. Upstream
- * and clients run inside as well.
+ * A network namespace for a run, with loopback only: third-party programs can reach the scripted upstream and nothing else. Upstream and clients run
+ * inside, too.
  */
 import { spawn } from "node:child_process";
 import { networkInterfaces } from "node:os";
 
-/** Checks only this process's network: a new namespace has only loopback. */
+/** Whether this process sees only loopback, as in a new network namespace. */
 export const isInNetworkNamespace = (): boolean =>
   Object.values(networkInterfaces()).every((addresses) => addresses?.every(({ internal }) => internal));
 
-/** Users other than root also need a user namespace, and keep their user in it, since Postgres refuses to run as root. */
+/** Users other than root need a user namespace as well. They keep their user id in it, since Postgres refuses to run as root. */
 const own = process.getuid?.() === 0 ? ["--net"] : ["--net", "--map-current-user", "--keep-caps"];
 
-/** Runs this program again, with the same arguments, in a separate network namespace. @returns its exit code @throws without `unshare` */
+/** Runs this program again with the same arguments in a network namespace. @returns its exit code @throws without the program `unshare` */
 export function runInNetworkNamespace(interruption: AbortSignal): Promise<number> {
   const again = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
   const args = [...own, "sh", "-c", 'ip link set lo up && exec "$@"', "sh", ...again];

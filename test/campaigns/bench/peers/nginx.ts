@@ -1,4 +1,4 @@
-/** The nginx on the path: one worker, connections kept on both sides, and nothing held back, as the pipe does it. */
+/** nginx as a proxy: one worker, connections kept on both sides, and no buffering, like the pipe. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Proxy } from "./peer.ts";

@@ -1,4 +1,4 @@
-/** Description of another gateway: its installation, start, requests and quirks. */
+/** Description of another gateway: its installation, its start, its requests, and its deviations. */
 import type { ServerProgram } from "../running.ts";
 
 /** Writable folder of a server, and the models it is to serve. */
@@ -6,25 +6,25 @@ export interface ServerAddress {
   readonly folder: string;
   readonly port: number;
   readonly upstreamPort: number;
-  /** Model names used in requests. */
+  /** Names of models that the gateway must serve. */
   readonly models: readonly string[];
 }
 
 export interface ProxyProgram extends ServerProgram {
-  /** Authorization of the requests; any value when absent. */
+  /** Key in the requests; any value if absent. */
   readonly key?: string;
   /** Additional headers of requests to this server. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The server may send other deltas than the upstream. */
+  /** Whether the server may send other deltas than the upstream. */
   readonly changesDeltas?: true;
 }
 
 export interface Proxy {
-  /** @throws with how to install it where it is not installed */
+  /** @throws with instructions if it is not installed */
   program(place: ServerAddress): ProxyProgram;
 }
 
-/** Features that cost a gateway time on each request. */
+/** Features for which a gateway spends time on each request. */
 export const featureNames = {
   keys: "keys of clients",
   budgets: "budgets and limits",
@@ -40,12 +40,12 @@ export type FeatureId = keyof typeof featureNames;
 export interface GatewayDescription {
   readonly name: string;
   readonly version: string;
-  /** The production setting recommended by its documentation, as far as it affects the measurements. */
+  /** The production settings recommended by the gateway's documentation, as far as they affect the measurements. */
   readonly setting: string;
   readonly features: Readonly<Record<FeatureId, string>>;
 }
 
 export interface Peer extends Proxy, GatewayDescription {
-  /** Installs the version into an existing, empty folder. @throws with the installer's output */
+  /** Installs the pinned version into an existing, empty folder. @throws with the installer's output */
   install(folder: string): Promise<void>;
 }

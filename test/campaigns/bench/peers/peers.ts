@@ -1,4 +1,4 @@
-/** The gateways compared with Sluice. */
+/** The gateways that are compared with Sluice. */
 import { litellm } from "./litellm.ts";
 import type { Peer } from "./peer.ts";
 import { portkey } from "./portkey.ts";

@@ -1,4 +1,4 @@
-/** Portkey's open gateway, from npm. It keeps no state: each request names its provider, and the provider's key is the client's. */
+/** Portkey's open-source gateway, installed from npm. It is stateless: each request names its provider, and the client's key is the provider's. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { peerFolder, runInstaller } from "./cache.ts";

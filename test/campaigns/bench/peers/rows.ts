@@ -1,30 +1,30 @@
-/** A row of the table: a measure, its figure for each gateway, and how those compare round by round. */
+/** Rows of the table: each has a measure, its figure for each gateway, and their comparison round by round. */
 import { median } from "../measure/rounds.ts";
 import type { LoadSubject } from "../subject.ts";
 
-/** Groups of rows, selected by `--only`. */
+/** Groups of rows, which `--only` can select. */
 export const peerParts = ["requests", "events", "delays", "memory", "cancel", "silence"] as const;
 export type PeerPart = (typeof peerParts)[number];
 
-/** A figure of one subject; less is better. Without a value it takes no part in the comparison. */
+/** A figure of one subject, of which less is better. A cell without a value takes no part in the comparison. */
 export interface Cell {
   readonly text: string;
   readonly value?: number;
-  /** The figure in each round; the subjects take turns within a round. */
+  /** The figure of each round; within a round, the subjects are measured in turn. */
   readonly rounds?: readonly number[];
 }
 
-/** A comparable cell. */
+/** A cell that takes part in the comparison. */
 export type ComparableCell = Cell & { readonly value: number };
 
 export interface PeerRow {
   readonly measure: string;
   readonly cells: ReadonlyMap<LoadSubject, Cell>;
-  /** Rounds were disturbed, so the figures decide nothing. */
+  /** True if rounds were disturbed, so that the figures prove nothing. */
   readonly inconclusive?: boolean;
 }
 
-/** A figure as a multiple of another one, by the ratios within single rounds, where disturbances affect both alike. */
+/** A figure as a multiple of another one. The ratio is taken within each round, since disturbances affect both alike. */
 export interface RelativeFigure {
   readonly median: number;
   readonly least: number;
@@ -33,7 +33,7 @@ export interface RelativeFigure {
   readonly halves: readonly [number, number];
 }
 
-/** @returns undefined without a round with both figures */
+/** @returns undefined if no round has both figures */
 export function toRelativeFigure({ rounds = [] }: Cell, { rounds: base = [] }: Cell): RelativeFigure | undefined {
   const ratios = rounds.map((figure, round) => figure / (base[round] ?? Number.NaN));
   if (ratios.length < 2 || !ratios.every(Number.isFinite)) return undefined;
@@ -46,13 +46,13 @@ export function toRelativeFigure({ rounds = [] }: Cell, { rounds: base = [] }: C
   };
 }
 
-/** Two runs are to agree within this, and the halves of one are as two short runs. */
+/** Maximum relative difference between the halves of a run. The halves are like two short runs, and two runs should agree within it. */
 export const maxDifferenceOfHalves = 0.1;
 
 export const isSettled = ({ halves: [first, second] }: RelativeFigure): boolean =>
   Math.abs(first - second) <= maxDifferenceOfHalves * Math.min(Math.abs(first), Math.abs(second));
 
-/** Runs one after the other, so that a measurement is not disturbed by another subject's work. A failure is a figure like any other. */
+/** Measures the subjects one after the other, so that none is disturbed by another's work. A failure becomes a cell like any figure. */
 export async function measureCells(
   subjects: readonly LoadSubject[],
   measure: (subject: LoadSubject) => Promise<Cell>,

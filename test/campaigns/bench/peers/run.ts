@@ -1,4 +1,4 @@
-/** `npm run bench -- --peers`: Sluice and other gateways in one run, with the same upstream, clients and processors. */
+/** `npm run bench -- --peers`: measures Sluice and other gateways in one run, with the same upstream, clients and processors. */
 import { cpus, loadavg } from "node:os";
 import type { Bench } from "../bench.ts";
 import { canPinProcesses, processorModel } from "../../../support/machine.ts";

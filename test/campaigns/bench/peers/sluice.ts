@@ -1,4 +1,4 @@
-/** Sluice in the same table: it runs as `npm start` starts it where it may use one processor. */
+/** Sluice among the gateways, as `npm start` runs it with one processor. */
 import type { GatewayDescription } from "./peer.ts";
 
 export const sluice: Omit<GatewayDescription, "version"> = {

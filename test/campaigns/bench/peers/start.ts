@@ -1,4 +1,4 @@
-/** Starts other proxies next to the pipe: those of `--reference nginx,portkey,litellm`, and all gateways of `--peers`. */
+/** Starts other proxies to compare with the pipe: those of `--reference nginx,portkey,litellm`, or all gateways of `--peers`. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ export interface ReferenceSetting extends Pick<ServerAddress, "upstreamPort" | "
   readonly cpu: number;
 }
 
-/** @throws with why it is not there or does not start */
+/** @throws with the reason if the proxy is not installed or does not start */
 export async function startReference(id: ReferenceId, { cpu, ...served }: ReferenceSetting): Promise<ReferenceProxy> {
   const proxy = installed(id);
   const folder = mkdtempSync(join(tmpdir(), `sluice-bench-${id}-`));

@@ -1,9 +1,9 @@
-/** Stops the other gateways while one is measured: LiteLLM queries its upstream for models in between, on the shared processor. */
+/** Pauses the other gateways while one is measured: LiteLLM, for example, regularly asks its upstream for models, on the shared processor. */
 import type { LoadSubject } from "../subject.ts";
 
 /**
- * @param gateways those safe to stop. Sluice goes on: it would take a stop for overload, and refuse the following requests.
- * @param measured keeps running, like everything else in its processes
+ * @param gateways gateways that can be paused. Sluice is not among them: it would take a pause for overload, and refuse the next requests.  @param
+ * measured gateway that keeps running, with all of its processes
  */
 export async function withOtherGatewaysStopped<Result>(
   gateways: readonly LoadSubject[],
@@ -23,6 +23,6 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // A worker may have ended meanwhile; then it uses no processor either.
+    // The worker process may have ended meanwhile.
   }
 }

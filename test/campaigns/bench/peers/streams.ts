@@ -1,4 +1,4 @@
-/** Waiting streams, cancelled streams, and streams of a silent provider. */
+/** Idle streams, cancelled streams, and streams of a silent provider. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Bench } from "../bench.ts";
 import type { StalledStream } from "../client/stalled.ts";
@@ -14,7 +14,7 @@ const kib = 1_024;
 
 const residentBytes = ({ pids }: LoadSubject) => pids.reduce((sum, pid) => sum + (ownBytes(pid) || 0), 0);
 
-/** @returns how many were still open in the end, too */
+/** @returns bytes in use, and the number of streams still open at the end */
 async function idleBytes({ load }: Bench, subject: LoadSubject, count: number) {
   try {
     await load.call("openIdle", { target: subject.target, count });
@@ -33,12 +33,12 @@ async function streamMemory(bench: Bench, subject: LoadSubject): Promise<Compara
   return { text: `${value.toFixed(0)} KiB${left}`, value };
 }
 
-/** Garbage of the start may be freed meanwhile, and freed space may be reused: the larger of two figures counts. */
+/** Measures the memory of streams twice, and takes the larger figure: garbage of the start may be freed meanwhile, and freed space may be reused. */
 export async function measureMemory(bench: Bench, subjects: readonly LoadSubject[]): Promise<PeerRow[]> {
   bench.say("memory");
   const bare = new Map<LoadSubject, Cell>();
   const cells = await measureCells(subjects, async (subject) => {
-    // Not counted: a process keeps the code and the connections of its first streams.
+    // These first streams are not counted, since a process keeps their code and connections.
     await idleBytes(bench, subject, 50);
     await delay(settleMs);
     const before = residentBytes(subject);
@@ -54,7 +54,7 @@ export async function measureMemory(bench: Bench, subjects: readonly LoadSubject
   ];
 }
 
-/** Less frequent events than those of a model at full speed, to stay below LiteLLM's limit. */
+/** Streams with fewer events than those of a fast model, to stay below LiteLLM's limit. */
 export const cancelLoad: CancelBatches = { open: 20, batch: 10, batches: 4, gapMs: 50 };
 
 export async function measureCancels(bench: Bench, subjects: readonly LoadSubject[]): Promise<PeerRow> {
@@ -67,10 +67,10 @@ export async function measureCancels(bench: Bench, subjects: readonly LoadSubjec
   return { measure: "client closes a stream until the upstream's socket is closed, p50 / p99", cells };
 }
 
-/** Longer than every default limit for silence of these gateways. */
+/** Duration of the provider's silence: longer than the default limit of each gateway. */
 const silenceMs = 150_000;
 
-/** Runs during the warm-up, since it mostly waits for minutes. */
+/** Watches streams of a silent provider. This runs during the warm-up, since it mostly waits, for minutes. */
 export async function watchStalls({ load }: Bench, subjects: readonly LoadSubject[]): Promise<PeerRow> {
   const watched = subjects.map(async (subject) => {
     const stalled = await load.call("watchStalled", { target: subject.target, limitMs: silenceMs });

@@ -1,4 +1,4 @@
-/** The result of `--peers` as Markdown: the figures, the leaders, the notes on each gateway, and the absent ones. */
+/** The result of `--peers` as Markdown: the figures, the best gateway of each row, notes on each gateway, and the absent ones. */
 import type { LoadSubject } from "../subject.ts";
 import { markdownRow, inconclusiveNote } from "../report.ts";
 import {
@@ -14,7 +14,7 @@ import { type GatewayDescription, type FeatureId, featureNames } from "./peer.ts
 export interface Column {
   readonly title: string;
   readonly subject: LoadSubject;
-  /** A door of Sluice, or the pipe: neither is a peer. */
+  /** Kind of subject; `sluice` is one of its formats, and the pipe is no gateway to compare with. */
   readonly kind: "sluice" | "peer" | "pipe";
 }
 
@@ -24,7 +24,7 @@ export interface PeerReport {
   readonly columns: readonly Column[];
   readonly rows: readonly PeerRow[];
   readonly described: readonly GatewayDescription[];
-  /** Why a gateway is not in the table, by its name. */
+  /** Reason for each gateway that is not in the table, by its name. */
   readonly absent: ReadonlyMap<string, string>;
 }
 
@@ -68,13 +68,13 @@ const multipleText = (found: RelativeFigure | undefined): string =>
 
 const times = (ratio: number): string => `${ratio.toFixed(2)}x`;
 
-/** Figures are multiples of those of the first column. */
+/** The figure as a multiple of that in the first column. */
 function multiple([base]: readonly Column[], cells: Cells, subject: LoadSubject): RelativeFigure | undefined {
   const [own, first] = [cells.get(subject), base && cells.get(base.subject)];
   return own === undefined || first === undefined || own === first ? undefined : toRelativeFigure(own, first);
 }
 
-/** Whether another run would give the same result, judged by the halves of this one. */
+/** Lists the comparisons that a second run might not confirm, judged by the two halves of this run. */
 function settlement(columns: readonly Column[], rows: readonly PeerRow[]): string[] {
   const percent = `${maxDifferenceOfHalves * 100} %`;
   const lines = rows.flatMap(({ measure, cells }) =>
@@ -102,7 +102,7 @@ function lowest(columns: readonly Column[], { cells }: PeerRow, kind: Column["ki
   return placed.toSorted((a, b) => a.cell.value - b.cell.value)[0];
 }
 
-/** A line for each row with comparable figures: the best gateway. */
+/** The line with the best gateway of a row, if its figures can be compared. */
 function lead(columns: readonly Column[], row: PeerRow): string[] {
   const own = lowest(columns, row, "sluice");
   const other = lowest(columns, row, "peer");

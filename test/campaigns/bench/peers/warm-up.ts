@@ -1,4 +1,4 @@
-/** Warm-up by count: each subject serves as many requests and events of each kind, before any figure is taken. */
+/** Warm-up by count: each subject serves the same number of requests and of events of each kind before any measurement. */
 import type { Bench } from "../bench.ts";
 import type { SubjectLoad } from "../measure/subject-windows.ts";
 import { firstEventScript } from "../scenarios/first-event.ts";
@@ -14,7 +14,7 @@ export async function warmUp(bench: Bench, subjects: readonly LoadSubject[]): Pr
   for (const load of loads) {
     for (const subject of [bench.pipe, ...subjects]) {
       bench.say(`warm-up of ${subject.name}: ${load.script.kind}`);
-      // A load the gateway cannot serve is reported in the cells of its rows.
+      // If a gateway cannot serve a load, the cells of its rows say so.
       await serve(bench, load, subject).catch((error: Error) => bench.say(`  ${error.message.split("\n", 1)[0]}`));
     }
   }

@@ -1,7 +1,10 @@
-/** Kinds of work of a Node process, by the running function: a profile by single functions is flat and hides them. */
+/** Kinds of work in a Node process, by the running function. A profile of single functions is too flat to show them. */
 import type { PerfFrame } from "./perf.ts";
 
-/** The first match decides. Names are those of V8 11 to 13: `JS:*` is optimised, `Builtins_` part of the program. */
+/**
+ * Kinds by the symbol of a function; the first match decides. Names are those of V8 11 to 13: `JS:*` is optimised code, `Builtins_` a part of the
+ * program.
+ */
 const kinds: readonly (readonly [kind: string, symbol: RegExp])[] = [
   ["WebAssembly", /^JS:wasm/],
   ["optimised JavaScript", /^JS:[*+]/],

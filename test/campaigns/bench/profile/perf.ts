@@ -1,4 +1,4 @@
-/** Samples of processes' activity, taken by Linux' own `perf`, with V8's names for compiled code. */
+/** Samples of what processes do, taken by Linux' `perf`, with V8's names for compiled code. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Makes V8 write /tmp/perf-<pid>.map, the source of perf's names. */
+/** Node option with which V8 writes /tmp/perf-<pid>.map, from which perf takes names. */
 export const perfNodeOptions = ["--perf-basic-prof"];
-/** Not a multiple of any timer's frequency. */
+/** The rate is not a multiple of any timer's frequency, so samples do not coincide with timers. */
 const samplesPerSecond = 1_999;
 const attachMs = 500;
 const maxScript = 1_000_000_000;
@@ -21,11 +21,11 @@ export interface PerfFrame {
 
 export interface PerfSample {
   readonly pid: number;
-  /** The running function and its callers, innermost first. V8 keeps frame pointers, Node's C++ in the most part, the kernel its own. */
+  /** The running function and its callers, innermost first. V8 keeps frame pointers, Node's C++ code mostly, and the kernel its own. */
   readonly frames: readonly PerfFrame[];
 }
 
-/** @returns why perf cannot be used here, or undefined */
+/** @returns why perf cannot be used here; undefined if it can */
 export function perfDenial(): string | undefined {
   try {
     execFileSync("perf", ["stat", "-e", "cpu-clock", "true"], { stdio: "ignore" });
@@ -43,7 +43,7 @@ export async function samplesDuring(
   const folder = mkdtempSync(join(tmpdir(), "sluice-perf-"));
   try {
     const file = join(folder, "perf.data");
-    // The VMs of clouds have no hardware counters, but they have this clock.
+    // The event is a clock, since virtual machines of clouds have no hardware counters.
     const options = [
       "-e",
       "cpu-clock",
@@ -71,12 +71,15 @@ export async function samplesDuring(
   }
 }
 
-/** Removes the names of ended processes. */
+/** Removes the name files of ended processes. */
 export function removeNames(pids: readonly number[]): void {
   for (const pid of pids) rmSync(`/tmp/perf-${pid}.map`, { force: true });
 }
 
-/** A sample is a line with the id of its process, and a line such as `\tef8a63 v8::Uint32::Value (/usr/bin/node)` for each frame. */
+/**
+ * Parses the output of `perf script`: a sample is a line with the process id, and then a line such as `\tef8a63 v8::Uint32::Value (/usr/bin/node)`
+ * for each frame.
+ */
 function parse(script: string): PerfSample[] {
   const samples: { pid: number; frames: PerfFrame[] }[] = [];
   for (const line of script.split("\n")) {

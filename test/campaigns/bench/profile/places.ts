@@ -1,13 +1,13 @@
-/** Names the code of Sluice responsible for a sample. */
+/** Finds the code of Sluice that is responsible for a sample. */
 import { type CodePosition, isSluice, describePlace } from "../counts/labels.ts";
 import { sourceOf } from "../counts/sources.ts";
 import { kindOf } from "./kinds.ts";
 import type { PerfFrame, PerfSample } from "./perf.ts";
 
-/** A function as named by V8: `JS:*write file:///srv/gateway/bundle/main.js:12:3`, with a mark for its compiler tier. */
+/** Matches V8's name of a function, such as `JS:*write file:///srv/gateway/bundle/main.js:12:3`; the mark after `JS:` is the compiler tier. */
 const compiled = /^JS:[*+^~]?(\S*) (\S+):(\d+):(\d+)$/;
 
-/** @returns the nearest calling function of Sluice. A function inlined by V8 is counted in its caller. */
+/** @returns the nearest calling function of Sluice. A function that V8 has inlined counts as its caller. */
 export function placeOf({ frames }: PerfSample): string {
   const [inner] = frames;
   const places = frames.map(placeIn).filter((place) => place !== undefined);

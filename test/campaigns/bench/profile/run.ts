@@ -1,4 +1,4 @@
-/** `npm run bench -- --profile`: the processor time of gateway and inference-svc by kind of code, once both are warm. */
+/** `npm run bench -- --profile`: the processor time of gateway and inference-svc by kind of code, after their warm-up. */
 import { openCheckout } from "../checkouts.ts";
 import { type CountedService, countedServices } from "../counts/counted-installation.ts";
 import { CountBench, type CountedLoad, type CountedLoadId, countedLoads } from "../counts/measure.ts";
@@ -9,16 +9,16 @@ import { placeOf } from "./places.ts";
 export interface ProfileOptions {
   readonly profiled: readonly CountedLoadId[];
   readonly checkouts: readonly string[];
-  /** How many of the places with the most time to name. */
+  /** Number of places with the most time to report. */
   readonly places: number;
 }
 
-/** Share of each process by kind. */
+/** Share of processor time in each process, by kind. */
 type Shares = Readonly<Record<CountedService, ReadonlyMap<string, number>>>;
 
 interface Profile {
   readonly kinds: Shares;
-  /** Shares by the requesting function of Sluice; undefined when only kinds are known. */
+  /** Shares by function of Sluice; undefined if only kinds are known. */
   readonly places: Shares | undefined;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Measures reports of four million turns alone, and how they slow down requests: eight clients reload them, while 1,000 keys are made and used at once. `node
- * test/dist/campaigns/bench/reports/main.js` (some ten minutes, mostly to fill the tables), or with other numbers of turns and keys. Fails when a request is refused.
+ * Measures reports over four million turns, by themselves and as they slow down requests: eight clients reload them while 1,000 keys are created and
+ * used at once. `node test/dist/campaigns/bench/reports/main.js` (some ten minutes, mostly to fill the tables), or with other numbers of turns and
+ * keys. Fails if a request is refused.
  */
 import { loadavg } from "node:os";
 import { closeNext } from "@sluice/admin-svc/store/ledger/cube.js";
@@ -52,7 +53,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 async function fill({ databaseUrl }: Installation): Promise<void> {
   const database = openDatabase(databaseUrl, migrationConnectionLimits, () => {});
-  // The limits of the worker of admin-svc, which adds to the sums as well.
+  // A connection with the limits of admin-svc's worker, which adds to the sums at the same time.
   const limited = openDatabase(databaseUrl, writeConnectionLimits, () => {});
   try {
     await fillLedger(database, { turns, days: 40, keys: 1_000, users: 10_000 });
@@ -73,7 +74,7 @@ const sendRequest = async (installation: Installation, path: string, key: string
   return { status: response.status, answer: await response.text(), ms: performance.now() - began };
 };
 
-/** Reloads until `stop`. @returns how often each status was answered */
+/** Requests a report again and again until `stop` aborts. @returns the number of answers by status */
 async function reload(installation: Installation, path: string, stop: AbortSignal): Promise<Record<number, number>> {
   const statuses: Record<number, number> = {};
   while (!stop.aborted) {

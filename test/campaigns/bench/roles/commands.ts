@@ -1,6 +1,6 @@
-/** The child's side of a role: commands come in over the channel to the parent, results go back. */
+/** The child's side of a role: commands arrive over the channel to the parent, and results go back. */
 
-/** Named functions of at most one argument; results must survive structured cloning. */
+/** Functions by name, each with at most one argument. Results must survive structured cloning. */
 export type Commands = Readonly<Record<string, (argument: never) => unknown>>;
 
 export interface RoleCall {
@@ -13,7 +13,7 @@ export type RoleReply =
   | { readonly id: number; readonly result: unknown }
   | { readonly id: number; readonly error: string };
 
-/** Serves until the parent is gone; an orphaned role would load the machine unseen. */
+/** Serves commands until the parent is gone: an orphaned role would load the machine unnoticed. */
 export function serve(commands: Commands): void {
   process.on("message", (call: RoleCall) => {
     void answer(commands, call).then((reply) => process.send?.(reply));

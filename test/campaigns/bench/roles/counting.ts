@@ -1,6 +1,6 @@
 /**
- * Loaded into the processes of an installation by `--import`, with the folder for the sockets as its query: counts promises,
- * allocated bytes, those that outlive young collections, processor time and entered functions on command. Without a command the process behaves as if it were not loaded.
+ * Loaded into the processes of an installation by `--import`, with the folder for sockets as its query. On command it counts promises, allocated and
+ * surviving bytes, processor time and entered functions. Without a command the process behaves as usual.
  */
 import { createServer } from "node:net";
 import { createInterface } from "node:readline";
@@ -11,7 +11,7 @@ import { Functions } from "../counts/functions.ts";
 import { Promises } from "../counts/promises.ts";
 
 const folder = new URL(import.meta.url).searchParams.get("folder");
-/** The supervisor and its helpers load this module as well. */
+/** Whether this process counts: the supervisor and its helpers load this module, too. */
 const isCounted = /\/(gateway|inference-svc)\/(bundle|dist)\/main\.js$/.test(process.argv[1] ?? "");
 
 const none: CountResult = { amount: 0, places: [] };
@@ -45,7 +45,7 @@ function serve(path: string): void {
       socket.write(`${JSON.stringify(reply)}\n`);
     });
   });
-  // The server must not keep a drained process alive.
+  // The server must not keep the process alive after its drain.
   server.listen(path).unref();
 }
 

@@ -1,4 +1,4 @@
-/** Role: the clients. Counts arrivals, and measures the machine at the same instants. */
+/** Role: the clients. It counts arrivals, and measures the machine at the same moments. */
 import { setTimeout as delay } from "node:timers/promises";
 import { cancelBatches } from "../client/cancel.ts";
 import { storm } from "../client/storm.ts";
@@ -13,7 +13,7 @@ import { type WindowOptions, type ResourceUse, measureWindow } from "../measure/
 import { serve } from "./commands.ts";
 
 export interface LoadWindowOptions extends ClientLoadOptions, WindowOptions {
-  /** Time from the start of the load to the start of the window. */
+  /** Milliseconds from the start of the load to the start of the window. */
   readonly rampMs: number;
 }
 
@@ -23,16 +23,16 @@ export interface OpenWindow extends ResourceUse {
 }
 
 export interface LoadWindow extends OpenWindow {
-  /** Number of failures, by their message, until the load ended. */
+  /** Number of failures until the end of the load, by message. */
   readonly problems: ReadonlyMap<string, number>;
 }
 
-/** Time for the target to notice that the clients have left. */
+/** Milliseconds for the target to notice that the clients have left. */
 const settleMs = 200;
 
 let load: ClientLoad | undefined;
 
-/** The load goes on behind the window, until endLoad. */
+/** Opens a window. The load continues after it, until `endLoad`. */
 async function openWindow(options: LoadWindowOptions): Promise<OpenWindow> {
   const begun = (load = new ClientLoad(options));
   begun.start();

@@ -1,4 +1,4 @@
-/** Answers of the mock upstream in the format of chat completions, serialised once: the mock must be cheaper than the measured programs. */
+/** Answers of the mock upstream in the format of chat completions, serialised once: the mock must cost less than the measured programs. */
 
 const crlf = "\r\n";
 
@@ -37,7 +37,7 @@ export const serverErrorAnswer = Buffer.from(
 export const refusalAnswer = (status: string): Buffer =>
   Buffer.from(`HTTP/1.1 ${status}${crlf}content-length: 0${crlf}connection: close${crlf}${crlf}`);
 
-/** A separate chunk for each event, as sent by servers that flush each event. */
+/** A chunk for each event, as servers send it that flush after each event. */
 function chunk(text: string): Buffer {
   return Buffer.from(`${Buffer.byteLength(text).toString(16)}${crlf}${text}${crlf}`);
 }
@@ -74,7 +74,7 @@ export const streamTail = Buffer.concat([
   Buffer.from(`0${crlf}${crlf}`),
 ]);
 
-/** About 64 KiB, for large writes. */
+/** Part of an endless answer, about 64 KiB for large writes. */
 export const floodPart = Buffer.concat(Array.from({ length: 256 }, () => mockDelta));
 
 const bursts = new Map<number, Buffer>();

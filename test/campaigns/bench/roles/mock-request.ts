@@ -1,9 +1,9 @@
-/** Reads requests off a socket with as little work as possible: the end of the body, the requested script, and the tag. */
+/** Reads requests from a socket with as little work as possible: the end of the body, the requested script, and the tag. */
 import { type Script, scriptOf } from "../script.ts";
 
 export interface MockRequest {
   readonly script: Script;
-  /** The text `tag:<name>` anywhere in the body, by which a measurement recognises its request. */
+  /** The name in `tag:<name>` anywhere in the body, by which a measurement recognises its request. */
   readonly tag: string | undefined;
 }
 
@@ -12,7 +12,7 @@ const headEnd = Buffer.from("\r\n\r\n");
 export class RequestReader {
   #pending: Buffer = Buffer.alloc(0);
 
-  /** @returns newly completed requests @throws when the request cannot be served */
+  /** @returns requests that these bytes complete @throws if a request cannot be served */
   feed(bytes: Buffer): MockRequest[] {
     this.#pending = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes]);
     const requests: MockRequest[] = [];

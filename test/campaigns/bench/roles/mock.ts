@@ -1,4 +1,4 @@
-/** Role: an OpenAI-compatible upstream on raw sockets, scripted by the model's name. */
+/** Role: an OpenAI-compatible upstream on raw sockets; the name of the model selects its script. */
 import { type AddressInfo, type Socket, createServer } from "node:net";
 import { machineClockMs } from "../../../support/machine.ts";
 import { serve } from "./commands.ts";
@@ -14,7 +14,7 @@ import {
 } from "./mock-answers.ts";
 import { type MockRequest, RequestReader } from "./mock-request.ts";
 
-/** Closing times of the sockets of tagged requests. */
+/** Time at which the socket of each tagged request closed, by tag, in milliseconds of the machine-wide clock. */
 const closedAtMs = new Map<string, number>();
 const floods = new Set<Socket>();
 const stepped = new Set<Socket>();
@@ -33,7 +33,7 @@ const server = createServer({ noDelay: true }, (socket) => {
       socket.end(refusalAnswer("400 Bad Request"));
     }
   });
-  // An aborting peer may reset the connection.
+  // A client that aborts may reset the connection.
   socket.on("error", () => undefined);
   socket.on("close", () => {
     connections--;
@@ -63,7 +63,7 @@ function noteClose(socket: Socket, tag: string): void {
   socket.once("close", note);
 }
 
-/** The first delta comes with the head, so that the time to it contains no timer. */
+/** Begins a stream. The first delta is sent together with the headers, so that the time to it contains no timer. */
 function begin(socket: Socket): void {
   socket.cork();
   socket.write(mockStreamHead);
@@ -112,12 +112,12 @@ const commands = {
       server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));
     }),
   closed: (tags: readonly string[]) => new Map(tags.map((tag) => [tag, closedAtMs.get(tag)])),
-  /** Bytes of each flood accepted by the kernel. */
+  /** Bytes of each endless answer that the kernel has accepted. */
   accepted: () => [...floods].map((socket) => socket.bytesWritten - socket.writableLength),
   connections: () => connections,
-  /** Whether requests for `outage` fail. */
+  /** Sets whether requests for `outage` fail. */
   fail: (on: boolean) => void (failing = on),
-  /** Requests so far. */
+  /** Number of requests so far. */
   asked: () => asked,
 };
 export type MockCommands = typeof commands;

@@ -1,4 +1,4 @@
-/** Role: the reference. A plain node:http proxy with keep-alive connections on both sides. */
+/** Role: the reference, a plain node:http proxy with keep-alive connections on both sides. */
 import { Agent, type ServerResponse, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { serve } from "./commands.ts";

@@ -8,7 +8,7 @@ import { serve } from "./commands.ts";
 
 const door = { overloaded: true, refuses: () => true };
 
-/** A socket with a fixed answer is the minimum cost in Node. */
+/** Ways to refuse. A raw socket with a fixed answer is the minimum cost in Node. */
 const ways = {
   "a bare socket": (): Server =>
     createServer({ noDelay: true }, (socket) => {
@@ -28,7 +28,7 @@ export type RefusalMethod = keyof typeof ways;
 
 const commands = {
   listen: (way: RefusalMethod) => {
-    // Clients wait for their turn, longer than Node would keep their connections.
+    // The server keeps idle connections open, since clients are measured in turn and wait longer than Node's default timeout.
     const server = Object.assign(ways[way](), { keepAliveTimeout: 0 });
     return new Promise<number>((resolve) => {
       server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));

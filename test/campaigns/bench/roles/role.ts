@@ -1,4 +1,4 @@
-/** The parent's side of a role: a child process with a known id, pinned to a processor and controlled by commands. */
+/** The parent's side of a role: a child process, pinned to a processor and controlled by commands. */
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { pinProcess } from "../../../support/machine.ts";
@@ -19,7 +19,7 @@ export class Role<Served extends Commands> {
   readonly #exited: Promise<void>;
   #calls = 0;
 
-  /** @param file compiled module in this folder @param cpu its processor; placed by the kernel when absent */
+  /** @param file compiled module in this folder @param cpu number of the processor; if absent, the kernel places the process */
   constructor(file: `./${string}.js`, cpu?: number) {
     this.#child = fork(fileURLToPath(new URL(file, import.meta.url)), { serialization: "advanced" });
     this.pid = this.#child.pid as number;

@@ -8,7 +8,7 @@ import { type Script, endlessDeltas } from "../script.ts";
 
 const batches: CancelBatches = { open: 100, batch: 25, batches: 8, gapMs: 20 };
 const limitMs = 100;
-/** A stream still served by the upstream after this time counts as never cancelled. */
+/** Milliseconds after which a stream still served by the upstream counts as never cancelled. */
 export const cancelLimitMs = 2_000;
 
 export const cancelScript = ({ gapMs }: CancelBatches): Script => ({ kind: "paced", deltas: endlessDeltas, gapMs });
@@ -18,12 +18,12 @@ export type CancelBatches = Omit<CancelOptions, "target">;
 
 export interface CancelDelays {
   readonly ms: readonly number[];
-  /** Streams still served by the upstream after the patience. */
+  /** Number of streams that the upstream still served after the limit. */
   readonly never: number;
 }
 
 export async function measureCancel(bench: Bench): Promise<ResultRow> {
-  // Not counted: the first cancellations of a process are slow.
+  // These first cancellations of a process are slow, and not counted.
   await cancelDelays(bench, bench.installation.target, batches);
   const pipe = await cancelDelays(bench, bench.pipe.target, batches);
   const installation = await cancelDelays(bench, bench.installation.target, batches);

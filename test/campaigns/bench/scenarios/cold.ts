@@ -1,6 +1,6 @@
 /**
- * Cost of the first requests of a process, one after the other: a Sluice with few requests is at this stage for hours. Each
- * round starts the pipe and the installations anew; they take turns in small parts, so that disturbances of the machine affect all.
+ * Cost of the first requests of a process, one after another: a Sluice with few requests is at this stage for hours. Each round starts the pipe and
+ * the installations anew; they are measured in turn in small parts, so that disturbances of the machine affect all.
  */
 import type { Bench, ResultRow } from "../bench.ts";
 import type { LoadSubject } from "../subject.ts";
@@ -12,7 +12,7 @@ const part = 250;
 const limit = 3.0;
 const goal = 2.0;
 
-/** Microseconds per request of each part, in order: of the processes on its way, and with those that store its record. */
+/** Microseconds per request in each part, in order: `own` in the processes that serve it, `whole` with those that store its record. */
 type Course = readonly { readonly own: number; readonly whole: number }[];
 
 export async function measureCold(bench: Bench): Promise<readonly ResultRow[]> {

@@ -8,10 +8,10 @@ import { measureParsing } from "./parsing.ts";
 
 export interface CostScenario extends SubjectLoad {
   readonly title: string;
-  /** Maximum ratio of installation to pipe; absent for a figure without a gate. */
+  /** Maximum ratio of the installation's cost to that of the pipe; absent for a figure without a limit. */
   readonly gate?: number;
   readonly goal?: number;
-  /** Whether to print the cost of parsing the body once. */
+  /** Whether to print the cost of parsing the body once, too. */
   readonly parsing?: true;
 }
 
@@ -66,7 +66,7 @@ export interface CostRound extends Round {
 
 export interface CostResult {
   readonly findings: readonly ResultRow[];
-  /** Number of failures over all windows, by their message. */
+  /** Number of failures over all windows, by message. */
   readonly problems: ReadonlyMap<string, number>;
 }
 
@@ -87,7 +87,7 @@ export async function measureCost(bench: Bench, scenario: CostScenario): Promise
   return { findings, problems };
 }
 
-/** @param subjects those taking turns with the pipe */
+/** @param subjects subjects measured in turn with the pipe, and warmed up here */
 export async function measureRounds(bench: Bench, load: SubjectLoad, subjects: readonly LoadSubject[]) {
   const windows = new SubjectWindows(bench, load);
   for (const subject of [bench.pipe, ...subjects])
@@ -95,7 +95,7 @@ export async function measureRounds(bench: Bench, load: SubjectLoad, subjects: r
   return { rounds: await costRounds(bench, windows, subjects), problems: windows.problems };
 }
 
-/** @param subjects warm ones, taking turns with the pipe */
+/** @param subjects warm subjects, measured in turn with the pipe */
 export function costRounds(bench: Bench, windows: SubjectWindows, subjects: readonly LoadSubject[]) {
   const { pipe, pace } = bench;
   const all = [pipe, ...subjects];
@@ -107,8 +107,8 @@ export function costRounds(bench: Bench, windows: SubjectWindows, subjects: read
 }
 
 /**
- * Some references cannot stream on every version of Node. Tried twice: on a busy machine a time limit may pass. @returns why it cannot serve the load at
- * all
+ * Finds out whether a subject can serve a load: some references cannot stream in every version of Node. It tries twice, since a time limit may pass
+ * on a busy machine. @returns the reason if it cannot
  */
 export async function findProblem(
   { load }: Bench,
@@ -125,11 +125,11 @@ export async function findProblem(
   }
 }
 
-/** Microseconds of a unit in each round. */
+/** Microseconds per unit in each round. */
 export const costsOf = ({ used }: Rounds<CostRound>, subject: LoadSubject): number[] =>
   used.map(({ windows }) => windowOf(windows, subject).us);
 
-/** @param subjects in the order of this round: later ones find warm caches */
+/** @param subjects subjects in the order of this round, which varies: later ones find warm caches */
 async function measureRound(
   bench: Bench,
   windows: SubjectWindows,
@@ -180,7 +180,7 @@ function costFinding(bench: Bench, scenario: CostScenario, subject: LoadSubject,
   };
 }
 
-/** Two subjects in the same rounds, where disturbances affect both alike. */
+/** Compares two subjects within the same rounds, where disturbances affect both alike. */
 function comparison(
   scenario: CostScenario,
   first: LoadSubject,

@@ -1,4 +1,4 @@
-/** Measures the cost of other formats: the same request and answer at /chat/completions and /messages against /responses. */
+/** Measures the cost of other formats: the same request and answer at /chat/completions and /messages, compared with /responses. */
 import type { Bench, ResultRow } from "../bench.ts";
 import { type VariantScenario, measureVariants } from "./variants.ts";
 

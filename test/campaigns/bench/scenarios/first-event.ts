@@ -1,4 +1,4 @@
-/** An installation's added delay of a stream's first event, after many started streams. */
+/** The delay that an installation adds to the first event of a stream, after many streams have started. */
 import type { Bench, ResultRow } from "../bench.ts";
 import type { LoadSubject } from "../subject.ts";
 import { type Rounds, median, percentile } from "../measure/rounds.ts";
@@ -6,7 +6,7 @@ import { type SubjectLoad, SubjectWindows } from "../measure/subject-windows.ts"
 import type { Script } from "../script.ts";
 import { type CostRound, costRounds, windowOf } from "./cost.ts";
 
-/** Short streams, so that starts are most of the work. */
+/** Short streams, so that their starts are most of the work. */
 export const firstEventScript: Script = { kind: "paced", deltas: 3, gapMs: 10 };
 const load: SubjectLoad = { script: firstEventScript, connections: 8, spreadMs: 100 };
 const limitsMs = { 50: 1, 99: 10 };
@@ -28,7 +28,7 @@ export async function measureFirstEvent(bench: Bench): Promise<readonly ResultRo
   );
 }
 
-/** Medians of the rounds, because the percentiles of all their streams together would be those of the most disturbed round. */
+/** Takes medians of the rounds: a percentile over all streams together would come from the most disturbed round. */
 function finding(
   { direct, pipe, installations }: Bench,
   installation: LoadSubject,

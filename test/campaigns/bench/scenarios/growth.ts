@@ -1,4 +1,4 @@
-/** Cost of an event and of a stream as streams become more, and whether many may be opened at once. */
+/** Cost of an event and of a stream as the number of streams grows, and whether many can be opened at once. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Bench, ResultRow } from "../bench.ts";
 import { type InstallationMemory, kibText, memoryOfStream, sum } from "../measure/memory.ts";
@@ -7,26 +7,26 @@ import { SubjectWindows } from "../measure/subject-windows.ts";
 import type { Script } from "../script.ts";
 
 const sizes = [200, 1_000, 5_000];
-/** An event a second, and no end while they are measured. */
+/** A stream of one event per second, which outlasts the measurement. */
 export const growthScript: Script = { kind: "paced", deltas: 10_000, gapMs: 1_000 };
-/** Slow enough for the gateway's admission, which refuses load beyond its capacity. */
+/** Streams opened per second: few enough for the gateway, which refuses load beyond its capacity. */
 const openedPerSecond = 200;
 const windowMs = 8_000;
-/** Maximum memory of a stream at the largest size, as a multiple of its memory at the size before. */
+/** Maximum memory of a stream at the largest number of streams, relative to the number before it. */
 const linear = 1.2;
 const settleMs = 2_000;
-/** Long enough for an event of each stream. */
+/** Milliseconds in which each stream has an event. */
 const memoryWindowMs = 2_000;
 
 const openings = { perSecond: 1_000, forMs: 4_000 };
 
 interface Cost {
   readonly us: number;
-  /** Refused attempts to open a stream. */
+  /** Number of refused attempts to open a stream. */
   readonly refused: number;
 }
 
-/** Memory comes last: V8 forgets compiled code when all garbage is collected, and events of few streams take twice the time after it. */
+/** Memory is measured last: V8 drops compiled code when all garbage is collected, after which events of few streams take twice as long. */
 export async function measureGrowth(bench: Bench): Promise<readonly ResultRow[]> {
   const costs = await each((streams) => measureCost(bench, streams));
   const opening = await measureOpening(bench);
@@ -35,7 +35,7 @@ export async function measureGrowth(bench: Bench): Promise<readonly ResultRow[]>
   return [costFinding(costs), memoryFinding(memory), opening];
 }
 
-/** Ends each size before the next begins. */
+/** Measures each number of streams; all streams are ended before the next. */
 async function each<Result>(measure: (streams: number) => Promise<Result>): Promise<readonly Result[]> {
   const found: Result[] = [];
   for (const streams of sizes) {
@@ -58,7 +58,7 @@ async function measureCost(bench: Bench, streams: number): Promise<Cost> {
   return { us, refused: sum([...windows.problems.values()]) };
 }
 
-/** @returns KiB of a stream in each process */
+/** @returns memory of a stream in each process, in KiB */
 async function measureMemory(bench: Bench, streams: number): Promise<InstallationMemory> {
   const { installation } = bench;
   const before = await installation.readMemory();

@@ -7,15 +7,18 @@ import { type InstallationMemory, kibText, memoryOfStream, sum } from "../measur
 export { idleScript };
 
 /**
- * Uncounted streams, kept open: a process keeps the code and the tables of its first streams, and the counted ones would fill pages freed
- * by them.
+ * Number of uncounted streams, which stay open: a process keeps the code and tables of its first streams, and counted streams would otherwise fill
+ * pages freed by them.
  */
 const firstStreams = 200;
 const streams = 4_000;
 const limitKib = 25;
-/** Time for deferred work of the start, such as records of usage. */
+/** Milliseconds for work deferred at the start, such as usage records. */
 const settleMs = 5_000;
-/** Longer than limits.keep_alive_ms, so that comments have been sent. Less than timeouts.idle_ms of a provider, which ends the first streams, too. */
+/**
+ * Milliseconds: longer than limits.keep_alive_ms, so that comments have been sent, and shorter than timeouts.idle_ms of a provider, which would end
+ * the streams.
+ */
 const quietMs = 20_000;
 
 async function open(bench: Bench, count: number, waitMs: number): Promise<InstallationMemory> {

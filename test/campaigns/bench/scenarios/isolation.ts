@@ -1,4 +1,4 @@
-/** Whether the cancels of some harm the streams of others. */
+/** Whether cancelling some streams harms others. */
 import type { Bench, ResultRow } from "../bench.ts";
 import type { StormResult } from "../client/storm.ts";
 import { type Script, endlessDeltas } from "../script.ts";

@@ -1,10 +1,10 @@
-/** Three endpoints of a provider with an outage of a minute: how often it is called meanwhile, and how soon it serves again. */
+/** An outage of a minute at three endpoints of a provider: how often they are called meanwhile, and how soon they serve again. */
 import type { Bench, ResultRow } from "../bench.ts";
 import type { Script } from "../script.ts";
 
 const perSecond = 50;
 const mostAttempts = 1.2;
-/** Time of ejection: 30 s, and up to a fifth more. */
+/** Maximum time of an ejection in milliseconds: 30 s, and up to a fifth more. */
 const halfOpenMs = 36_000;
 
 export const outageScript: Script = { kind: "outage" };
@@ -34,7 +34,7 @@ export async function measureOutage(
   let recoveredMs = Number.POSITIVE_INFINITY;
   while (performance.now() - backAt < halfOpenMs) {
     const { sent, servedMs } = await offer(pace.windowMs, 0);
-    // Some requests are still under way when the outage ends.
+    // Not all requests must be answered: some are still running when the outage ends.
     if (servedMs.length >= 0.9 * sent) {
       recoveredMs = performance.now() - backAt;
       break;

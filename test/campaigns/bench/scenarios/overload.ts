@@ -1,11 +1,11 @@
-/** Five times as many requests as the installation can serve: how many it serves, and how soon it refuses the others. */
+/** Five times as many requests as the installation can serve: how many it serves, and how soon it refuses the rest. */
 import type { Bench, ResultRow } from "../bench.ts";
 import { median, percentile } from "../measure/rounds.ts";
 import type { Script } from "../script.ts";
 
 const factor = 5;
 const peakConnections = 64;
-/** More connections than wait at any time when the others are refused at once. */
+/** Number of connections: more than wait at any time, provided that refusals come at once. */
 const connections = 2_000;
 const leastShare = 0.8;
 const shedLimitMs = 100;

@@ -1,4 +1,4 @@
-/** Measures the cost of parsing a body once, the minimum for every process that reads it. */
+/** Measures the cost of parsing a body once, which is the minimum for each process that reads it. */
 import type { ResultRow } from "../bench.ts";
 import { cpuNs } from "../../../support/machine.ts";
 import { median } from "../measure/rounds.ts";
@@ -13,7 +13,7 @@ export function measureParsing(body: string): ResultRow {
     for (let n = 0; n < times; n++) JSON.parse(text.toString());
     return (cpuNs(process.pid) - before) / times / 1_000;
   };
-  // The first run is not counted: it compiles the code and warms the caches.
+  // This first run is not counted, since it compiles the code and warms the caches.
   parseUs();
   return {
     measure: `parsing ${(text.length / 1_000).toFixed(1)} KB of that body once, from bytes`,

@@ -1,7 +1,4 @@
-/**
- * Measures the cost of clients that do not read: the bytes buffered for them, the memory for it, and the effect on other
- * streams.
- */
+/** Measures the cost of clients that do not read: bytes and memory buffered for them, and the effect on other streams. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Bench, ResultRow } from "../bench.ts";
 import { residentBytes } from "../../../support/machine.ts";
@@ -9,12 +6,12 @@ import type { Script } from "../script.ts";
 
 const readers = 10;
 const healthyScript = { kind: "paced", deltas: 20, gapMs: 20 } as const satisfies Script;
-/** Twice the duration of the script: a loaded machine may be late, a starved stream never ends. */
+/** Milliseconds: twice the duration of the script, since a loaded machine may be late, but a starved stream never ends. */
 const healthyLimitMs = 2 * healthyScript.deltas * healthyScript.gapMs;
 const firstLookMs = 2_000;
 const secondLookMs = 4_500;
 const acceptedTolerance = 0.05;
-/** Maximum memory per stream and process, beyond the kernel's buffers; a stream may hold its credit and one read. */
+/** Maximum MB of memory per stream and process, besides buffers of the kernel; a stream may hold its credit and one read. */
 const residentLimitMb = 16;
 
 export const slowReaderScripts: readonly Script[] = [{ kind: "flood" }, healthyScript];

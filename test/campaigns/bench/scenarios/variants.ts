@@ -1,6 +1,6 @@
 /**
- * Measures variants of a request against the plain request in one running Sluice: the variants take turns in every round. With several
- * builds, each takes its turn as well.
+ * Measures variants of a request against the plain request in one running Sluice; the variants are sent in turn in each round. With several builds,
+ * each of them is measured in turn, too.
  */
 import type { Bench, ResultRow } from "../bench.ts";
 import type { LoadTarget } from "../client/target.ts";
@@ -17,7 +17,7 @@ export interface Variant {
 
 export interface VariantScenario extends SubjectLoad {
   readonly title: string;
-  /** Maximum ratio to the plain request, by the name of the variant; a variant without one is only reported. */
+  /** Maximum ratio to the plain request, by the name of the variant. A variant without one is only reported. */
   readonly gates: Readonly<Record<string, number>>;
   readonly goal?: number;
 }
@@ -29,11 +29,11 @@ interface VariantInstallation {
 }
 
 interface Round extends PairedRound {
-  /** Microseconds of both processes for a unit. */
+  /** Microseconds per unit in both processes. */
   readonly costs: ReadonlyMap<Variant, number>;
 }
 
-/** @param open makes the variants of one Sluice, the plain request first */
+/** @param open creates the variants for one installation, the plain request first */
 export async function measureVariants(
   bench: Bench,
   scenarios: readonly VariantScenario[],
@@ -71,7 +71,7 @@ async function measure(
   );
 }
 
-/** @param installations in the order of this round: the second of two finds warm caches */
+/** @param installations installations in the order of this round, which varies: the second finds warm caches */
 async function measureRound(
   bench: Bench,
   scenario: VariantScenario,
@@ -155,7 +155,7 @@ function finding(
   };
 }
 
-/** Ratios within single rounds, where disturbances affect both builds alike. */
+/** Compares two builds by the ratios within single rounds, where disturbances affect both alike. */
 function comparison(
   scenario: VariantScenario,
   { first, ...measured }: Measured & { readonly first: Variant },

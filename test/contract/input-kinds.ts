@@ -19,7 +19,7 @@ const annotations = [
 ];
 const patch = { type: "update_file", path: "a", diff: "@@" };
 
-/** Items of answers. */
+/** Items that come from answers. */
 export const answerItems: Readonly<Record<string, Item>> = {
   message: {
     ...settled,
@@ -124,7 +124,7 @@ export const answerItems: Readonly<Record<string, Item>> = {
   "service:text_editor": { ...settled, type: "service:text_editor", command: "view", filePath: "a" },
 };
 
-/** Items of clients, and items of either side. */
+/** Items that clients write, and items that either side may write. */
 export const clientItems: Readonly<Record<string, Item>> = {
   function_call_output: { type: "function_call_output", call_id: "c_1", output: "x" },
   custom_tool_call_output: {
@@ -173,7 +173,7 @@ export const clientItems: Readonly<Record<string, Item>> = {
   configuration_update: { type: "configuration_update", reasoning: { effort: "low" } },
 };
 
-/** Output types by the call required before them. */
+/** Types of outputs, by the type of the call that must precede them. */
 export const outputTypeByCall: Readonly<Record<string, string>> = {
   function_call_output: "function_call",
   custom_tool_call_output: "custom_tool_call",

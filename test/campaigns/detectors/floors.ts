@@ -1,4 +1,4 @@
-/** Minimum quality of the detectors: the measured value, less the effect of a few cases more or less. */
+/** Minimum figures of the detectors: the measured values, less the effect of a few cases more or less. */
 interface Floor {
   readonly precision: number;
   readonly recall: number;

@@ -1,4 +1,4 @@
-/** npm run detectors [-- slug]: precision, recall and speed of each detector; for a single one, its wrong cases, too. */
+/** npm run detectors [-- slug]: prints precision, recall and speed of each detector; for a single one, its wrong cases, too. */
 import { parseArgs } from "node:util";
 import { builtinDetectors } from "@sluice/inference-svc/features/guardrails/detectors/registry.js";
 import { injectionScorer } from "@sluice/inference-svc/features/guardrails/detectors/scorer/index.js";

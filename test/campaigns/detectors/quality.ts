@@ -1,4 +1,4 @@
-/** Precision and recall. A mark counts as found when all of it was; a find counts as right when it touches a mark. */
+/** Precision and recall of a finder. A mark counts as found when all of it was found; a finding counts as right when it touches a mark. */
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 import type { LabelledText } from "./corpus.ts";
 
@@ -7,9 +7,9 @@ export interface Quality {
   readonly negatives: number;
   /** Share of correct findings; 1 without findings. */
   readonly precision: number;
-  /** Share of the expected spans found. */
+  /** Share of the marked spans that were found. */
   readonly recall: number;
-  /** Wrong cases: missed and additional findings. */
+  /** Wrong cases, with the missed and the false findings. */
   readonly wrong: readonly { text: string; missed: readonly string[]; false: readonly string[] }[];
 }
 
@@ -22,7 +22,7 @@ const covers = (spans: readonly TextSpan[], { start, end }: TextSpan): boolean =
   return place >= end;
 };
 
-/** `touched`: a partial overlap counts as found, for findings without exact ends. */
+/** @param touched whether a partial overlap counts as found, for findings without exact ends */
 export function qualityOf(find: Find, cases: readonly LabelledText[], touched = false): Quality {
   let [expected, found, missed, wrong] = [0, 0, 0, 0];
   const bad: { text: string; missed: string[]; false: string[] }[] = [];

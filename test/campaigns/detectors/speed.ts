@@ -1,4 +1,4 @@
-/** Speed of a finder, on ordinary text and on deliberately slow text. */
+/** Speed of a finder, on ordinary text and on text made to be slow. */
 import type { Finder } from "@sluice/proto/lib/pattern/finder.js";
 import { Random } from "../../support/random.ts";
 import { findSpans } from "./finding.ts";
@@ -6,7 +6,7 @@ import { findSpans } from "./finding.ts";
 const size = 100_000;
 const filled = (part: string): string => part.repeat(Math.ceil(size / part.length)).slice(0, size);
 
-/** Texts of 100,000 UTF-16 units that begin a match over and over, never end it, or are refused only at their end. */
+/** Texts of 100,000 UTF-16 units that begin a match again and again, and never end it or fail only at its end. */
 export const adversaries: readonly { readonly name: string; readonly text: string }[] = [
   { name: "digits", text: filled("4111111111111111") },
   { name: "digits with spaces", text: filled("4 1 1 1 ") },
@@ -42,7 +42,7 @@ const words =
     " ",
   );
 
-/** Prose with its usual numbers, names and addresses. */
+/** Prose with the usual numbers, names and addresses. */
 export function ordinaryText(units: number, chance = new Random(3)): string {
   const parts: string[] = [];
   for (let length = 0; length < units; ) {
@@ -55,7 +55,7 @@ export function ordinaryText(units: number, chance = new Random(3)): string {
   return parts.join("");
 }
 
-/** Processor time instead of elapsed time, because other processes may take the processor. */
+/** Milliseconds of processor time for a scan; elapsed time would include other processes. */
 export function measureScanMs(finder: Finder, text: string): number {
   const before = process.cpuUsage();
   findSpans(finder, [text]);
@@ -63,7 +63,7 @@ export function measureScanMs(finder: Finder, text: string): number {
   return (user + system) / 1_000;
 }
 
-/** Mean and maximum of the units held back while a text arrives unit by unit. */
+/** Mean and maximum number of UTF-16 units held back while a text arrives unit by unit. */
 export function measureHeldUnits(finder: Finder, text: string): { mean: number; most: number } {
   const scan = finder.open();
   let [sum, most] = [0, 0];

@@ -1,8 +1,8 @@
 /**
- * npm run fuzz -- [format or other subject] [--seconds N | --count N] [--seed S] [--at N]: random requests of a format against the checks, the
- * providers' formats and the document; random patterns over texts in pieces against the native engine and the whole text; disguised texts in pieces against
- * their secrets; objects damaged and healed (count only); the applicable layers of a request against all layers of the stack (count only); responses
- * of servers, also broken ones, against undici; requests of all formats over sockets against the document (count only).
+ * npm run fuzz -- [format or other subject] [--seconds N | --count N] [--seed S] [--at N]. Subjects: random requests of a format against the checks,
+ * the providers' formats and the document; random patterns over texts in pieces against the native engine and the whole text; disguised texts in
+ * pieces against their secrets; objects damaged and healed (count only); the applicable layers of a request against all layers of the stack (count
+ * only); responses of servers, also broken ones, against undici; requests of all formats over sockets against the document (count only).
  */
 import { parseArgs } from "node:util";
 import { parseNumber, readOrExit } from "../../support/runner/campaign-options.ts";
@@ -26,11 +26,11 @@ function read() {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
-      /** A million bodies or runs when neither is given. */
+      /** Number of bodies or runs; a million if neither this nor the seconds are given. */
       count: { type: "string" },
       seconds: { type: "string" },
       seed: { type: "string" },
-      /** Number of the only body or case to run, as printed by an earlier run. */
+      /** Number of the only body or case to run, as an earlier run has printed it. */
       at: { type: "string" },
     },
   });

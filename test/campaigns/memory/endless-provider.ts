@@ -1,6 +1,6 @@
 /**
- * Role: a provider with unusably long answers. The model's name chooses the kind: 62 MB, and then silence.
- * The model `honest` answers with a text of 8 MB, in one piece.
+ * Role: a provider whose answers are too long to be of use. The name of the model chooses the kind: 62 MB, and then silence. The model `honest`
+ * answers with a text of 8 MB in one piece.
  */
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -14,9 +14,9 @@ const letters = "a".repeat(megabyte);
 
 const beginning = '{"a":"';
 const empties = (count: number) => `[${"[],".repeat(count)}[]]`;
-/** Nearly as many as a text may have. */
+/** JSON with nearly as many values as a text may have. */
 const allowed = empties(880_000);
-/** Answers with many values, which end. */
+/** Answers with many values that end, by the name of the model. */
 const ending: Readonly<Record<string, () => string>> = {
   values: () => `{"a":${empties((8 * megabyte) / 3)}}`,
   allowed: () => `{"a":${allowed}}`,
@@ -39,7 +39,7 @@ const codings: Readonly<Record<string, () => Buffer>> = {
 
 const call = (fields: object) => chatChunk({ tool_calls: [{ index: 0, ...fields }] });
 
-/** First chunk, and the chunk repeated 62 times, of kinds with event streams. */
+/** Answers as event streams, by the name of the model: the first chunk, and the chunk that is repeated 62 times. */
 const streams: Readonly<Record<string, readonly [first: string, each: string]>> = {
   arguments: [
     sse(call({ id: "call_1", type: "function", function: { name: "f", arguments: '{"a":"' } })),

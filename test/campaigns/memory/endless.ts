@@ -1,4 +1,4 @@
-/** Endless answers of each kind at once, for one key, and their effect on the processes and on another key. */
+/** Endless answers of each kind at the same time with one key, and their effect on the processes and on another key. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ import { samplesOf } from "../../support/metrics.ts";
 import { eventually } from "../../support/processes.ts";
 import { type LimitedInstallation, type Limits, startLimited } from "./limited.ts";
 
-/** Kinds by the name of their model, with their request. */
+/** Kinds of answers by the name of their model, each with its request. */
 export const endlessKinds = {
   whole: { stream: false },
   values: { stream: false },
@@ -31,13 +31,13 @@ export const endlessKinds = {
 export type EndlessKind = keyof typeof endlessKinds;
 
 export interface EndlessReport {
-  /** Number of answers by status; 0 for an answer still running when its client left. */
+  /** Number of answers by status; status 0 for an answer that was still running when its client left. */
   readonly outcomes: Readonly<Record<string, number>>;
-  /** The first refusal for want of memory. */
+  /** Message of the first refusal for lack of memory. */
   readonly message: string | undefined;
   /** Status and milliseconds of each small request of the other key. */
   readonly small: readonly (readonly [number, number])[];
-  /** Status of an honest answer of 8 MB for the other key, and the number of its received characters. */
+  /** Status of an honest answer of 8 MB with the other key, and the number of characters received. */
   readonly honest: readonly [number, number];
 }
 
@@ -47,11 +47,11 @@ export interface EndlessClients {
   readonly gateway: LimitedInstallation;
   readonly inference: LimitedInstallation;
   /**
-   * @param each answers of each kind, all at once
-   * @param isEnough whether their clients leave, after so many milliseconds and with this refusal of one of them
+   * @param each number of answers of each kind, all at once  @param isEnough whether clients leave, given the milliseconds so far and the message of
+   * one refusal
    */
   press(pressed: readonly EndlessKind[], each: number, isEnough: IsEnough): Promise<EndlessReport>;
-  /** Answer bytes held by a process, as it reports them. */
+  /** Bytes of answers that a process holds, by its own metric. */
   heldBy(process: LimitedInstallation): Promise<number>;
   stop(): Promise<void>;
 }
@@ -119,7 +119,7 @@ async function manage({ baseUrl, managementKey }: Installation, path: string, bo
 const makeKey = async (installation: Installation, name: string): Promise<string> =>
   ((await manage(installation, "/keys", { name })) as { readonly key: string }).key;
 
-/** A guardrail holds arguments and events back until they are complete. */
+/** Puts the key under a guardrail, which holds arguments and events back until they are complete. */
 async function guard(installation: Installation, key: string): Promise<void> {
   const { stdout } = await installation.admin(
     "guardrails",
@@ -145,7 +145,7 @@ async function post(port: number, key: string, path: string, body: object, signa
 }
 
 interface Pressing {
-  /** Key used for endless answers. */
+  /** Key of the endless answers. */
   readonly key: string;
   readonly other: string;
   readonly isEnough: IsEnough;
@@ -173,7 +173,7 @@ async function press(
       status = failed === undefined ? answer.status : 502;
       if (failed?.endsWith("held the most") === true) message ??= failed;
     } catch {
-      // The client left, or the connection broke.
+      // The client has left, or the connection broke.
     }
     settled++;
     outcomes[status] = (outcomes[status] ?? 0) + 1;
@@ -200,12 +200,12 @@ async function press(
   return { outcomes, message, small, honest };
 }
 
-/** Length of the text of a response. */
+/** Length of a response's text in UTF-16 units. */
 const textIn = (response: unknown): number =>
   (response as { readonly output?: readonly [{ readonly content: readonly [{ readonly text: string }] }] }).output?.[0]
     .content[0].text.length ?? 0;
 
-/** Waits until processes hold nothing any more. */
+/** Waits until the processes hold no bytes of answers any more. */
 export async function waitUntilMemoryReleased(endless: EndlessClients): Promise<void> {
   const { gateway, inference } = endless;
   await eventually(async () => (await endless.heldBy(gateway)) === 0 && (await endless.heldBy(inference)) === 0);

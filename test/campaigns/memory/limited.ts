@@ -1,4 +1,4 @@
-/** An additional process of an installation, a copy of one of its services with separate limits. */
+/** An additional process of an installation: a copy of one of its services with memory limits of its own. */
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,10 +10,10 @@ import { eventually, programIn, root } from "../../support/processes.ts";
 export type ServiceRoom = "gateway" | "inference-svc" | "admin-svc";
 
 export interface Limits {
-  /** The program that sets the limits, with its arguments; the process itself is added to them. */
+  /** Program with arguments that sets the limits and then runs the process. */
   readonly prefix?: readonly string[];
   readonly nodeOptions?: readonly string[];
-  /** Replaces variables of the copied process. */
+  /** Environment variables that replace those of the copied process. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -33,7 +33,7 @@ const portVariables: Record<ServiceRoom, readonly [string, string]> = {
   "admin-svc": ["SLUICE_ADMIN_PORT", "SLUICE_ADMIN_HEALTH_PORT"],
 };
 
-/** Settles when the process is ready. */
+/** Starts a copy; the promise resolves when the process is ready. */
 export async function startLimited(
   installation: Installation,
   room: ServiceRoom,
@@ -92,19 +92,19 @@ function environmentOf(pid: number): NodeJS.ProcessEnv {
   return Object.fromEntries(entries.map((entry) => [entry.split("=", 1)[0], entry.slice(entry.indexOf("=") + 1)]));
 }
 
-/** A control group that ends its processes above a limit, like a container. */
+/** A control group that ends its processes above a memory limit, like a container. */
 export interface MemoryGroup {
-  /** Starts a program inside. */
+  /** Command prefix that starts a program in the group. */
   readonly prefix: readonly string[];
   readonly peakBytes: number;
-  /** Current memory of the programs inside, and their mapped file pages; the cache of read files is not included. */
+  /** Bytes of memory of the group's programs, with their mapped file pages but without the cache of files. */
   readonly residentBytes: number;
   remove(): void;
 }
 
 const v1 = "/sys/fs/cgroup/memory";
 
-/** @throws where this user may not make one */
+/** @throws if this user may not create a control group */
 export function makeMemoryGroup(name: string, limitBytes: number): MemoryGroup {
   const folder = join(v1, name);
   mkdirSync(folder);

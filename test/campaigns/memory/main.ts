@@ -1,4 +1,7 @@
-/** npm run memory -- [--bodies N] [--messages N] [--answers N]: whether processes survive with their default memory. Needs root and control groups. */
+/**
+ * npm run memory -- [--bodies N] [--messages N] [--answers N]: whether processes survive under memory limits with their default settings. Needs root
+ * and control groups.
+ */
 import { readNumbersOrExit } from "../../support/runner/campaign-options.ts";
 import { makeMemoryGroup } from "./limited.ts";
 import { type EndlessKind, endlessKinds, startEndless, waitUntilMemoryReleased } from "./endless.ts";
@@ -10,12 +13,12 @@ const given = readNumbersOrExit("memory", {
   bodies: { default: 40, min: 1, max: 1_000 },
   /** Number of messages of 48 MiB each, without a key. */
   messages: { default: 200, min: 1, max: 1_000 },
-  /** Number of endless answers of each kind, one kind after the other, all with one key. */
+  /** Number of endless answers of each kind, one kind after another, all with one key. */
   answers: { default: 48, min: 1, max: 1_000 },
 });
 
 const mib = 1024 * 1024;
-/** Duration of 48 answers of 62 MB on two cores. */
+/** Milliseconds that 48 answers of 62 MB take on two cores. */
 const endlessMs = 25_000;
 /** Memory limits of the containers in deploy/kubernetes/base. */
 const groups = {

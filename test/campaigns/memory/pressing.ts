@@ -1,4 +1,4 @@
-/** A gateway and an inference process under memory limits, and their service for other clients while one client sends too much. */
+/** A gateway and an inference process under memory limits, and how they serve other clients while one client sends too much. */
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
@@ -11,7 +11,7 @@ export interface PressedInstallation {
   readonly installation: Installation;
   readonly gateway: LimitedInstallation;
   readonly inference: LimitedInstallation;
-  /** Sends the excess load, while another key makes small requests again and again. */
+  /** Sends too much with one key, while another key sends small requests again and again. */
   press(storm: Omit<RequestStorm, "port">): Promise<PressureOptions>;
   stop(): Promise<void>;
 }
@@ -56,7 +56,7 @@ export interface PressedTogether extends Pick<PressedInstallation, "installation
   readonly pid: number;
 }
 
-/** Gateway and inference-svc as one process. */
+/** Gateway and inference-svc as one process under a memory limit. */
 export async function startPressedTogether({ nodeOptions = [] }: Limits): Promise<PressedTogether> {
   const upstream = await startUpstream([chatAnswer({ role: "assistant", content: "Yes." })]);
   const environment = { NODE_OPTIONS: nodeOptions.join(" ") };
@@ -92,7 +92,7 @@ async function makeKey({ baseUrl, managementKey }: Installation): Promise<string
   return ((await made.json()) as { key: string }).key;
 }
 
-/** Status and duration of a small request; 0 for a broken connection. */
+/** Status and milliseconds of a small request; status 0 for a broken connection. */
 async function askSmall(port: number, key: string): Promise<readonly [number, number]> {
   const begun = performance.now();
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
@@ -128,7 +128,7 @@ function sent(storm: RequestStorm): Promise<Outcomes> {
   });
 }
 
-/** Peak memory of a process. */
+/** Peak memory of a process in MiB. */
 export function peakMib({ pid }: Pick<LimitedInstallation, "pid">): number {
   const [, kib = "0"] = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return Math.round(Number(kib) / 1_024);

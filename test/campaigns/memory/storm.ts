@@ -1,4 +1,4 @@
-/** Role: the senders of excess load, in a separate thread so that they delay no measurement. */
+/** Role: clients that send too much, in a thread of their own so that they delay no measurement. */
 import { once } from "node:events";
 import { type IncomingHttpHeaders, connect as connectHttp2 } from "node:http2";
 import { request } from "node:http";
@@ -12,17 +12,17 @@ export interface RequestStorm {
   readonly port: number;
   readonly count: number;
   readonly bytes: number;
-  /** API key; without one the client is a stranger. */
+  /** API key; a client without one is unknown to the service. */
   readonly key?: string;
 }
 
-/** How often each outcome came, by status or by the name of the failure. */
+/** Number of outcomes, by status or by the name of the failure. */
 export type Outcomes = Readonly<Record<string, number>>;
 
 const { kind, port, count, bytes, key } = workerData as RequestStorm;
 const bearer: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
 
-/** A JSON body of parts accepted by a chat provider. */
+/** A JSON body with parts that a chat provider accepts. */
 function bodyOf(length: number): Buffer {
   const partBytes = 1_000_000;
   const parts = Array.from({ length: Math.ceil(length / partBytes) }, () => ({

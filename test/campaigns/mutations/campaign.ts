@@ -1,4 +1,4 @@
-/** Runs the tests of the dialects with a fault planted in one of their modules. */
+/** Runs the tests of the dialects with a fault planted in one of the modules. */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,24 +16,24 @@ const transformer = fileURLToPath(new URL("plant.js", import.meta.url));
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 
-/** A bound for what hangs while the tests run without a fault, and no claim about speed. */
+/** Time limit in milliseconds of a test without a fault, for tests that hang; it says nothing about speed. */
 const longestTestMs = 600_000;
 
-/** A fault may make a test wait for what never comes. */
+/** Minimum time limit in milliseconds of a test with a fault, which may make the test wait for something that never happens. */
 const leastLimitMs = 60_000;
 
 export interface DialectsRun {
-  /** Names of the suites that fail; empty when a fault goes unnoticed. */
+  /** Names of the suites that fail; empty if the fault goes unnoticed. */
   readonly failing: readonly string[];
-  /** Whether tests failed only by their limit of time, as a test that hangs does, and one on a machine that is suddenly slow. */
+  /** Whether tests failed by their time limit only: a test may hang, or the machine may suddenly be slow. */
   readonly isOnlyByTime: boolean;
   readonly longestMs: number;
 }
 
-/** The limit of a test with a fault, after a run without one on the same machine in the same minutes. */
+/** Time limit in milliseconds of a test with a fault, from a run without one on the same machine shortly before. */
 export const limitAfter = ({ longestMs }: DialectsRun): number => Math.max(leastLimitMs, 3 * longestMs);
 
-/** Runs the suites of the dialects until the first of them fails. */
+/** Runs the suites of the dialects, until the first one fails. */
 export async function runDialects(testTimeout = longestTestMs, fault?: PlantedFault): Promise<DialectsRun> {
   const folder = mkdtempSync(join(tmpdir(), "sluice-mutations-"));
   const results = join(folder, "results.json");

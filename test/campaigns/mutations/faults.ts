@@ -1,19 +1,19 @@
 /**
- * Small faults of the dialects, as a careless change could add them: a dropped field, a wrong index, a doubled figure, an overlooked end.
- * A fault replaces a piece of a compiled module of `inference-svc/dist/models/upstream`, which stands there exactly once.
+ * Small faults of the dialects, as a careless change could add them: a dropped field, a wrong index, a doubled figure, an overlooked end. A fault
+ * replaces a piece of code in a compiled module of `inference-svc/dist/models/upstream`; the piece must occur there exactly once.
  */
 
 export interface PlantedFault {
   /** Effect of the fault on answers or requests. */
   readonly effect: string;
-  /** The compiled module, without `.js`. */
+  /** Path of the compiled module, without `.js`. */
   readonly module: string;
   readonly code: string;
   readonly faulty: string;
 }
 
 export const plantedFaults: readonly PlantedFault[] = [
-  // Shared by all formats.
+  // Faults of code that all formats share.
   {
     effect: "an event cut amid its line loses its beginning",
     module: "transport/sse",
@@ -44,7 +44,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     code: "given === undefined || ids.has(given)",
     faulty: "given === undefined",
   },
-  // Answers in the form of chat completions.
+  // Faults in answers of the chat completions format.
   {
     effect: "the seal of one thought stays on the next",
     module: "chat/stream",
@@ -69,7 +69,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     code: 'call !== last && call.writer && isWhole(call) ? "completed" : status',
     faulty: "status",
   },
-  // Answers in the form of Messages.
+  // Faults in answers of the Messages format.
   {
     effect: "tokens written to the cache count twice",
     module: "messages/usage",
@@ -94,7 +94,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     code: 'if (this.#begun.has(place))\n            throw providerFailed("blocks of an answer overlap");',
     faulty: "if (this.#begun.has(place)) return;",
   },
-  // Answers in the form of Gemini.
+  // Faults in answers of the Gemini format.
   {
     effect: "every call of a chunk has the arguments of the first",
     module: "gemini/stream",
@@ -113,7 +113,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     code: "refuse(text(chunk.promptFeedback.blockReason))",
     faulty: "undefined",
   },
-  // Answers in the form of Converse.
+  // Faults in answers of the Converse format.
   {
     effect: "bytes after the last whole frame of a read are lost",
     module: "converse/frames",
@@ -132,7 +132,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     code: "if (this.#open?.index === index)",
     faulty: "if (this.#open?.index !== index)",
   },
-  // Answers in the form of Cohere.
+  // Faults in answers of the Cohere format.
   {
     effect: "arguments that begin like null lose their first piece",
     module: "cohere/tool-calls",
@@ -151,7 +151,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     code: "this.#starts.get(citation.content_index) ?? 0",
     faulty: "0",
   },
-  // Answers in the form of Responses.
+  // Faults in answers of the Responses format.
   {
     effect: "an answer cut by a filter was cut by a limit",
     module: "responses/stream",
@@ -170,14 +170,14 @@ export const plantedFaults: readonly PlantedFault[] = [
     code: "parseCount(input.cached_tokens)",
     faulty: "0",
   },
-  // Answers of packages of the AI SDK.
+  // Faults in answers of AI SDK packages.
   {
     effect: "a whole call repeats its streamed arguments",
     module: "ai-sdk/stream",
     code: 'if (written === "")',
     faulty: "if (true)",
   },
-  // Requests.
+  // Faults in requests.
   {
     effect: "results of calls come after the text beside them",
     module: "translate/blocks/message-list",

@@ -1,4 +1,4 @@
-/** npm run mutations: whether the tests of the dialects find each planted fault. Fails when one goes unnoticed. */
+/** npm run mutations: whether the tests of the dialects notice each planted fault. Fails if one goes unnoticed. */
 import { readNumbersOrExit } from "../../support/runner/campaign-options.ts";
 import { limitAfter, runDialects } from "./campaign.ts";
 import { plantedFaults } from "./faults.ts";

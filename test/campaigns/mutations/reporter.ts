@@ -1,4 +1,4 @@
-/** A reporter of Jest that writes what became of each suite to a file, also when Jest ends at the first failing suite. */
+/** A reporter of Jest that writes the result of each suite to a file, also if Jest ends at the first failing suite. */
 import { writeFileSync } from "node:fs";
 import type { AggregatedResult, Config, Reporter, TestContext } from "@jest/reporters";
 
@@ -9,7 +9,7 @@ export interface DialectSuite {
 }
 
 export interface TestResult {
-  /** Absent for a test that did not run. */
+  /** Duration in milliseconds; absent for a test that did not run. */
   readonly ms?: number | undefined;
   readonly failures: readonly string[];
 }

@@ -1,4 +1,4 @@
-/** Compares the duration of one key's turns with and without crowds of other clients, in the same run. */
+/** Compares how long one key's turns take with and without crowds of other clients, in the same run. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -13,9 +13,9 @@ export interface NeighboursOptions {
   readonly slowReaders: number;
   readonly slowKeys: number;
   readonly documentClients: number;
-  /** Clients of one key with an immediate retry after each refusal. */
+  /** Number of clients with one key that retry immediately after each refusal. */
   readonly refusedClients: number;
-  /** Timed turns of each kind. */
+  /** Number of timed turns of each kind. */
   readonly turns: number;
   readonly progress?: (line: string) => void;
 }
@@ -31,20 +31,20 @@ export interface Timing {
 export interface CampaignReport {
   readonly alone: Timing;
   readonly besideSlowReaders: Timing;
-  /** Turns of a key with slow readers, begun at the same moments as those of `besideSlowReaders`. */
+  /** Turns with the key of the slow readers, begun at the same moments as those of `besideSlowReaders`. */
   readonly ofSlowKey: Timing;
-  /** Slow readers with an answer by the end. */
+  /** Number of slow readers that had an answer by the end. */
   readonly slowAnswered: number;
   readonly aloneAgain: Timing;
   readonly besideDocuments: Timing;
   readonly besideRefusals: Timing;
-  /** Answered requests of the refused clients, and their period in milliseconds. */
+  /** Number of answered requests of the refused clients, and the milliseconds they took. */
   readonly refusals: { readonly answered: number; readonly ms: number };
-  /** Memory growth of each process in KiB per slow reader. */
+  /** Growth of memory in KiB per slow reader, in each process. */
   readonly grown: { readonly gateway: number; readonly inference: number };
 }
 
-/** KiB in use in the two processes after a full collection: resident memory holds as much garbage as V8 lets lie, which moved by 150 KiB a reader. */
+/** KiB in use in the two processes after a full collection. Resident memory would include uncollected garbage, which varied by 150 KiB per reader. */
 async function readKibInUse(installation: Installation): Promise<readonly [gateway: number, inference: number]> {
   const pids = installation.pids();
   const read = async (name: string) => {
@@ -57,7 +57,7 @@ async function readKibInUse(installation: Installation): Promise<readonly [gatew
 const child = (file: string): ChildProcess => fork(fileURLToPath(new URL(file, import.meta.url)));
 
 export async function runNeighboursCampaign(options: NeighboursOptions): Promise<CampaignReport> {
-  // Two providers, because a provider flooding a thousand connections is late for others.
+  // Two providers, because one that floods a thousand connections is late for others.
   const providers = [child("./provider.js"), child("./provider.js")];
   const ports = await Promise.all(providers.map(async (provider) => (await once(provider, "message"))[0] as number));
   const dataDir = mkdtempSync(join(tmpdir(), "sluice-neighbours-"));
@@ -141,10 +141,7 @@ function turnRequest(key: string): string {
   return `POST /api/v1/responses HTTP/1.1\r\nhost: sluice\r\n${fields}\r\n\r\n${body}`;
 }
 
-/**
- * Runs a measurement from the crowd's first answer on. @returns its result, and the number of the crowd's
- * answers
- */
+/** Runs a measurement from the crowd's first answer on. @returns its result, and the number of answers to the crowd */
 async function beside<Result>(crowd: Crowd, run: () => Promise<Result>): Promise<readonly [Result, number]> {
   const process = child("./crowd.js");
   let answered = 0;

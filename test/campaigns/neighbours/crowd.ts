@@ -1,12 +1,12 @@
-/** A crowd of clients in a separate process. Reports to its parent how many of them have an answer. */
+/** A crowd of clients in a process of its own. It reports to its parent how many of them have an answer. */
 import { connect } from "node:net";
 
 export interface Crowd {
   readonly port: number;
   readonly clients: number;
-  /** The whole request of each client; they take turns. */
+  /** Complete requests, which the clients use in turn. */
   readonly requests: readonly string[];
-  /** Bytes a second read by each client; 0: it reads all, and sends another request after each answer. */
+  /** Bytes per second that each client reads; with 0 it reads everything, and sends another request after each answer. */
   readonly bytesPerSecond: number;
 }
 
@@ -24,12 +24,12 @@ function slow(port: number, request: string, bytesPerSecond: number): void {
   socket.on("error", () => {});
 }
 
-/** Reads answers by their content-length, one after another. */
+/** Reads answers by their content-length, and sends the request again after each. */
 function repeat(port: number, request: string): void {
   const socket = connect(port, "127.0.0.1", () => socket.write(request));
   let left: number | undefined;
   socket.on("data", (bytes) => {
-    // Heads come in one piece: they are short, and written at once.
+    // A head arrives in one piece, since it is short and written at once.
     if (left === undefined) {
       const [head = ""] = bytes.toString("latin1").split("\r\n\r\n", 1);
       left = head.length + 4 + Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);

@@ -1,4 +1,7 @@
-/** npm run neighbours -- [--slow-readers N] [--slow-keys N] [--document-clients N] [--refused-clients N] [--turns N]: whether a key suffers from its neighbours. */
+/**
+ * npm run neighbours -- [--slow-readers N] [--slow-keys N] [--document-clients N] [--refused-clients N] [--turns N]: whether other clients slow a
+ * key's turns down.
+ */
 import { readNumbersOrExit } from "../../support/runner/campaign-options.ts";
 import { runNeighboursCampaign } from "./campaign.ts";
 
@@ -20,7 +23,7 @@ const report = await runNeighboursCampaign({
 });
 const complaints: string[] = [];
 const { besideSlowReaders, besideDocuments, besideRefusals, aloneAgain, grown } = report;
-/** Twice the credit of a turn: bytes in flight, and received text of its answer. */
+/** Maximum growth in KiB per slow reader: twice the credit of a turn, for bytes in flight and for received text of its answer. */
 const maxGrowthKib = 256;
 if (besideSlowReaders.p99 >= 1_000)
   complaints.push("beside slow readers the p99 of the first byte is a second or more");

@@ -1,4 +1,4 @@
-/** A provider in a separate process: the model `fast` writes without end as fast as it is read, and any other answers with one word. */
+/** A provider in a process of its own. The model `fast` writes without end as fast as it is read; any other model answers with one word. */
 import { type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";

@@ -1,4 +1,4 @@
-/** Administration and requests of the measured installation. */
+/** Administration of the measured installation, and requests to it. */
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { serviceSecrets } from "../../support/members.ts";
@@ -30,7 +30,7 @@ export class Administrator {
     return ((await this.#send("POST", "/keys", { name: "measured", ...settings })) as { key: string }).key;
   }
 
-  /** Makes a guardrail for blocking a word. */
+  /** Creates a guardrail that blocks a word. */
   async makeGuardrail(word = "forbidden"): Promise<string> {
     const content_filters = [{ pattern: word, action: "block" }];
     const { data } = (await this.#send("POST", "/guardrails", { name: word, content_filters })) as {
@@ -56,7 +56,7 @@ export class Administrator {
   }
 }
 
-/** Status of a turn with an input blocked by a guardrail for the word. */
+/** Sends a turn whose input a guardrail for the word "forbidden" blocks. @returns its status */
 export async function postBlockedTurn(port: number, key: string, session?: string): Promise<number> {
   const answer = await fetch(`http://127.0.0.1:${port}/api/v1/responses`, {
     method: "POST",

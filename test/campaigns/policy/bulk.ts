@@ -1,4 +1,4 @@
-/** 500 keys in one call, compared with a minimal transaction: both in turn, singly and eight at a time. */
+/** Assigning a guardrail to 500 keys in one call, compared with a minimal transaction: both in turn, one at a time and eight at a time. */
 import { hashKey, mintKey, KeyKind } from "@sluice/proto/lib/ids/key.js";
 import pg from "pg";
 import type { Installation } from "../../support/installation.ts";
@@ -9,7 +9,7 @@ const keyCount = 500;
 const clients = 8;
 const maxTimes = 2;
 
-/** Duration of each of several concurrent calls, in ms. */
+/** Milliseconds of each of several concurrent calls. */
 async function times(count: number, work: (n: number) => Promise<unknown>): Promise<number[]> {
   return Promise.all(
     Array.from({ length: count }, async (_, n) => {
@@ -20,7 +20,7 @@ async function times(count: number, work: (n: number) => Promise<unknown>): Prom
   );
 }
 
-/** Locks the keys, and gives them the guardrail. */
+/** The minimal transaction: locks the keys, and gives them the guardrail. */
 async function bare(client: pg.Client, guardrail: string, keyHashes: readonly string[]): Promise<void> {
   await client.query("begin");
   await client.query("select hash from api_keys where hash = any($1) order by hash for update", [keyHashes]);
@@ -56,7 +56,7 @@ export async function measureBulk(installation: Installation, rounds: number): P
     const called: number[] = [];
     const direct: number[] = [];
     for (let round = 0; round < rounds; round++) {
-      // Each call changes all of them.
+      // The guardrail alternates, so that each call changes all keys.
       const of = (n: number) => guardrails[(round + n) % 2] as string;
       called.push(...(await times(atOnce, (n) => administrator.assign(of(n), keyHashes))));
       direct.push(...(await times(atOnce, (n) => bare(connections[n] as pg.Client, of(n + 1), keyHashes))));

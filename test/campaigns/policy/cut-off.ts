@@ -1,4 +1,4 @@
-/** A gateway and an inference process without change messages, first with and then without access to admin-svc. */
+/** A gateway and an inference process that receive no messages about changes, first with and then without access to admin-svc. */
 import { setTimeout as delay } from "node:timers/promises";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import type { Installation } from "../../support/installation.ts";
@@ -7,7 +7,7 @@ import { Administrator, postBlockedTurn } from "./administrator.ts";
 import { type Figure, spreadLabel } from "./figure.ts";
 import { startGateway, startInference } from "../../support/members.ts";
 
-/** @param limitMs maximum time of service on the old policy; higher on a machine with other work */
+/** @param limitMs maximum milliseconds for which they may serve on the old policy; more on a machine with other work */
 export async function measureCutOff(installation: Installation, rounds: number, limitMs = 5_000): Promise<Figure[]> {
   const administrator = new Administrator(installation);
   const proxy = await startRpcProxy(installation.ports.admin);
@@ -19,7 +19,7 @@ export async function measureCutOff(installation: Installation, rounds: number, 
   for (let round = 0; round < rounds; round++) {
     await postBlockedTurn(gateway.port, key);
     const release = proxy.hold("WatchPolicy");
-    // A different moment in each round, because a process notices silence only after some time.
+    // Each round begins at another moment of the interval in which a process notices silence.
     await delay((round % 5) * 1_000);
     const asking = postBlockedTurn(gateway.port, key);
     const calledAt = performance.now();

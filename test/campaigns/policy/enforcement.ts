@@ -1,4 +1,4 @@
-/** Time from an assignment to the first blocked request: at three gateways, and at both inference processes without a gateway. */
+/** Time from an assignment to the first blocked request, at three gateways and directly at two inference processes. */
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
 import { dial } from "@sluice/proto/lib/rpc/dial.js";
 import type { Installation } from "../../support/installation.ts";
@@ -7,10 +7,10 @@ import { Administrator, postBlockedTurn } from "./administrator.ts";
 import { type Figure, quantile, spreadLabel } from "./figure.ts";
 import { startGateway } from "../../support/members.ts";
 
-/** Whether a request started now is blocked. */
+/** Sends a request. @returns whether it was blocked */
 type Door = () => Promise<boolean>;
 
-/** Sends requests until three in a row are blocked. @returns performance.now() at the start of the last unblocked one */
+/** Sends requests until three in a row are blocked. @returns start of the last one that was not blocked, by performance.now() */
 async function untilBlocked(door: Door, from: { at: number }): Promise<number> {
   let lastPassed = Number.NEGATIVE_INFINITY;
   for (let blocked = 0; blocked < 3; ) {
@@ -40,7 +40,7 @@ export async function measureEnforcement(installation: Installation, rounds: num
   const doors: Door[] = [
     ...[installation.ports.gateway, ...gateways.map(({ port }) => port)].map((port): Door => {
       let session = 0;
-      // Sessions spread over the processes.
+      // Different session ids spread the requests over the processes.
       return async () => (await postBlockedTurn(port, key, `s${session++ % 8}`)) === 403;
     }),
     ...clients.map(

@@ -1,4 +1,4 @@
-/** npm run policy -- [--only NAMES] [--rounds N] [--asked N]: how soon a change of policy holds, and the cost of administration. */
+/** npm run policy -- [--only NAMES] [--rounds N] [--asked N]: how soon a change of policy takes effect, and the cost of administration. */
 import { parseArgs } from "node:util";
 import { parseNumber, readOrExit } from "../../support/runner/campaign-options.ts";
 import type { Installation } from "../../support/installation.ts";
@@ -12,7 +12,7 @@ import { flatPriceModel, measureOvershoot } from "./overshoot.ts";
 
 interface Effort {
   readonly rounds: number;
-  /** Requests at once. */
+  /** Number of requests at the same time. */
   readonly asked: number;
 }
 

@@ -1,4 +1,4 @@
-/** A million keys: each request's lookup costs the same as with a thousand keys. */
+/** A million keys: the lookup of a request must cost the same as with a thousand keys. */
 import type { Database } from "@sluice/admin-svc/store/database.js";
 import { migrate } from "@sluice/admin-svc/store/postgres/migrate.js";
 import { resolveKeys } from "@sluice/admin-svc/store/access.js";
@@ -9,17 +9,19 @@ import { type Figure, quantile, spreadLabel } from "./figure.ts";
 
 const keys = 1_000_000;
 const guardrails = 10_000;
-/** Factor between the two compared databases: in a table of a single row every index is as good as any. */
+/**
+ * Factor between the two compared databases. The smaller one has more than one row, since in a table of a single row every index is as good as any.
+ */
 const fewer = 1_000;
 const maxTimes = 1.2;
-/** Additional pages of an index of a million entries over one of a thousand. */
+/** Additional index pages read in a million entries, compared with a thousand. */
 const pagesOfHeight = 2;
 
 interface Filled {
   readonly name: string;
   readonly database: Kysely<Database>;
   readonly hashes: readonly string[];
-  /** The key lookup statement, as sent. */
+  /** The statement for a key lookup, as sent to Postgres. */
   readonly statement: () => { readonly text: string; readonly values: unknown[] };
 }
 
@@ -38,7 +40,7 @@ async function fill(server: string, name: string, keyCount: number, guardrailCou
     select lpad(to_hex(n), 32, '0')::uuid, workspaces.id, 'g' || n, '[{"pattern": "secret", "label": null, "action": "block"}]'
     from workspaces, generate_series(1, ${guardrailCount}::int) as n`.execute(database);
   await database.transaction().execute(async (transaction) => {
-    // Foreign keys are not checked: two million look-ups would take minutes, and all referenced rows exist.
+    // Foreign keys are not checked: two million lookups would take minutes, and all referenced rows exist.
     await sql`set local session_replication_role = replica`.execute(transaction);
     await sql`
       insert into api_keys (hash, workspace_id, name, kind, label)
@@ -74,8 +76,7 @@ interface PlanNode {
 }
 
 /**
- * The plan of the last lookup, and its number of pages. A table of a few rows would be read as a whole, which
- * proves nothing about a larger one.
+ * The plan of the last lookup, and its number of pages. Postgres reads a table of a few rows as a whole, which proves nothing about a larger table.
  */
 async function explain(server: string, { name, statement }: Filled): Promise<{ plan: string; pages: number }> {
   const url = new URL(server);
@@ -99,7 +100,7 @@ const shapeOf = (node: PlanNode): string => {
   return node.Plans ? `${own} (${node.Plans.map(shapeOf).join(", ")})` : own;
 };
 
-/** @param server on which two databases are made and dropped */
+/** @param server URL of the server on which two databases are created and dropped */
 export async function measureManyKeys(server: string, asked: number): Promise<Figure[]> {
   const few = await fill(server, "sluice_few_keys", keys / fewer, guardrails / fewer);
   const many = await fill(server, "sluice_many_keys", keys, guardrails);
@@ -113,7 +114,7 @@ export async function measureManyKeys(server: string, asked: number): Promise<Fi
       const hash = filled.hashes[(n + 100) % filled.hashes.length] as string;
       const key = (await resolveKeys(filled.database, [hash])).keys.get(hash);
       if (!key?.guardrail) throw new Error("a key without its guardrail");
-      // The first rounds warm both databases.
+      // Rounds with a negative number only warm both databases.
       if (n >= 0) list.push(performance.now() - at);
     }
   }

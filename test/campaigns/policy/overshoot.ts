@@ -1,4 +1,4 @@
-/** A budget for a number of requests, under several times as many at once. */
+/** A budget that pays for a number of requests, and several times as many requests at once. */
 import { Agent, request } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Installation } from "../../support/installation.ts";
@@ -7,7 +7,7 @@ import type { Figure } from "./figure.ts";
 
 const admitted = 100;
 
-/** Costs a cent for any answer. */
+/** YAML of a model whose every answer costs a cent. */
 export const flatPriceModel = `  - {id: sluice/flat, endpoints: [{provider: sluice, pricing: {prompt: "0", completion: "0", request: "0.01"}}]}`;
 
 export async function measureOvershoot(installation: Installation, asked: number): Promise<Figure[]> {
@@ -18,7 +18,7 @@ export async function measureOvershoot(installation: Installation, asked: number
   await Promise.all(
     Array.from({ length: asked }, async () => {
       let status = 0;
-      // An overloaded installation answers with a retryable status.
+      // A request is repeated while an overloaded installation refuses it with a retryable status.
       while (status !== 200 && status !== 402) {
         status = await answered(agent, installation.ports.gateway, key);
         if (status !== 200 && status !== 402) await delay(1_000 + 4_000 * Math.random(), refused++);
@@ -39,7 +39,7 @@ export async function measureOvershoot(installation: Installation, asked: number
   ];
 }
 
-/** Status of one turn; 0 when the connection failed. */
+/** Status of one turn; 0 if the connection failed. */
 function answered(agent: Agent, port: number, key: string): Promise<number> {
   const body = JSON.stringify({ model: "sluice/flat", input: "x" });
   const headers = {

@@ -1,9 +1,9 @@
-/** Administrators' calls at the gateways in turn, with a journal of the acknowledged ones. */
+/** Administrators' calls at the gateways in turn, with a journal of those acknowledged. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { ReplicaCluster } from "./cluster.ts";
 
 export interface AdministratorReply {
-  /** 0 when the connection failed. */
+  /** HTTP status; 0 if the connection failed. */
   readonly status: number;
   readonly requestId: string;
   readonly body: unknown;
@@ -13,21 +13,21 @@ export interface AdministratorReply {
 
 export interface NamedRecord {
   readonly hash: string;
-  /** Name in the last acknowledged change. */
+  /** Name of the record after the last acknowledged change. */
   acknowledged: string;
-  /** Names in changes without an answer: each may be in force at any time after. */
+  /** Names in changes without an answer, each of which may take effect at any later time. */
   readonly uncertain: Set<string>;
 }
 
 const limitMs = 30_000;
 const pauseMs = 20;
-/** During an outage the answer is 500 with a header for a retry; 0 stands for no answer at all. */
+/** Statuses that may occur: during an outage, 500 with a retry header; 0 stands for no answer at all. */
 const expected: ReadonlySet<number> = new Set([0, 200, 201, 500]);
 
 export class ReplicaAdministrator {
-  /** Requests of acknowledged changes: each has an entry in the audit log. */
+  /** Ids of acknowledged changes, each of which must have an entry in the audit log. */
   readonly acknowledged: string[] = [];
-  /** Keys with an acknowledged creation. */
+  /** Keys whose creation was acknowledged. */
   readonly keys: NamedRecord[] = [];
   readonly odd: string[] = [];
   readonly #cluster: ReplicaCluster;
@@ -60,7 +60,7 @@ export class ReplicaAdministrator {
     }
   }
 
-  /** @returns undefined when it was not acknowledged */
+  /** @returns undefined if the creation was not acknowledged */
   async makeKey(
     name: string,
     settings: object = {},
@@ -73,7 +73,7 @@ export class ReplicaAdministrator {
     return { key, named };
   }
 
-  /** Makes a guardrail blocking the word. @throws when it was not acknowledged */
+  /** Creates a guardrail that blocks the word. @throws if the creation was not acknowledged */
   async makeGuardrail(word: string): Promise<string> {
     const content_filters = [{ pattern: word, action: "block" }];
     const { status, body } = await this.change("POST", "/guardrails", { name: word, content_filters });
@@ -89,7 +89,7 @@ export class ReplicaAdministrator {
     return this.change("POST", `/guardrails/${guardrail}/assignments/keys/remove`, { key_hashes: [hash] });
   }
 
-  /** Makes keys and gives them new names, each name once. */
+  /** Creates keys and renames them, with a new name each time. */
   async write(over: () => boolean): Promise<void> {
     for (let n = 0; !over(); n++) {
       const made = await this.makeKey(`made ${n}`);

@@ -1,6 +1,6 @@
 /**
- * Kills, pauses and cuts off processes of a cluster at random, while clients ask and administrators write. Between two faults every gateway
- * must serve again. In the end nothing acknowledged may be lost, doubled or untrue.
+ * Kills, pauses and cuts off random processes of a cluster, while clients send requests and administrators write. Between two faults every gateway
+ * must serve again. In the end nothing that was acknowledged may be lost, doubled or wrong.
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { Random } from "../../support/random.ts";
@@ -17,9 +17,9 @@ import { type CountingProvider, startCountingProvider } from "./provider.ts";
 export interface ReplicasOptions {
   readonly seed: number;
   readonly faults: number;
-  /** Rounds of the measurement of policy changes, before the first fault. */
+  /** Number of timed policy changes before the first fault. */
   readonly rounds: number;
-  /** A built checkout of an earlier revision: the cluster starts with it, and killed processes start again with either. */
+  /** A built checkout of an earlier revision: the cluster starts with it, and killed processes restart with either build. */
   readonly older?: string | undefined;
   /** Called before every fault. */
   readonly progress?: (line: string) => void;
@@ -30,12 +30,12 @@ export interface ReplicasReport {
   readonly answered: number;
   readonly calls: number;
   readonly acknowledged: number;
-  /** p99 of the time from a change of policy to the last unblocked request at any gateway, in ms. */
+  /** p99 of the time in milliseconds from a change of policy to the last unblocked request at any gateway. */
   readonly policyMs: number;
-  /** Requests right after a change of policy, and the number of them served on an earlier policy. */
+  /** Number of requests right after a change of policy, and how many of them were served on an earlier policy. */
   readonly afterChange: number;
   readonly servedLate: number;
-  /** Requests admitted under limits counted in Redis; undefined on a machine without Redis. */
+  /** Number of requests admitted under limits that Redis counts; undefined without Redis. */
   readonly limited: number | undefined;
   /** Complaints by topic. */
   readonly findings: Findings;
@@ -45,7 +45,7 @@ const conversations = 3;
 const repeaters = 1;
 const spenders = 1;
 const writers = 2;
-/** Whole answers of each gateway, and acknowledged changes, required after a fault before the next one. */
+/** Number of complete answers at each gateway, and of acknowledged changes, that must follow a fault before the next one. */
 const answersBetween = 3;
 const changesBetween = 2;
 const healLimitMs = 90_000;
@@ -75,7 +75,7 @@ class Campaign {
   readonly #options: ReplicasOptions;
   readonly #checked: CheckedState;
   readonly #policy: PolicyClients;
-  /** Undefined without Redis. */
+  /** Clients with limits counted in Redis; undefined without Redis. */
   readonly #limited: LimitedClients | undefined;
   readonly #unhealed: string[] = [];
   #over = false;
@@ -141,7 +141,7 @@ class Campaign {
     ]);
   }
 
-  /** @returns the number of faults */
+  /** Causes one or two faults. @returns the number of faults */
   async #strike(): Promise<number> {
     const random = new Random(this.#options.seed);
     let done = 0;
@@ -179,7 +179,7 @@ class Campaign {
     }
   }
 
-  /** Records take a while to arrive; a difference after that is an error. */
+  /** Compares the final records. Records take a while to arrive; only a difference that remains is an error. */
   async #settled(): Promise<Findings> {
     const limit = performance.now() + deliveryLimitMs;
     for (;;) {

@@ -1,4 +1,4 @@
-/** Compares the final records with the answers. Each check has a name and a list of complaints. */
+/** Compares the final records with the answers that clients got. Each check has a name and a list of complaints. */
 import { auditStates } from "@sluice/admin-svc/store/audit-check.js";
 import { commandConnectionLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import pg from "pg";
@@ -17,9 +17,9 @@ export interface CheckedState {
   readonly administrator: ReplicaAdministrator;
 }
 
-/** Number of last generations also fetched over HTTP. */
+/** Number of latest generations that are also read over HTTP. */
 const shownGenerations = 20;
-/** Keys of a page. */
+/** Number of keys on a page of the list. */
 const pageSize = 100;
 
 export async function compareStates(checked: CheckedState): Promise<Findings> {
@@ -104,7 +104,7 @@ async function wrongGenerations(
   for (const [n, id] of generations.slice(-shownGenerations).entries()) {
     const path = `/generation?id=${encodeURIComponent(id)}`;
     const { status, body } = await administrator.send(n % cluster.gateways.length, "GET", path);
-    // An outage (slow statements on a busy machine) proves nothing about the record, which the other checks have read.
+    // An outage (slow statements on a busy machine) says nothing about the record, which the other checks have read from the database.
     if (status === 500) continue;
     const { outcome, provider_responses: calls = [] } = (body as { data?: ShownGeneration } | undefined)?.data ?? {};
     const whole = calls.filter((call) => call.status === 200).length;
@@ -124,7 +124,9 @@ function overshot(provider: CountingProvider, processes: number): string[] {
     .map(([key, count]) => `key ${key} made ${count} calls with money for ${budgetCalls}`);
 }
 
-/** A turn handed over from a lost process has two calls, one of them given up. */
+/**
+ * Sessions with more than one call that was not given up. A turn handed over from a lost process has a second call, but one of the two is given up.
+ */
 async function askedTwice(database: pg.Client, once: readonly string[]): Promise<string[]> {
   const { rows } = await database.query<{ session_id: string; calls: string }>(
     `select session_id, count(*) as calls from all_calls

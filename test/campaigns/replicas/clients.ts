@@ -1,4 +1,4 @@
-/** Clients of a cluster: turns of several kinds at every gateway, and their outcomes. */
+/** Clients of a cluster: turns of several kinds at every gateway, and what became of them. */
 import { setTimeout as wait } from "node:timers/promises";
 import { Random } from "../../support/random.ts";
 import type { ReplicaAdministrator } from "./administrator.ts";
@@ -9,33 +9,36 @@ import { type TurnAnswer, type TurnRequest, beginTurn, endTurn } from "./turns.t
 
 /** Price of a call in USD. */
 export const callCost = 0.01;
-/** Keys with a budget expire this long after they are made: longer than clocks may be off and a key is used, so no process may refuse one yet. */
+/**
+ * Lifetime of a key with a budget in milliseconds: longer than clocks may be off and the key is used together, so no process may take the key for
+ * expired.
+ */
 const keyLifeMs = (maxClockShift + 600) * 1_000;
-/** Calls within a key's budget. */
+/** Number of calls that a key's budget pays for. */
 export const budgetCalls = 20;
 const turnsOfSession = 3;
 const pauseMs = 10;
 
 /**
- * Permitted statuses: no answer, no money, a repeat too soon or too late, a failure of the service, and a process ended
- * during a turn.
+ * Statuses that may occur: no answer, an empty budget, a repetition too soon or too late, a failure of the service, and the end of a process during a
+ * turn.
  */
 const expected: ReadonlySet<number> = new Set([0, 200, 402, 429, 500, 502, 503, 524]);
 
 export class Clients {
-  /** The session of each turn with a whole answer. */
+  /** The session of each turn that was answered completely. */
   readonly answered: string[] = [];
-  /** Names of the generations of those turns. */
+  /** Generation ids of these turns. */
   readonly generations: string[] = [];
-  /** Whole answers of each gateway. */
+  /** Number of complete answers at each gateway. */
   readonly answers: number[];
-  /** Answers violating the contract. */
+  /** Answers that violate the contract. */
   readonly odd: string[] = [];
-  /** Answers with more text than sent by the provider, or without a terminal event. */
+  /** Answers with more text than the provider sent, or without a terminal event. */
   readonly untrue: string[] = [];
-  /** Repeats of a running request that started another turn. */
+  /** Repetitions of a running request that opened another turn. */
   readonly repeated: string[] = [];
-  /** Sessions of requests answered while they were repeated. */
+  /** Sessions of requests that were answered while they were repeated. */
   readonly once: string[] = [];
   readonly #cluster: ReplicaCluster;
   readonly #provider: CountingProvider;
@@ -50,7 +53,7 @@ export class Clients {
     this.answers = cluster.gateways.map(() => 0);
   }
 
-  /** Sessions of several turns, streams and whole answers in turn, each at any gateway. */
+  /** Sends sessions of several turns, alternating streams and whole answers, each turn at any gateway. */
   async converse(client: number): Promise<void> {
     const random = new Random(this.#seed, client);
     for (let n = 0; !this.#over(); n++) {
@@ -61,7 +64,7 @@ export class Clients {
     }
   }
 
-  /** The same request again while it runs. The provider ends its answer only when the second one has been answered, too. */
+  /** Sends a request again while it runs. The provider ends its answer only after the second request was answered, too. */
   async repeat(client: number): Promise<void> {
     const random = new Random(this.#seed, client);
     for (let n = 0; !this.#over(); n++) {
@@ -83,7 +86,7 @@ export class Clients {
     }
   }
 
-  /** Spends keys of a small budget, one after the other. */
+  /** Uses up keys with a small budget, one after the other. */
   async spend(client: number, administrator: ReplicaAdministrator): Promise<void> {
     const random = new Random(this.#seed, client);
     for (let n = 0; !this.#over(); n++) {
@@ -94,7 +97,7 @@ export class Clients {
     }
   }
 
-  /** Asks four times at once, until the money is spent. */
+  /** Sends four requests at a time until the budget is used up. */
   async #spendAll(random: Random, key: string, name: string): Promise<void> {
     for (let round = 0, isSpent = false; !isSpent && !this.#over(); round++) {
       const turns = Array.from({ length: 4 }, (_, one) =>
@@ -113,7 +116,7 @@ export class Clients {
     return this.#note(answer, request.text, gateway);
   }
 
-  /** @param isNew false when the answer belongs to an already noted turn */
+  /** @param isNew false if the answer belongs to a turn that was already recorded */
   #note(answer: TurnAnswer, session: string, gateway: number, isNew = true): TurnAnswer {
     const { status, completed, problem } = answer;
     if (!expected.has(status)) this.odd.push(`${status} to ${session}`);

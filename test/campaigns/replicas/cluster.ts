@@ -1,6 +1,6 @@
 /**
- * Three gateways, three inference processes, two admin-svc, two Postgres and, if installed, two Redis, as separate processes. Every
- * connection between two services passes a link, and each link can be cut.
+ * Three gateways, three inference processes, two admin-svc, two Postgres and, if installed, two Redis, as separate processes. Every connection
+ * between two services passes through a link that can be cut.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,9 +31,9 @@ export class ReplicaCluster {
   readonly admins: readonly ServiceProcess[];
   readonly links: readonly NamedLink[];
   readonly postgres: PostgresPair;
-  /** Undefined where the machine has no Redis. */
+  /** Undefined if the machine has no Redis. */
   readonly redis: RedisPair | undefined;
-  /** Checkout of the older build, when there are two. */
+  /** Checkout of the older build; undefined if there is only one build. */
   readonly older: string | undefined;
   readonly #wires: Wires;
   readonly #folder: string;
@@ -86,10 +86,7 @@ export class ReplicaCluster {
     );
   }
 
-  /**
-   * @param config YAML of the configuration file
-   * @param older checkout of the build all processes start with; this one when undefined
-   */
+  /** @param config YAML of the configuration file  @param older checkout of the build with which all processes start; this checkout if undefined */
   static async start(config: string, older?: string): Promise<ReplicaCluster> {
     const folder = mkdtempSync(join(tmpdir(), "sluice-replicas-"));
     writeFileSync(join(folder, "sluice.yaml"), config);
@@ -97,7 +94,7 @@ export class ReplicaCluster {
     const ports = await choosePorts();
     const cluster = new ReplicaCluster(folder, stores, await wire(ports, stores), ports, older);
     try {
-      // The first one makes the schema.
+      // The first admin-svc creates the schema.
       for (const admin of cluster.admins) await admin.start({ checkout: older });
       const others = [...cluster.inference, ...cluster.gateways];
       await Promise.all(others.map((replica) => replica.start({ checkout: older })));
@@ -113,7 +110,7 @@ export class ReplicaCluster {
     return [...this.gateways, ...this.inference, ...this.admins];
   }
 
-  /** Base address of the API at a gateway. */
+  /** Base URL of a gateway's API. */
   baseUrl(gateway: number): string {
     return `http://${host}:${this.gateways[gateway]?.options.port}/api/v1`;
   }
@@ -130,8 +127,8 @@ export class ReplicaCluster {
   }
 
   /**
-   * Completes a rollout as documented: processes of the older build restart with this one, and the ledger is repaired.
-   * @returns why it could not be repaired
+   * Completes a rollout as documented: processes of the older build restart with this build, and the ledger is repaired.  @returns reasons why the
+   * ledger could not be repaired
    */
   async upgrade(): Promise<readonly string[]> {
     if (this.older === undefined) return [];
@@ -154,7 +151,7 @@ export class ReplicaCluster {
     });
   }
 
-  /** Leads new connections to the writable Redis. */
+  /** Leads new connections to the Redis that accepts writes. */
   followRedis({ port }: RedisPair): void {
     for (const link of [...this.#wires.gatewayToRedis, ...this.#wires.inferenceToRedis]) link.lead({ host, port });
   }
@@ -193,7 +190,7 @@ interface Wires {
   readonly inferenceToAdmin: readonly Link[];
   readonly gatewayToAdmin: readonly Link[];
   readonly gatewayToInference: readonly (readonly Link[])[];
-  /** Empty without Redis. */
+  /** Links to Redis; empty without Redis. */
   readonly inferenceToRedis: readonly Link[];
   readonly gatewayToRedis: readonly Link[];
 }
@@ -207,7 +204,7 @@ async function wire(ports: Ports, { postgres, redis }: Stores): Promise<Wires> {
     return link;
   };
   const admins = ports["admin-svc"].map(([port]) => port);
-  /** Half of the links begin with the second admin-svc. */
+  /** Half of the links try the second admin-svc first. */
   const adminsFrom = (n: number) => [...admins.slice(n % admins.length), ...admins.slice(0, n % admins.length)];
   const toRedis = (service: ServiceProcessOptions["service"]) =>
     redis ? each(ports[service], (n) => lead(`${service}-${n} to Redis`, redis.port)) : [];
@@ -239,7 +236,7 @@ function urlVia(databaseUrl: string, link: Link): string {
 const redisVia = (link: Link | undefined): NodeJS.ProcessEnv =>
   link ? { REDIS_URL: `redis://${host}:${link.port}` } : {};
 
-/** A gauge of a process; 0 where it has none, or does not answer. */
+/** Value of a process's gauge; 0 if the process has none or does not answer. */
 async function figure(replica: ServiceProcess, name: string): Promise<number> {
   const text = await replica.metrics().catch(() => "");
   return Number(new RegExp(`^${name}(?:\\{\\S*\\})? (\\S+)$`, "m").exec(text)?.[1] ?? 0);

@@ -1,4 +1,4 @@
-/** Faults of a cluster. The same seed draws the same ones in the same order. */
+/** Faults of a cluster. The same seed draws the same faults in the same order. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Random } from "../../support/random.ts";
 import type { ReplicaCluster } from "./cluster.ts";
@@ -7,16 +7,16 @@ import type { ServiceProcess } from "./service-process.ts";
 
 export interface Fault {
   readonly words: string;
-  /** Name of the process or link. */
+  /** Name of the process or link with the fault. */
   readonly subject: string;
-  /** Settles when the fault is over: the process is ready again, or the link whole. */
+  /** Causes the fault. The promise resolves when it is over: the process is ready again, or the link whole. */
   strike(): Promise<unknown>;
 }
 
 const longestMs = 1_500;
 /** Maximum clock error of a process in seconds. */
 export const maxClockShift = 300;
-/** Two faults at once, so often. */
+/** Share of cases in which two faults happen at once. */
 const pairShare = 0.25;
 
 const kinds = ["kill", "kill", "kill", "pause", "pause", "freeze", "cut", "reset", "database"] as const;
@@ -85,8 +85,8 @@ function draw(cluster: ReplicaCluster, random: Random): Fault {
 }
 
 /**
- * A killed process restarts with another clock and, if there are two builds, with either. An admin-svc gets the newer one, because
- * an older one does not start once the schema is newer.
+ * A fault that kills a process. The process restarts with another clock and, if there are two builds, with either. An admin-svc restarts with the
+ * newer build, because an older one does not start once the schema is newer.
  */
 function killing({ older }: ReplicaCluster, replica: ServiceProcess, random: Random): Fault {
   const seconds = random.below(2 * maxClockShift + 1) - maxClockShift;
@@ -100,7 +100,7 @@ function killing({ older }: ReplicaCluster, replica: ServiceProcess, random: Ran
   };
 }
 
-/** @param ms how long it is away */
+/** @param ms milliseconds for which Redis is away */
 function drawRedisFault(cluster: ReplicaCluster, redis: RedisPair, random: Random, ms: number): Fault {
   const pause = () => wait(ms);
   const moved = () => cluster.followRedis(redis);

@@ -1,31 +1,34 @@
-/** Keys with request limits counted by all gateways together in Redis, and the number of their admitted requests. */
+/** Keys with request limits that all gateways count together in Redis, and the number of admitted requests. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { ReplicaAdministrator } from "./administrator.ts";
 import type { ReplicaCluster } from "./cluster.ts";
 
-/** Requests a minute of a key with a higher demand. */
+/** Limit in requests per minute of keys that send more. */
 const limit = 12;
-/** Requests at each gateway at once. */
+/** Number of requests at each gateway at the same time. */
 const width = 10;
-/** A process counting without Redis has a small part of it, as long as killed ones still count; the steady client needs less than this part. */
+/**
+ * Limit in requests per minute of the steady client: large enough for the small part of it that a process has when it counts without Redis while
+ * killed processes still count.
+ */
 const plenty = 60_000;
 const steadyEveryMs = 100;
 const pauseMs = 200;
-/** Waves of requests at a key, some while Redis is unreachable and some after its return. */
+/** Number of waves of requests with a key, some while Redis is unreachable and some after its return. */
 const waves = 8;
-/** Factor on the limit for all processes together while Redis is gone, in addition to the requests counted in Redis. */
+/** Requests that all processes together may admit while Redis is gone, as a multiple of the limit, in addition to those counted in Redis. */
 const withoutRedis = 1.2;
 const sharedLimitMs = 60_000;
 
 export class LimitedClients {
-  /** Keys with more requests than permitted. */
+  /** Keys that were admitted more requests than permitted. */
   readonly overshot: string[] = [];
   /** Requests refused although their key was far below its limit. */
   readonly refused: string[] = [];
   admitted = 0;
   readonly #cluster: ReplicaCluster;
   readonly #administrator: ReplicaAdministrator;
-  /** Starts of gateways when all were last seen to count together. */
+  /** Number of gateway starts at the time when all gateways were last seen to count together. */
   #startsWhenShared = 0;
 
   constructor(cluster: ReplicaCluster, administrator: ReplicaAdministrator) {
@@ -33,7 +36,7 @@ export class LimitedClients {
     this.#administrator = administrator;
   }
 
-  /** Sends requests evenly with a key far below its limit: none may be refused. */
+  /** Sends requests at a steady pace with a key far below its limit; none may be refused. */
   async askSteadily(over: () => boolean): Promise<void> {
     const key = await this.#makeKey(plenty);
     for (let n = 0; !over(); n++) {
@@ -44,8 +47,8 @@ export class LimitedClients {
   }
 
   /**
-   * Uses up the limits of keys at all gateways, during any fault. A gateway started without Redis knows of no other process and admits
-   * a whole limit.
+   * Uses up the limits of keys at all gateways, during any fault. A gateway that starts without Redis knows of no other process, and admits a whole
+   * limit.
    */
   async useUp(over: () => boolean): Promise<void> {
     while (!over()) {
@@ -62,7 +65,7 @@ export class LimitedClients {
     }
   }
 
-  /** Settles when all gateways count together, proved by a key with exactly its limit admitted. */
+  /** Waits until all gateways count together, as shown by a key with exactly its limit admitted. */
   async untilHeld(): Promise<void> {
     const latest = performance.now() + sharedLimitMs;
     for (;;) {
@@ -76,7 +79,7 @@ export class LimitedClients {
       const key = await this.#makeKey(limit);
       const began = performance.now();
       const admitted = await this.#wave(key);
-      // A busy machine may have kept a gateway from Redis meanwhile.
+      // A busy machine may have separated a gateway from Redis meanwhile, so the result proves nothing.
       if ((await this.#losses()) !== before) continue;
       return this.#judge(admitted, refilled(began), "while all counted together");
     }
@@ -91,7 +94,7 @@ export class LimitedClients {
     if (admitted > most) this.overshot.push(`${admitted} requests with a limit of ${limit}, at most ${most} ${when}`);
   }
 
-  /** @returns the number of admitted requests */
+  /** Sends more requests than the limit permits. @returns the number of admitted ones */
   async #wave(key: string): Promise<number> {
     const gateways = [...this.#cluster.gateways.keys()];
     const asked = gateways.flatMap((gateway) => Array.from({ length: width }, () => this.#ask(key, gateway)));
@@ -119,7 +122,7 @@ export class LimitedClients {
     }
   }
 
-  /** Losses of Redis of each gateway; undefined while a gateway counts by itself or does not answer. */
+  /** How often each gateway has lost Redis; undefined while a gateway counts by itself or does not answer. */
   async #losses(): Promise<string | undefined> {
     const texts = await Promise.all(this.#cluster.gateways.map((gateway) => gateway.metrics().catch(() => "")));
     if (!texts.every((text) => /^sluice_limits_shared(?:\{\S*\})? 1$/m.test(text))) return undefined;
@@ -128,5 +131,5 @@ export class LimitedClients {
   }
 }
 
-/** The limit, plus its refill by the minute. */
+/** Requests admitted by a limit since `began`, with its refill each minute. */
 const refilled = (began: number): number => Math.floor(limit * (1 + (performance.now() - began) / 60_000));

@@ -1,6 +1,6 @@
 /**
- * npm run replicas -- [--faults N] [--seed S] [--rounds N] [--older CHECKOUT]: faults in a cluster of several replicas, and whether anything was
- * lost.
+ * npm run replicas -- [--faults N] [--seed S] [--rounds N] [--older CHECKOUT]: causes faults in a cluster of several replicas, and reports whether
+ * anything was lost.
  */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
@@ -9,7 +9,7 @@ import { programIn } from "../../support/processes.ts";
 import { parseNumber, readOrExit } from "../../support/runner/campaign-options.ts";
 import { runReplicasCampaign } from "./campaign.ts";
 
-/** Goal for changes of policy, in ms. */
+/** Target time in milliseconds for a change of policy to take effect. */
 const policyGoalMs = 250;
 
 const given = readOrExit(() => {
@@ -17,16 +17,16 @@ const given = readOrExit(() => {
   const { values } = parseArgs({ options: { faults: text, seed: text, rounds: text, older: text } });
   const most = 1_000_000_000;
   return {
-    /** A thousand take about half an hour. */
+    /** Number of faults; a thousand take about half an hour. */
     faults: parseNumber("faults", { default: 200, min: 1, max: 1_000_000 }, values.faults),
     seed: parseNumber("seed", { default: Date.now() % most, min: 0, max: most }, values.seed),
-    /** Changes of policy timed before the first fault. */
+    /** Number of timed policy changes before the first fault. */
     rounds: parseNumber("rounds", { default: 100, min: 1, max: 10_000 }, values.rounds),
     older: values.older === undefined ? undefined : findBuild(values.older),
   };
 }, "usage: npm run replicas -- [--faults N] [--seed N] [--rounds N] [--older CHECKOUT]");
 
-/** @throws when the folder is no built checkout */
+/** @throws if the folder is not a built checkout */
 function findBuild(folder: string): string {
   const checkout = resolve(folder);
   if (existsSync(programIn(checkout, "gateway"))) return checkout;

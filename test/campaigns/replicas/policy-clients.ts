@@ -1,4 +1,4 @@
-/** Keys about to be blocked by a guardrail or disabled, and their forbidden requests. */
+/** Keys that are disabled or put under a blocking guardrail, and their requests, which must then be refused. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { ReplicaAdministrator, AdministratorReply } from "./administrator.ts";
 import type { ReplicaCluster } from "./cluster.ts";
@@ -10,14 +10,14 @@ const limitMs = 60_000;
 
 interface Barred {
   readonly key: string;
-  /** Status of every request from now on. */
+  /** Status that every request must get from now on. */
   readonly status: 401 | 403;
 }
 
 export class PolicyClients {
-  /** Requests served despite a blocked key: a disconnected process serves on its last policy. */
+  /** Number of requests served although their key was blocked: a disconnected process serves on its last policy. */
   servedLate = 0;
-  /** Requests of blocked keys. */
+  /** Number of requests with blocked keys. */
   asked = 0;
   readonly #cluster: ReplicaCluster;
   readonly #administrator: ReplicaAdministrator;
@@ -33,7 +33,7 @@ export class PolicyClients {
     this.#guardrail = await this.#administrator.makeGuardrail(word);
   }
 
-  /** Changes the policy of new keys at every gateway, and sends requests to the acknowledging gateway. */
+  /** Changes the policy of new keys at every gateway, and then sends requests to the gateway that acknowledged the change. */
   async change(over: () => boolean): Promise<void> {
     for (let n = 0; !over(); n++) {
       const made = await this.#administrator.makeKey(`barred ${n}`);
@@ -48,7 +48,7 @@ export class PolicyClients {
       return;
     const { status } = await this.#administrator.change("PATCH", `/keys/${hash}`, { disabled: true }, gateway);
     if (status === 200) this.#barred.push({ key, status: 401 });
-    // An assignment stays in force as long as it is not known whether the key is disabled.
+    // If the key was not disabled, its guardrail must still block; without an answer, it is unknown whether the key is disabled.
     else if (status !== 500 && status !== 0) this.#barred.push({ key, status: 403 });
   }
 
@@ -65,7 +65,7 @@ export class PolicyClients {
     return (await endTurn(await beginTurn(turn))).status;
   }
 
-  /** @returns blocked keys still served by a gateway after complete recovery */
+  /** @returns blocked keys that a gateway still serves after the cluster has recovered completely */
   async stillServed(): Promise<readonly string[]> {
     const wrong: string[] = [];
     for (const { key, status } of this.#barred.slice(-20)) {
@@ -77,7 +77,7 @@ export class PolicyClients {
     return wrong;
   }
 
-  /** The first answer other than a failure or 503. */
+  /** Status of the first answer that is neither a failure of the connection nor 503. */
   async #settled(key: string, gateway: number): Promise<number> {
     const limit = performance.now() + limitMs;
     for (;;) {
@@ -88,8 +88,8 @@ export class PolicyClients {
   }
 
   /**
-   * Time until an assignment is in force at all gateways, without other activity.
-   * @returns ms from the call until the start of the last unblocked request, of each gateway in each round
+   * Measures how long an assignment takes to reach all gateways, without other activity.  @returns milliseconds from the call to the start of the
+   * last unblocked request, for each gateway in each round
    */
   async measure(rounds: number): Promise<readonly number[]> {
     const found: number[] = [];

@@ -1,6 +1,6 @@
 /**
- * A Postgres with a synchronous standby, which has every commit before its client does. The primary can be killed and restarted, or
- * abandoned for the standby, which then gets its own standby.
+ * A Postgres with a synchronous standby, which has every commit before the client knows of it. The primary can be killed and restarted, or replaced
+ * by the standby, which then gets a standby of its own.
  */
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cp } from "node:fs/promises";
@@ -17,7 +17,7 @@ interface Server {
   readonly log: string;
 }
 
-/** Files of a running server left out of its copy. */
+/** Files of a running server that are left out of a copy. */
 const ownFiles = /^(postmaster\.pid|postmaster\.opts|pg_wal\/.+|pg_replslot\/.+|pg_dynshmem\/.+|pg_notify\/.+)$/;
 
 export class PostgresPair {
@@ -42,7 +42,7 @@ export class PostgresPair {
     return pair;
   }
 
-  /** URL of the writable server. */
+  /** URL of the server that accepts writes. */
   get url(): string {
     return (this.#serving as RunningPostgres).url;
   }
@@ -51,14 +51,14 @@ export class PostgresPair {
     return this.#primary.port;
   }
 
-  /** Kills the primary and starts it again with its files. */
+  /** Kills the primary, and starts it again with the same files. */
   async crash(): Promise<void> {
     await killNow(this.#serving);
     this.#serving = await restart(this.#primary);
     await this.#untilFollowed();
   }
 
-  /** Kills the primary and lets the standby take its place. @param moved is called as soon as writes are possible */
+  /** Kills the primary, and makes the standby the primary. @param moved called as soon as writes are possible */
   async failOver(moved: () => void): Promise<void> {
     await killNow(this.#serving);
     const left = this.#primary;
@@ -77,11 +77,11 @@ export class PostgresPair {
     await this.#serving?.kill();
   }
 
-  /** Makes a standby of the files of the primary, and has commits wait for it. */
+  /** Makes a standby from the primary's files; commits then wait for it. */
   async #follow(): Promise<void> {
     const { dataDir } = this.#standby;
     const cluster = join(dataDir, "cluster");
-    // The test kills processes, never the machine: data handed to the system is safe, and a busy disk delays no commit.
+    // The server does not wait for the disk: tests kill processes but never the machine, so written data are safe, and a busy disk delays no commit.
     await this.#query(
       "alter system set fsync = off",
       "alter system set wal_keep_size = '512MB'",
@@ -101,7 +101,7 @@ export class PostgresPair {
     await this.#untilFollowed();
   }
 
-  /** Copies the files while the server runs, with the backup label needed for a consistent copy. */
+  /** Copies the files of a running server, with the backup label that makes the copy consistent. */
   async #copyTo(cluster: string): Promise<void> {
     const from = join(this.#primary.dataDir, "cluster");
     const client = new pg.Client({ connectionString: this.url });
@@ -144,7 +144,7 @@ async function killNow(running: RunningPostgres | undefined): Promise<void> {
   await running.exited;
 }
 
-/** Session processes outlive the killed server by a moment, and keep a new one from starting. */
+/** Starts a killed server again. The session processes of the killed server live a moment longer, and prevent a start. */
 async function restart(server: Server): Promise<RunningPostgres> {
   for (let tries = 1; ; tries++) {
     try {

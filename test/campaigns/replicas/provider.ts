@@ -1,4 +1,4 @@
-/** A provider with a call count by the text of the first message; on request it ends an answer only at a client's signal. */
+/** A provider that counts calls by the text of the first message. On request, it ends an answer only at a client's signal. */
 import { once } from "node:events";
 import { type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -14,7 +14,7 @@ export interface CountingProvider {
   readonly url: string;
   /** Number of calls by text. */
   readonly calls: ReadonlyMap<string, number>;
-  /** Answers to this text end only after the returned function was called. */
+  /** Holds answers to this text back, until the returned function is called. */
   hold(text: string): () => void;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** A Redis with a replica. The primary can be killed, abandoned for its replica, or made the replica of its replica while it runs. */
+/** A Redis with a replica. The primary can be killed, replaced by its replica, or made the replica of its replica while it runs. */
 import { eventually } from "../../support/processes.ts";
 import { RedisServer, hasRedisServer } from "../../support/redis-server.ts";
 import { freePorts } from "../../support/runner/free-ports.ts";
@@ -12,7 +12,7 @@ export class RedisPair {
     this.#replica = replica;
   }
 
-  /** @returns undefined where the machine has no redis-server */
+  /** @returns undefined if the machine has no redis-server */
   static async start(folder: string): Promise<RedisPair | undefined> {
     if (!(await hasRedisServer())) return undefined;
     const [one, other] = (await freePorts(2)).map((port) => new RedisServer(port, folder));
@@ -22,12 +22,12 @@ export class RedisPair {
     return pair;
   }
 
-  /** Port of the writable server. */
+  /** Port of the server that accepts writes. */
   get port(): number {
     return this.#primary.port;
   }
 
-  /** Kills the primary, and starts it again after a while, without its memory. */
+  /** Kills the primary, and starts it again after a pause, without its data. */
   async crash(pause: () => Promise<unknown>): Promise<void> {
     await this.#primary.kill();
     await pause();
@@ -35,7 +35,7 @@ export class RedisPair {
     await this.#replica.untilFollowing();
   }
 
-  /** Kills the primary and lets the replica take its place after a while. @param moved is called as soon as writes are possible */
+  /** Kills the primary, and makes the replica the primary after a pause. @param moved called as soon as writes are possible */
   async failOver(pause: () => Promise<unknown>, moved: () => void): Promise<void> {
     await this.#primary.kill();
     await pause();
@@ -45,7 +45,7 @@ export class RedisPair {
     await this.#follow();
   }
 
-  /** Swaps the two servers' roles without losing data. Connections to the former primary stay open. */
+  /** Swaps the roles of the two servers without losing data. Connections to the former primary stay open. */
   async handOver(moved: () => void): Promise<void> {
     await this.#primary.send("failover");
     await eventually(async () => /^role:master\r$/m.test(await this.#replica.send("info", "replication")));

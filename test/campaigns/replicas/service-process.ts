@@ -1,4 +1,4 @@
-/** A process of a cluster: killed and started again it has the same ports and files. */
+/** A process of a cluster. When it is killed and started again, it keeps its ports and files. */
 import { join } from "node:path";
 import { toReadableLines, lastLines, spawnChild } from "@sluice/local/child.js";
 import { nodeFlags } from "@sluice/local/services.js";
@@ -11,14 +11,14 @@ export interface ServiceProcessOptions {
   readonly port: number;
   readonly healthPort: number;
   readonly environment: NodeJS.ProcessEnv;
-  /** Path of its log file (appended to). */
+  /** Path of the log file, to which each start appends. */
   readonly log: string;
 }
 
 export interface StartOptions {
-  /** How far its clock is ahead. */
+  /** Milliseconds by which the clock of the process is ahead. */
   readonly clockShiftMs?: number;
-  /** Path of the checkout with its build; this one when undefined. */
+  /** Checkout whose build is started; this one if undefined. */
   readonly checkout?: string | undefined;
 }
 
@@ -27,11 +27,11 @@ const shiftedClock = join(root, "test/dist/support/shifted-clock.js");
 export class ServiceProcess {
   readonly options: ServiceProcessOptions;
   #running: Awaited<ReturnType<typeof spawnChild>> | undefined;
-  /** How it ended unexpectedly; undefined otherwise. */
+  /** How the process ended unexpectedly; undefined otherwise. */
   #fall: string | undefined;
   /** Number of starts. */
   starts = 0;
-  /** Path of the checkout with its build. */
+  /** Path of the checkout whose build runs. */
   checkout = root;
 
   constructor(options: ServiceProcessOptions) {
@@ -46,7 +46,7 @@ export class ServiceProcess {
     return this.#fall;
   }
 
-  /** Settles when it is ready. */
+  /** Starts the process; the promise resolves when it is ready. */
   async start({ clockShiftMs = 0, checkout = root }: StartOptions = {}): Promise<void> {
     const { service, environment, log, healthPort } = this.options;
     const script = programIn(checkout, service);

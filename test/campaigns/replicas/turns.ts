@@ -1,4 +1,4 @@
-/** A client's turn, and the claims of its answer. */
+/** A client's turn, and what its answer says. */
 import { parseSse } from "../../support/answers/sse.ts";
 import { answerText } from "./provider.ts";
 
@@ -7,25 +7,27 @@ export interface TurnRequest {
   readonly key: string;
   readonly model?: string;
   readonly text: string;
-  /** True when the text also names the session. */
+  /** Whether the text is the session id, too. */
   readonly isSession: boolean;
   readonly stream: boolean;
   readonly idempotencyKey?: string;
 }
 
 export interface TurnAnswer {
-  /** 0 when the connection failed, at any time. */
+  /** HTTP status; 0 if the connection failed at any time. */
   readonly status: number;
-  /** Generation name of a complete answer. */
+  /** Generation id of a complete answer. */
   readonly completed: string | undefined;
-  /** Fault of a properly ended answer; undefined without one. */
+  /** Fault of an answer that ended properly; undefined without one. */
   readonly problem: string | undefined;
 }
 
 const limitMs = 60_000;
 const failed: TurnAnswer = { status: 0, completed: undefined, problem: undefined };
 
-/** Settles with the head of the answer; for a stream, with its first event. @returns undefined when the connection failed */
+/**
+ * Begins a turn. The promise resolves with the headers of the answer and, for a stream, its first event. @returns undefined if the connection failed
+ */
 export function beginTurn({ baseUrl, key, model, text, isSession, stream, idempotencyKey }: TurnRequest) {
   return fetch(`${baseUrl}/responses`, {
     method: "POST",

@@ -1,6 +1,6 @@
 /**
- * Restarts the services of an installation one process after the other under load, like a rollout in a cluster. Gateways are replaced: a new one
- * takes connections before the old one is ended. Inference processes and admin-svc are restarted by the supervisor.
+ * Restarts the services of an installation one process after another under load, like a rollout in a cluster. A new gateway takes connections before
+ * an old one ends. The supervisor restarts inference processes and admin-svc.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { type Backend, Balancer, isReady } from "../../support/balancer.ts";
 import { type RollingCounts, RollingLoad } from "./load.ts";
 
 export interface RollingOptions {
-  /** Restarts of each service. */
+  /** Number of restarts of each service. */
   readonly restarts: number;
   readonly requestsPerSecond: number;
   readonly streams: number;
@@ -21,11 +21,11 @@ export interface RollingOptions {
   readonly progress?: (line: string) => void;
 }
 
-/** Longer than a balancer needs to notice an unready process, on a busy machine too. */
+/** Milliseconds: longer than the balancer needs to notice an unready process, even on a busy machine. */
 const drainDelayMs = 2_000;
 const replicas = ["inference-svc", "inference-svc-1"];
 
-/** A stream of a little more than three seconds. */
+/** An answer whose stream takes a little more than three seconds. */
 const reply: Reply = {
   chunks: [
     { sse: [chatChunk({ content: "a" })] },
@@ -45,7 +45,7 @@ limits: {streams_per_key: 10000}
 `;
 
 export interface RollingResult extends RollingCounts {
-  /** Whether a process was overloaded by its own report: the machine was too slow for the load, and 503 is the promised answer. */
+  /** Whether a process reported that it was overloaded: the machine was then too slow for the load, and 503 is the correct answer. */
   readonly wasOverloaded: boolean;
 }
 
@@ -75,7 +75,7 @@ export async function runRollingCampaign(options: RollingOptions): Promise<Rolli
   }
 }
 
-/** The first warning of each kind in the logs, printed when clients have noticed a failure. */
+/** The first warning of each kind in the logs, printed if clients have noticed a failure. */
 function warningsOf(installation: Installation): string[] {
   const kinds = new Map<string, string>();
   for (const line of ["gateways", "admin-svc", ...replicas].flatMap((name) => installation.logs(name).split("\n"))) {
@@ -122,7 +122,7 @@ interface Gateway extends Backend {
   readonly process: Awaited<ReturnType<typeof spawnChild>>;
 }
 
-/** Gateways in addition to the supervisor's own, which gets no load. */
+/** Gateways besides the supervisor's own one, which gets no load. */
 class Gateways {
   readonly #installation: Installation;
   readonly #balancer: Balancer;
@@ -160,8 +160,8 @@ class Gateways {
   }
 
   /**
-   * Lets it learn the key's owner: the only admin-svc here is unreachable during its restart; a cluster has two. An unknown key is
-   * 503 meanwhile.
+   * Lets a new gateway learn the key's policy. The only admin-svc here is unreachable during its restart, and an unknown key gets 503 meanwhile; a
+   * cluster has two.
    */
   async #introduce({ port }: Gateway): Promise<void> {
     const response = await fetch(`http://127.0.0.1:${port}/api/v1/responses`, {
@@ -177,7 +177,7 @@ class Gateways {
     if (response.status !== 200) throw new Error(`a new gateway answered ${response.status} ${text}`);
   }
 
-  /** Starts a gateway, then drains the oldest while the others serve. @throws when it does not end well */
+  /** Starts a gateway, then drains the oldest one while the others serve. @throws if the oldest one does not end well */
   async replace(): Promise<void> {
     await this.start();
     const oldest = this.#running.shift() as Gateway;
@@ -187,10 +187,7 @@ class Gateways {
     if (how !== "exit code 0") throw new Error(`a gateway ended with ${how}`);
   }
 
-  /**
-   * Waits until every gateway sends turns to every inference process; in a cluster minReadySeconds leaves time for
-   * this.
-   */
+  /** Waits until every gateway sends turns to every inference process. In a cluster, minReadySeconds leaves the time for this. */
   async knowAll(): Promise<void> {
     for (const { healthPort } of this.#running) await untilAllServe(healthPort, replicas.length);
   }

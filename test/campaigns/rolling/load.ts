@@ -1,4 +1,4 @@
-/** Clients for an unnoticeable rollout: a fixed number of requests a second, and a fixed number of open streams. */
+/** Clients of a rollout that they must not notice: a fixed number of requests per second, and a fixed number of open streams. */
 import { Agent, request } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseSse } from "../../support/answers/sse.ts";
@@ -14,9 +14,9 @@ export interface RollingLoadOptions {
 export interface RollingCounts {
   requests: number;
   streams: number;
-  /** Requests sent again after meeting the end of an idle connection. */
+  /** Number of requests sent again because their idle connection had just ended. */
   resent: number;
-  /** Requests refused for overload and sent again after the Retry-After, like SDKs do. */
+  /** Number of requests that were refused because of overload and, as SDKs do, sent again after the Retry-After. */
   refused: number;
   /** Number of wrong answers by error. */
   readonly failures: Map<string, number>;
@@ -36,7 +36,7 @@ export class RollingLoad {
     this.#ended = Promise.all([this.#asking(), ...streams]);
   }
 
-  /** Settles when the last answer is in. */
+  /** Stops the load; the promise resolves with the last answer. */
   async stop(): Promise<RollingCounts> {
     this.#over.abort();
     await this.#ended;
@@ -45,7 +45,7 @@ export class RollingLoad {
     return this.counts;
   }
 
-  /** Sends requests at a steady pace, however long answers take. */
+  /** Sends requests at a steady pace, whatever time the answers take. */
   async #asking(): Promise<void> {
     const began = performance.now();
     for (let n = 1; !this.#over.signal.aborted; n++) {
@@ -82,9 +82,8 @@ export class RollingLoad {
   }
 
   /**
-   * @param isResent whether the request was sent before: on a connection closed meanwhile (a client may notice the end of an
-   * idle connection late; every HTTP client then sends again on a new one), or refused for overload
-   * @returns the error
+   * @param isResent whether the request was sent before: it was refused because of overload, or its connection had closed meanwhile (a client may
+   * notice the end of an idle connection late, and every HTTP client then uses a new one)  @returns the error, if any
    */
   #send(body: unknown, wrong: (text: string) => string | undefined, isResent = false): Promise<string | undefined> {
     const { port, key } = this.#options;

@@ -1,11 +1,11 @@
-/** npm run rolling -- [--restarts N] [--requests N] [--streams N]: restarts every service of an installation again and again under load. */
+/** npm run rolling -- [--restarts N] [--requests N] [--streams N]: restarts the services of an installation again and again under load. */
 import { readNumbersOrExit } from "../../support/runner/campaign-options.ts";
 import { runRollingCampaign } from "./campaign.ts";
 
 const given = readNumbersOrExit("rolling", {
-  /** Restarts of each service; twenty take about ten minutes. */
+  /** Number of restarts of each service; twenty take about ten minutes. */
   restarts: { default: 20, min: 1, max: 10_000 },
-  /** Requests a second. */
+  /** Number of requests per second. */
   requests: { default: 200, min: 1, max: 10_000 },
   /** Number of open streams. */
   streams: { default: 100, min: 0, max: 10_000 },

@@ -1,4 +1,4 @@
-/** The page of the simulation: a table and a plot in plain text. */
+/** The page about the simulation: a table, and a plot in plain text. */
 import { join } from "node:path";
 import { root } from "../../support/processes.ts";
 import { type ChooserResult, outcomes, simulate, simulatePairs } from "./simulate.ts";
@@ -8,7 +8,7 @@ export const pagePath = join(root, "docs", "plugins", "simulation.md");
 const width = 72;
 const height = 22;
 
-/** Letters stand for the routers, `=` for the line between the cheapest and the best model. */
+/** Draws the plot: letters stand for the routers, `=` for the line between the cheapest and the best model. */
 function plotOf(points: readonly ChooserResult[]): string {
   const [cheapest, best] = points as [ChooserResult, ChooserResult];
   const cells = Array.from({ length: height }, () => Array<string>(width).fill(" "));
@@ -57,7 +57,7 @@ function tableOf(points: readonly ChooserResult[]): string {
   ].join("\n");
 }
 
-/** The page in the documentation, as `npm run routers` writes it. */
+/** The page of the documentation in the form that `npm run routers` writes. */
 export function page(): string {
   const { all, code, switchyard, weak } = simulate();
   const pairs = simulatePairs().map(({ solved, line }) => solved - line);

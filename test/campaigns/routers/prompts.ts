@@ -1,4 +1,4 @@
-/** Requests of the simulation, each with a benchmark of its kind and difficulty. */
+/** Requests of the simulation, each with a benchmark of similar kind and difficulty. */
 
 export interface SimulatedRequest {
   readonly text: string;
@@ -6,7 +6,7 @@ export interface SimulatedRequest {
   readonly isCode: boolean;
 }
 
-/** Benchmarks with requests of their kind. In each pair, the harder benchmark is solved by fewer models. */
+/** Benchmarks, each with requests of its kind. In each pair, fewer models solve the harder benchmark. */
 const texts: Readonly<Record<string, readonly string[]>> = {
   "GPQA Diamond": [
     "Which planet has the most moons?",

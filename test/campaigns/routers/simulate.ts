@@ -1,6 +1,6 @@
 /**
- * Cost and success of the routers on requests with known outcomes: each model's share of solved tasks in the request's
- * benchmark. The routers choose by prices and scores of the built-in catalogue, taken from other leaderboards.
+ * Cost and success of the routers on requests with known outcomes: the outcome is the share of tasks that a model solves in the request's benchmark.
+ * The routers choose by the prices and scores of the built-in catalogue, which come from other leaderboards.
  */
 import { create } from "@bufbuild/protobuf";
 import { autoRouter } from "@sluice/inference-svc/features/routers/auto/router.js";
@@ -26,7 +26,7 @@ import { type SimulatedRequest, simulatedRequests } from "./prompts.ts";
 interface Outcomes {
   readonly source: { readonly name: string; readonly url: string; readonly date: string };
   readonly benchmarks: readonly string[];
-  /** Percentages in the order of the benchmarks, by slug. */
+  /** Percentages of solved tasks by model slug, in the order of the benchmarks. */
   readonly models: Readonly<Record<string, readonly number[]>>;
 }
 
@@ -34,14 +34,14 @@ export const outcomes = JSON.parse(
   readFileSync(join(root, "test", "fixtures", "routers", "outcomes.json"), "utf8"),
 ) as Outcomes;
 
-/** The result of one way to choose models, for all requests or only those for code: a point in the plot of cost and solved tasks. */
+/** The result of one way to choose models, over all requests or over those for code: a point in the plot of cost and solved tasks. */
 export interface ChooserResult {
   readonly name: string;
   /** USD per thousand requests, with answers of 600 tokens. */
   readonly cost: number;
   /** Percentage of tasks solved. */
   readonly solved: number;
-  /** Percentage of tasks solved at the same cost by a random choice between the cheapest and the best model. */
+  /** Percentage of tasks that a random choice between the cheapest and the best model would solve at the same cost. */
   readonly line: number;
   /** Number of requests for which each model was chosen, by the model's id. */
   readonly models: Readonly<Record<string, number>>;
@@ -51,7 +51,7 @@ const seeded = readSeed(join(root, "inference-svc/models/catalog/seed.json")).mo
   ({ id }) => id in outcomes.models,
 );
 
-/** The models have no declared reasoning: no outcomes by effort are known, so the costs of efforts must play no part. */
+/** The models have no declared reasoning: outcomes by effort are unknown, so the costs of efforts must not matter. */
 const { router, catalog } = openDecider(
   seeded.map(({ id, endpoints, scores, context_length }) => ({
     id,
@@ -63,11 +63,11 @@ const { router, catalog } = openDecider(
 
 const slugs = Object.keys(outcomes.models);
 let sessions = 0;
-/** Each request has a separate session, because a session keeps its model. */
+/** Each request has a session of its own, because a session keeps its model. */
 const requestOf = ({ text }: SimulatedRequest, plugins: Plugins = {}): TurnRequest =>
   testRequest({ input: [{ type: "message", role: "user", content: text }], plugins, sessionId: `${++sessions}` });
 
-/** USD per million tokens. */
+/** Prices in USD per million tokens, by model. */
 const pricesOf = new Map(
   seeded.map(({ id, endpoints: [endpoint] }) => [
     id,
@@ -75,7 +75,7 @@ const pricesOf = new Map(
   ]),
 );
 
-/** A token for four characters, and 600 of answer: the same for every model. */
+/** Cost of a request in USD: a token for four characters, and 600 tokens of answer, for every model. */
 function costOf(model: string, { text }: SimulatedRequest): number {
   const { prompt, completion } = pricesOf.get(model) ?? { prompt: 0, completion: 0 };
   return ((text.length / 4) * prompt + 600 * completion) / 1_000;
@@ -113,7 +113,7 @@ export const chooseAuto = (text: string): string => auto({ text, benchmark: "", 
 
 const tiers = ["low", "medium", "high", "xhigh", "max"];
 
-/** The points of all routers over these requests, after the points of the cheapest and the best model. */
+/** The results of all routers over these requests, after those of the cheapest and of the best model. */
 export function simulate(): Readonly<Record<"all" | "code" | "switchyard" | "weak", readonly ChooserResult[]>> {
   const every: Readonly<Record<string, Choose>> = {
     auto,
@@ -148,7 +148,7 @@ export function simulate(): Readonly<Record<"all" | "code" | "switchyard" | "wea
   };
 }
 
-/** Candidates of service/switchyard, named in the request. */
+/** Candidates of service/switchyard, which the request names. */
 type Pair = Readonly<Record<PriceTier, string>>;
 
 const pointsOfPair = (pair: Pair): readonly ChooserResult[] =>
@@ -166,7 +166,7 @@ const bothPrices = (model: string): number => {
   return prompt + completion;
 };
 
-/** The point of service/switchyard for each pair of models with the dearer one solving more. */
+/** The result of service/switchyard for each pair of models in which the dearer model solves more. */
 export function simulatePairs(): readonly ChooserResult[] {
   const pairs = slugs.flatMap((efficient) =>
     slugs.flatMap((capable) => (bothPrices(efficient) < bothPrices(capable) ? [{ efficient, capable }] : [])),
@@ -177,7 +177,7 @@ export function simulatePairs(): readonly ChooserResult[] {
   });
 }
 
-/** The first two choices are the ends of the reference line for all others. */
+/** The results of several choices. The first two choices are the ends of the reference line. */
 function pointsOf(
   choices: Readonly<Record<string, Choose>>,
   requests: readonly SimulatedRequest[],

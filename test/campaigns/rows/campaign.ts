@@ -1,4 +1,4 @@
-/** Runs rows of the contract against whole installations, one after the other. */
+/** Runs rows of the contract against complete installations, one after the other. */
 import { type Installation, startInstallation } from "../../support/installation.ts";
 import { bareConfiguration, fullConfiguration } from "./installation.ts";
 import { type RowOutcome, type Row, type RowVerdict, rowDialects, isWorseVerdict, verdictOf } from "./row.ts";
@@ -48,13 +48,13 @@ async function runRow(row: Row, installations: RowInstallations): Promise<RowRes
   return { row, outcomes, verdict: row.final === undefined ? verdict : finalVerdict(row, verdict) };
 }
 
-/** A row of refusals is refused; if some cases also work, it is partial. */
+/** The verdict of a row that has a final reason: refused if all its cases are refusals, otherwise partial. */
 function finalVerdict({ cases }: Row, verdict: RowVerdict): RowVerdict {
   if (verdict !== "works") return verdict;
   return cases.every(({ refused }) => refused !== undefined) ? "refused" : "part";
 }
 
-/** Rows contradicting the specification, or worse than their recorded verdict. */
+/** Results that contradict the specification, or are worse than the recorded verdict of their row. */
 export const complaintsOf = (results: readonly RowResult[]): readonly RowResult[] =>
   results.filter(({ row, verdict }) => verdict === "wrong" || isWorseVerdict(verdict, expectedOf(row)));
 

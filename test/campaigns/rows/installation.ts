@@ -1,7 +1,7 @@
-/** Configuration files of the rows' installations: one with every service, one with only providers. */
+/** Configuration files of the installations: one with every service, and one with only providers. */
 import { rowDialects } from "./row.ts";
 
-/** Model names decide vendor rules: Claude, Gemini and others accept different requests. */
+/** Names of upstream models by format. They decide about vendor rules: Claude, Gemini and others accept different requests. */
 const upstreamModels = {
   chat: "large-1",
   responses: "gpt-5",
@@ -47,7 +47,7 @@ const models: readonly object[] = [
     output_modalities: ["text", "image"],
     endpoints: [{ provider: "other", pricing: { ...pricing, image_output: "0.04" } }],
   },
-  // Two endpoints, the first the cheaper.
+  // A model with two endpoints, the first of which is cheaper.
   {
     id: "t/twins",
     endpoints: [
@@ -55,7 +55,7 @@ const models: readonly object[] = [
       { provider: "other", upstream_model: "twin", pricing: { prompt: "10", completion: "20" } },
     ],
   },
-  // Ten models from cheap and weak to dear and strong, for the routers.
+  // Ten models for the routers, from cheap and weak to dear and strong.
   ...Array.from({ length: 10 }, (_, n) => {
     const score = 0.3 + n * 0.06;
     const names = ["coding", "agentic", "math", "knowledge", "writing", "vision", "general"];
@@ -79,10 +79,10 @@ const bareFile = (origin: string) => ({
   fetch: { allow_private_origins: [origin] },
 });
 
-/** Models of each preset of fusion. */
+/** Models that each preset of fusion uses. */
 const panel = { analysis_models: ["t/chat", "t/messages"], model: "t/responses" };
 
-/** JSON, also readable as YAML. */
+/** The configuration file as JSON, which is also YAML. */
 export const bareConfiguration = (origin: string): string => JSON.stringify(bareFile(origin));
 
 export function fullConfiguration(origin: string): string {

@@ -1,4 +1,4 @@
-/** npm run rows -- [WORDS]: runs the rows of the contract, or those with the words in their name, and prints a table of their answers. */
+/** npm run rows -- [WORDS]: runs the rows of the contract, or those with these words in their name, and prints a table of the answers. */
 import { complaintsOf, runRows } from "./campaign.ts";
 import { tableLine, totalLines } from "./report.ts";
 import { rowsOfContract } from "./table/all.ts";

@@ -1,4 +1,4 @@
-/** Answers of providers in each format, whole and streamed. */
+/** Scripted answers of providers in each format, whole and streamed. */
 import { eventFrame } from "../../support/answers/event-stream.ts";
 import { type Chunk, chatChunk, sse } from "../../support/providers/upstream.ts";
 import type { ModelAnswer, RowDialect } from "./row.ts";
@@ -10,7 +10,7 @@ const textOf = ({ text, calls, image, items }: ModelAnswer): string =>
   text ?? (calls === undefined && image === undefined && items === undefined ? "Hello" : "");
 const callsOf = ({ calls = [] }: ModelAnswer) => calls.map((call, index) => ({ ...call, id: `call_${index}` }));
 
-// Chat
+// Answers in the chat completions format
 
 const chatMessage = (words: ModelAnswer) => ({
   role: "assistant",
@@ -41,7 +41,7 @@ const chatStream: StreamOf = (words) => ({
   sse: [chatChunk(chatMessage(words)), chatChunk({}, chatEnd(words)), { choices: [], usage: chatUsage }, "[DONE]"],
 });
 
-// Responses
+// Answers in the Responses format
 
 function responseItems(words: ModelAnswer): Record<string, unknown>[] {
   const text = textOf(words);
@@ -122,7 +122,7 @@ function itemEvents(item: Record<string, unknown>, index: number): object[] {
   ];
 }
 
-// Messages
+// Answers in the Messages format
 
 const messageBlocks = (words: ModelAnswer): Record<string, unknown>[] => [
   ...(words.thought === undefined ? [] : [{ type: "thinking", thinking: words.thought, signature: "signed" }]),
@@ -166,7 +166,7 @@ function blockDeltas(block: Record<string, unknown>): object[] {
   ];
 }
 
-// Gemini
+// Answers in the Gemini format
 
 const geminiParts = (words: ModelAnswer): object[] => [
   ...(words.thought === undefined ? [] : [{ text: words.thought, thought: true }]),
@@ -186,7 +186,7 @@ const gemini: ReplyOf = (words) => ({
 });
 const geminiStream: StreamOf = (words) => ({ sse: [gemini(words)] });
 
-// Converse
+// Answers in the Converse format
 
 const converseBlocks = (words: ModelAnswer): Record<string, object>[] => [
   ...(words.thought === undefined

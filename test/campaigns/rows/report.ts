@@ -7,7 +7,7 @@ const maxAnswerLength = 300;
 export const tableLine = ({ row, verdict, outcomes }: RowResult): string =>
   `| ${row.name} | ${verdict} | ${row.final === undefined ? "" : `for good: ${row.final}; `}${answersOf(outcomes)} |`;
 
-/** Equal answers are printed once; working ones as a single word. */
+/** Describes the answers of a row. Equal ones are listed once, and working ones as a single word. */
 function answersOf(outcomes: readonly RowOutcome[]): string {
   const names = new Map<string, string[]>();
   for (const { on, verdict, says } of outcomes) {

@@ -1,74 +1,77 @@
-/** A row of the contract: the request, the expected request at the provider, and the expected answer. */
+/** A row of the contract: a request, the request expected at the provider, and the expected answer. */
 
 export const rowDialects = ["chat", "responses", "messages", "gemini", "converse"] as const;
 export type RowDialect = (typeof rowDialects)[number];
 
-/** Verdicts from good to bad. */
+/** Verdicts, from the best to the worst. */
 export const rowVerdicts = ["works", "part", "refused", "missing", "wrong"] as const;
 export type RowVerdict = (typeof rowVerdicts)[number];
 
-/** A part of a value: every field of an object, some element for each element of a list; a pattern is tried on the text of the value as JSON. */
+/**
+ * A pattern for a value: each of its fields must match, and for each element of a list some element; a regular expression is tried on the value's
+ * JSON.
+ */
 export type Pattern = unknown;
 
-/** The words of a model, in any format of its provider. */
+/** The content of a model's scripted answer, in whatever format the provider uses. */
 export interface ModelAnswer {
   readonly text?: string;
   readonly thought?: string;
   readonly calls?: readonly { readonly name: string; readonly args: unknown }[];
-  /** Image of the answer, base64. */
+  /** An image in the answer, in base64. */
   readonly image?: string;
-  /** The answer ends at its limit of tokens. */
+  /** Whether the answer ends at its token limit. */
   readonly cut?: boolean;
   /** A failure in place of an answer. */
   readonly fails?: { readonly status: number; readonly code?: string; readonly message: string };
-  /** Items exclusive to providers of the format `responses`. */
+  /** Items that only providers of the format `responses` can return. */
   readonly items?: readonly object[];
 }
 
-/** Services in addition to the request's provider. */
+/** Services other than the request's own provider. */
 export type ServiceName = "other" | "search" | "moderation" | "page" | "ocr" | "mcp" | "sandbox";
 
 export interface RowCase {
-  /** Body of the request in addition to `model` and `input`; `input` defaults to "Hi". */
+  /** Fields of the request besides `model` and `input`; `input` is "Hi" by default. */
   readonly ask?: Readonly<Record<string, unknown>>;
-  /** Formats with a request each; all five when absent. Other names are models of the installation. */
+  /** Formats to which the request is sent, one after another; all five if absent. Other names are models of the installation. */
   readonly on?: readonly string[];
-  /** The installation without search engines and internal models. */
+  /** Whether the installation has no search engines and no internal models. */
   readonly bare?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
   readonly says?: readonly ModelAnswer[];
-  /** Words of internal models and of models called by tools. */
+  /** Answers of internal models, and of models that tools call. */
   readonly otherSays?: readonly ModelAnswer[];
-  /** Expected in the last request to the provider. */
+  /** Pattern for the last request to the provider. */
   readonly sent?: Pattern;
-  /** The same for one format, in place of `sent`. */
+  /** Pattern for the last request to providers of one format, in place of `sent`. */
   readonly sentBy?: Partial<Record<RowDialect, Pattern>>;
-  /** Formats without the field, each with the path reported in the receipt. */
+  /** Formats that lack the field, each with the path that the receipt must report as unsent. */
   readonly lost?: Partial<Record<RowDialect, string>>;
-  /** Expected in no request to the provider. */
+  /** Text that no request to the provider may contain. */
   readonly unsent?: RegExp;
-  /** Expected in a request to a service. */
+  /** Pattern for a request to a service. */
   readonly to?: Partial<Record<ServiceName, Pattern>>;
-  /** Expected in the response, streamed or not. */
+  /** Pattern for the response, streamed or not. */
   readonly back?: Pattern;
-  /** Types of the stream's events, in this order and maybe with others between them. */
+  /** Types of events that the stream must contain in this order, possibly with others between them. */
   readonly events?: readonly string[];
-  /** The request must be refused: status and a pattern of the message. */
+  /** Status and message pattern with which the request must be refused. */
   readonly refused?: readonly [status: number, message: RegExp];
 }
 
 export interface Row {
   readonly name: string;
-  /** The row's current verdict; `works` when absent. The tests fail when it gets worse. */
+  /** Present verdict of the row, `works` if absent. The tests fail if the verdict gets worse. */
   readonly now?: RowVerdict;
-  /** Why the rest of the row is refused for good: no setting changes it. */
+  /** Reason why no setting can make the rest of the row work. */
   readonly final?: string;
   readonly cases: readonly RowCase[];
 }
 
 export type RowOutcome = { readonly on: string; readonly verdict: RowVerdict; readonly says: string };
 
-/** @param outcomes at least one */
+/** @param outcomes one outcome or more */
 export function verdictOf(outcomes: readonly RowOutcome[]): RowVerdict {
   const verdicts = new Set(outcomes.map(({ verdict }) => verdict));
   if (verdicts.has("wrong")) return "wrong";
@@ -80,7 +83,7 @@ export function verdictOf(outcomes: readonly RowOutcome[]): RowVerdict {
 export const isWorseVerdict = (verdict: RowVerdict, than: RowVerdict): boolean =>
   rowVerdicts.indexOf(verdict) > rowVerdicts.indexOf(than);
 
-/** The first place where a value lacks something of a pattern; undefined when it has all of it. */
+/** The first place where a value does not match a pattern; undefined if all of it matches. */
 export function findMissingPart(value: unknown, pattern: Pattern, path = ""): string | undefined {
   if (pattern instanceof RegExp) {
     const text = typeof value === "string" ? value : JSON.stringify(value);

@@ -1,4 +1,4 @@
-/** Sends the request of a case to one model, and compares the request at the provider and the answer with the case. */
+/** Sends the request of a case to one model, and compares the provider's request and the client's answer with the case. */
 import { checkLadder } from "../../support/answers/ladder-rules.ts";
 import { validateError, validateEvents, validateResponse } from "../../support/answers/published.ts";
 import { parseSse } from "../../support/answers/sse.ts";
@@ -16,10 +16,10 @@ export interface RowInstallations {
 
 interface Answered {
   readonly status: number;
-  /** The response, also of a stream, or the body of a failure. */
+  /** The response, whole or from the end of a stream, or the body of a failure. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly types: readonly string[];
-  /** Faults forbidden in every answer. */
+  /** Faults that no answer may have. */
   readonly broken: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export async function runCase(tried: RowCase, on: string, installations: RowInst
 
 let requests = 0;
 
-/** The value as JSON, with the real origin of the services. */
+/** The value as JSON, with the services' real origin in place of the placeholder. */
 const place = (value: unknown, { origin }: RowServices): string =>
   JSON.stringify(value).replaceAll(servicesOrigin, origin).replaceAll(uniqueWord, `u${requests++}`);
 
@@ -100,7 +100,7 @@ function refusalFinding([status, pattern]: readonly [number, RegExp], got: numbe
   return { verdict: got === status && pattern.test(message) ? "works" : "missing", says };
 }
 
-/** Fields listed in the receipt as not sent, each as path=reason. */
+/** Fields that the receipt reports as unsent, each as path=reason. */
 const notSentIn = ({ body }: Answered): string[] => {
   const { params } = (body["service_metadata"] ?? {}) as { readonly params?: { readonly not_sent?: unknown[] } };
   return (params?.not_sent ?? []).map((each) => (typeof each === "string" ? each : JSON.stringify(each)));

@@ -1,5 +1,5 @@
 /**
- * All services called by a real installation, over one socket: providers of five formats, models of tools, search engines, moderation, OCR, pages, a
+ * All services that a real installation calls, on one port: providers of five formats, models of tools, search engines, moderation, OCR, pages and a
  * sandbox.
  */
 import { once } from "node:events";
@@ -13,22 +13,22 @@ import { type ModelAnswer, type RowDialect, type ServiceName, rowDialects } from
 
 export interface ReceivedCall {
   readonly service: RowDialect | ServiceName;
-  /** Path, query and body as text. */
+  /** Path, query and body of the request as one text. */
   readonly text: string;
-  /** Body, or the text where it is not JSON. */
+  /** The parsed body; its text if it is not JSON. */
   readonly value: unknown;
 }
 
 export interface RowServices {
   readonly origin: string;
-  /** Calls since the last `script`. */
+  /** Calls since the last call of `script`. */
   readonly calls: readonly ReceivedCall[];
-  /** The last answer of each list is given again and again. */
+  /** Sets the answers of the models; the last answer of each list is repeated. */
   script(says: readonly ModelAnswer[], otherSays: readonly ModelAnswer[]): void;
   stop(): Promise<void>;
 }
 
-/** A white pixel. */
+/** PNG of a white pixel, in base64. */
 export const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mP8/x8AAwMCAO+ip1sAAAAASUVORK5CYII=";
 
 export async function startRowServices(): Promise<RowServices> {
@@ -44,7 +44,7 @@ export async function startRowServices(): Promise<RowServices> {
     response.writeHead(status, { "content-type": type }).end(answer);
   };
   const server = createServer((request, response) => void serve(request, response).catch(() => response.destroy()));
-  // A connection closed between two requests would fail one of them.
+  // If the server closed an idle connection, the next request could fail.
   server.keepAliveTimeout = 600_000;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -119,14 +119,14 @@ function resultsOf(path: string, url: string): unknown {
   return { results: [{ ...page, content: text }] };
 }
 
-/** Flags inputs with the word "forbidden". */
+/** Flags inputs that contain the word "forbidden". */
 function moderationOf(body: string): unknown {
   const flagged = body.includes("forbidden");
   const categories = { violence: flagged };
   return { model: "omni", results: [{ flagged, categories, category_scores: { violence: flagged ? 0.9 : 0.01 } }] };
 }
 
-/** Each command prints the same and exits well. */
+/** Each command prints the same text, and exits with 0. */
 function runsOf(body: string): unknown {
   const { commands } = valueOf(body) as { readonly commands: readonly string[] };
   const ran = { stdout: "Ran in the sandbox", stderr: "", truncated: false, outcome: { type: "exit", exit_code: 0 } };

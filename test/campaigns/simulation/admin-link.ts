@@ -1,6 +1,6 @@
 /**
- * The network between processes and an admin-svc: messages are encoded, counted, and arrive later. At its ends are Sluice's own watch of the
- * policy (PolicyWatch, Access) and its own feed (PolicyFeed, Watcher).
+ * The simulated network between processes and an admin-svc: messages are encoded, counted, and delivered later. At its ends are Sluice's own watch of
+ * the policy (PolicyWatch, Access) and its own feed (PolicyFeed, Watcher).
  */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { PolicyFeed } from "@sluice/admin-svc/service/policy-feed.js";
@@ -15,23 +15,23 @@ import { type Client, Metadata, type ServiceError, status } from "@grpc/grpc-js"
 import type { Random } from "../../support/random.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-/** One-way delay of a message within a cluster: a minimum, and the mean of a random addition. */
+/** One-way delay of a message within a cluster, in milliseconds: a minimum, plus a random part with a mean. */
 const leastDelayMs = 0.2;
 const furtherDelayMs = 0.8;
-/** A key lookup fails for its reader after this wait (proto/lib/policy/questions.ts). */
+/** Milliseconds after which the lookup of a key fails (proto/lib/policy/questions.ts). */
 const readLimitMs = 2_000;
-/** Time for each further key of a call, as a part of the time for a call of one key (`node test/dist/campaigns/bench/key-reads.js`). */
+/** Work for each further key of a call, relative to a call for one key (`node test/dist/campaigns/bench/key-reads.js`). */
 const furtherKeyCost = 0.05;
 
 /** Totals of the traffic since the start. */
 export interface Traffic {
   messages: number;
   bytes: number;
-  /** Times of attempts to connect, in milliseconds. */
+  /** Time of each attempt to connect, in milliseconds of the simulated clock. */
   readonly connects: number[];
-  /** Times of key lookups. */
+  /** Time of each key lookup, in milliseconds of the simulated clock. */
   readonly reads: number[];
-  /** Lookup calls, and the bytes of these calls and of their answers. */
+  /** Number of lookup calls; the bytes of these calls and their answers follow. */
   calls: number;
   readBytes: number;
 }
@@ -39,7 +39,7 @@ export interface Traffic {
 export interface AdminLinkOptions {
   readonly time: VirtualTime;
   readonly random: Random;
-  /** Single-key calls answered by admin-svc per second; a call waits for those before it. */
+  /** Single-key calls per second that admin-svc answers; each call waits for those before it. */
   readonly callsPerSecond: number;
   readonly callerOf: (keyHash: string) => Caller;
 }
@@ -48,13 +48,13 @@ type Listener = (value?: unknown) => void;
 
 export class AdminLink {
   readonly traffic: Traffic = { messages: 0, bytes: 0, connects: [], reads: [], calls: 0, readBytes: 0 };
-  /** Time of the last watch message received by each client, in the order of the clients. */
+  /** Time of the last watch message that each client received, in the order of the clients. */
   readonly heardAt: number[] = [];
   readonly #options: AdminLinkOptions;
-  /** The feed of the running admin-svc; undefined while there is none. */
+  /** The feed of the running admin-svc; undefined while none runs. */
   #feed: PolicyFeed | undefined;
   readonly #watches = new Set<WatchCall>();
-  /** Time at which admin-svc has read all requested keys. */
+  /** Time at which admin-svc will have read all requested keys. */
   #busyUntil = 0;
   #workedMs = 0;
 
@@ -74,7 +74,7 @@ export class AdminLink {
     this.#watches.clear();
   }
 
-  /** The client of one process, with grpc-js methods leading to admin-svc. */
+  /** The client of one process: its methods are those of grpc-js, and lead to admin-svc. */
   client(): Client {
     const place = this.heardAt.push(Number.NEGATIVE_INFINITY) - 1;
     const heard = () => void (this.heardAt[place] = this.#options.time.now);
@@ -97,7 +97,7 @@ export class AdminLink {
     return call;
   }
 
-  /** Delay of one message on its way. */
+  /** Delay of one message in milliseconds. */
   delay(): number {
     return leastDelayMs + this.#options.random.exponential(furtherDelayMs);
   }
@@ -123,7 +123,7 @@ export class AdminLink {
     const workMs = ((1 + furtherKeyCost * (keyHashes.length - 1)) * 1_000) / callsPerSecond;
     const readAt = begunAt + workMs;
     const waitMs = readAt - time.now;
-    // A key without a waiting reader is not read.
+    // A key whose reader would have given up before is not read.
     if (feed !== undefined && waitMs <= readLimitMs) {
       this.#busyUntil = readAt;
       this.#workedMs += workMs;
@@ -146,7 +146,7 @@ export class AdminLink {
     this.after(this.delay(), () => done(bytes));
   }
 
-  /** Begins to measure how busy admin-svc is. @returns the figures up to its call */
+  /** Begins to measure the load of admin-svc. @returns a function that returns the figures up to its call */
   measureLoad(saturatedCalls: number): () => { readonly busy: number; readonly saturatedS: number } {
     const { time, callsPerSecond } = this.#options;
     const saturatedMs = (saturatedCalls * 1_000) / callsPerSecond;
@@ -170,7 +170,7 @@ type UnaryArguments = [string, unknown, (bytes: Buffer) => unknown, Buffer, unkn
 const failure = (code: status): ServiceError =>
   Object.assign(new Error("simulated"), { code, details: "", metadata: new Metadata() });
 
-/** A watch, as grpc-js gives it to a process; the other end is a watcher of the feed. */
+/** A watch as a process gets it from grpc-js; at its other end is a watcher of the feed. */
 class WatchCall {
   readonly #link: AdminLink;
   readonly #heard: () => void;
@@ -179,7 +179,7 @@ class WatchCall {
   #acknowledge: ((process: string, generation: bigint) => void) | undefined;
   #close = () => {};
   #isLost = false;
-  /** Earliest arrival of the next message, because messages of one stream keep their order. */
+  /** Earliest arrival of the next message, since messages of one stream keep their order. */
   #sentMs = 0;
 
   constructor(link: AdminLink, heard: () => void) {

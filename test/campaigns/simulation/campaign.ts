@@ -1,4 +1,4 @@
-/** All parts of a simulation, one after the other. */
+/** Runs all parts of a simulation, one after the other. */
 import { type SimulationFigures, findComplaints } from "./complaints.ts";
 import { simulateFanOut } from "./fan-out.ts";
 import { type Outage, type OutageFigures, simulateOutage } from "./outage.ts";

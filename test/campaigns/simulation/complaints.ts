@@ -1,4 +1,4 @@
-/** Bounds for the figures of a simulation. */
+/** Limits for the figures of a simulation. */
 import type { FanOutFigures } from "./fan-out.ts";
 import { type BalanceFigures, type OutageFigures, outageS } from "./outage.ts";
 import type { ReadFigures } from "./reads.ts";
@@ -12,17 +12,19 @@ export interface SimulationFigures {
   readonly reads: readonly ReadFigures[];
 }
 
-/** Failing retries at an endpoint: a fifth of its requests of ten seconds, or three, or ten while it is in use (attempt/retry-budget.ts). */
+/** Retries that may fail at an endpoint: a fifth of its requests in ten seconds, or three, or ten while it is in use (attempt/retry-budget.ts). */
 const retryShare = 0.2;
 const minRetries = 3;
 const minRetriesInUse = 10;
-/** Length of an endpoint's second rest after a failed first trial, with all of its jitter (attempt/ejection.ts). */
+/** Seconds of an endpoint's second ejection, after a failed first trial, with maximum jitter (attempt/ejection.ts). */
 const secondRestS = 72;
-/** A change is in force everywhere within this time, unless a process is slow. */
+/** Milliseconds within which a change must take effect everywhere, unless a process is slow. */
 const enforcedMs = 250;
-/** Attempts of one process to connect within a second: after 50, 100, 200 and 400 ms, each half as long at the least. */
+/**
+ * Maximum number of attempts of a process to connect within a second: they follow pauses of 50, 100, 200 and 400 ms, each of which jitter may halve.
+ */
 const connectsOfSecond = 5;
-/** Longest wait of a request for its key while every key is read again. */
+/** Maximum milliseconds for which a request waits for its key while every key is read again. */
 const changeWaitMs = 500;
 
 export function findComplaints(figures: SimulationFigures, size: Size): readonly string[] {
@@ -40,7 +42,7 @@ type Claim = readonly [holds: boolean, complaint: string];
 const broken = (claims: readonly Claim[]): readonly string[] =>
   claims.flatMap(([holds, complaint]) => (holds ? [] : [complaint]));
 
-/** The most calls per request permitted by the retry budget at three endpoints, over the time of an outage. */
+/** Maximum calls per request that the retry budget permits with three endpoints, over the time of an outage. */
 export function callsAllowed({ requestsPerSecond, replicas }: Size): number {
   const ofReplica = requestsPerSecond / replicas;
   return 1 + retryShare + (3 * minRetries) / (10 * ofReplica) + (3 * minRetriesInUse) / (outageS * ofReplica);
@@ -48,7 +50,7 @@ export function callsAllowed({ requestsPerSecond, replicas }: Size): number {
 
 function complaintsOfOutage(outage: OutageFigures, size: Size): readonly string[] {
   const { name, isTotal, callsDuring, failedDuring, failedAfter, leftS, mostBackS, restCalls, herd, balance } = outage;
-  // Excess of the busiest of a few hundred seconds over the mean by chance.
+  // Among a few hundred seconds, the busiest one exceeds the mean by so much by chance.
   const maxHerd = 1.2 + 4 / Math.sqrt(outage.usualCalls);
   return broken([
     [callsDuring <= callsAllowed(size), `${name}: ${callsDuring} calls a request, above ${callsAllowed(size)}`],
@@ -56,14 +58,14 @@ function complaintsOfOutage(outage: OutageFigures, size: Size): readonly string[
     [failedAfter <= 0.001, `${name}: ${failedAfter} of the requests failed after the outage`],
     [leftS !== undefined || outage.health === "brownout", `${name}: some replicas never left the endpoint`],
     [isTotal || restCalls <= 0.05, `${name}: an ejected endpoint got ${restCalls} of its calls`],
-    // Chance fails one trial in a thousand, and its replica rests for a third time.
+    // One trial in a thousand fails by chance, and its replica then ejects the endpoint a third time.
     [mostBackS !== undefined && mostBackS <= secondRestS + 2, `${name}: most replicas were back after ${mostBackS} s`],
     [herd <= maxHerd, `${name}: the endpoint that came back got ${herd} times its calls within a second`],
     ...claimsOfBalance(name, balance, size),
   ]);
 }
 
-/** Shares follow the prices within chance: half of the requests belong to sessions, one for each key. */
+/** Checks that shares follow the prices, as far as chance permits: half of the requests belong to sessions, one for each key. */
 function claimsOfBalance(
   name: string,
   { shares, expected, deviation, chance }: BalanceFigures,
@@ -102,8 +104,8 @@ const complaintsOfFanOut = ({ replicas, changes, restarts }: FanOutFigures) =>
   ]);
 
 /**
- * Once caches are full, keys are read only for requests with a key new to the process. A change of every key makes each of
- * them be read again, noticed by requests only as a short wait.
+ * Checks that once caches are full, only requests with a key new to the process read keys. After a change of every key, each of these keys is read
+ * again, which delays requests only briefly.
  */
 function complaintsOfReads([empty, filled, changed]: readonly ReadFigures[], size: Size): readonly string[] {
   if (empty === undefined || filled === undefined || changed === undefined) return ["no keys were read"];

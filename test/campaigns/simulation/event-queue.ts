@@ -1,9 +1,9 @@
-/** A queue of events by time; simultaneous events keep the order of their insertion. */
+/** A queue of events by time; events at the same time keep the order in which they were added. */
 export interface QueuedEvent {
-  /** Time of the event in milliseconds of the simulated clock. */
+  /** Time of the event, in milliseconds of the simulated clock. */
   readonly at: number;
   readonly place: number;
-  /** Time stands still until a returned promise is settled. */
+  /** Runs the event. The clock stands still until a returned promise settles. */
   readonly run: () => void | Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** How changes of policy reach all replicas, and the effect of a restart of admin-svc. */
+/** How changes of policy reach all replicas, and what a restart of admin-svc causes. */
 import { PolicyFeed } from "@sluice/admin-svc/service/policy-feed.js";
 import { Access } from "@sluice/proto/lib/policy/access.js";
 import { openLog } from "@sluice/proto/lib/log/log.js";
@@ -8,17 +8,17 @@ import { newCaller } from "./fleet.ts";
 import { Random } from "../../support/random.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-/** Interval of admin-svc's log polls, each followed by a heartbeat (admin-svc/store/postgres/policy-listener.ts). */
+/** Milliseconds between admin-svc's polls of the log, each of which is followed by a heartbeat (admin-svc/store/postgres/policy-listener.ts). */
 const pollMs = 1_000;
 export const silentLog = openLog("simulation", "silent");
 
-/** Replicas watching one admin-svc. */
+/** Replicas that watch one admin-svc. */
 export class WatchingFleet {
   readonly link: AdminLink;
   readonly replicas: readonly Access[];
   readonly #time: VirtualTime;
   #feed: PolicyFeed;
-  /** Generation of the database. */
+  /** Current generation of the policy in the database. */
   #generation = 1n;
 
   constructor(time: VirtualTime, random: Random, replicas: number, callsPerSecond: number) {
@@ -45,7 +45,7 @@ export class WatchingFleet {
     });
   }
 
-  /** Commits a change. @returns milliseconds until the answer to its writer, and the number of processes without an acknowledgement by then */
+  /** Commits a change. @returns milliseconds until its writer gets an answer, and the number of processes that had not acknowledged by then */
   async change(keyHashes: readonly string[] | null): Promise<{ readonly ms: number; readonly unsure: number }> {
     this.#generation += 1n;
     const begunAt = this.#time.now;
@@ -67,7 +67,7 @@ export class WatchingFleet {
 
 export interface ChangeFigures {
   readonly name: string;
-  /** Milliseconds until every replica had enforced the change and acknowledged it. */
+  /** Milliseconds until every replica had applied and acknowledged the change. */
   readonly ms: number;
   readonly unsure: number;
   readonly messages: number;
@@ -76,15 +76,15 @@ export interface ChangeFigures {
 
 export interface RestartFigures {
   readonly downS: number;
-  /** Attempts to connect within the busiest tenth of a second, and within the busiest second. */
+  /** Number of attempts to connect in the busiest tenth of a second, and in the busiest second. */
   readonly peakTenth: number;
   readonly peakSecond: number;
   readonly connects: number;
   /** Seconds from the start of the new process until all replicas watch it. */
   readonly backS: number;
-  /** Longest silence of admin-svc seen by a replica. */
+  /** Longest silence of admin-svc that a replica saw, in seconds. */
   readonly silenceS: number;
-  /** Keys read again because of it. */
+  /** Number of keys read again because of the change. */
   readonly reads: number;
 }
 
@@ -117,7 +117,7 @@ export async function simulateFanOut(time: VirtualTime, seed: number, replicas: 
     const changed = watching.change(keys === null ? null : names(keys));
     let figures: { readonly ms: number; readonly unsure: number } | undefined;
     void changed.then((found) => (figures = found));
-    // Between two heartbeats; a heartbeat would be counted with the change.
+    // The time passes between two heartbeats, since one would be counted with the change.
     await time.pass(450);
     const messages = traffic.messages - before.messages;
     const bytes = traffic.bytes - before.bytes;
@@ -157,7 +157,7 @@ async function restart(time: VirtualTime, watching: WatchingFleet, downS: number
   };
 }
 
-/** The most events within any span of this length. @param times in order */
+/** Maximum number of events within any span of this length. @param times times in ascending order */
 export function maxEventsWithin(times: readonly number[], spanMs: number): number {
   let most = 0;
   for (let from = 0, to = 0; to < times.length; to++) {

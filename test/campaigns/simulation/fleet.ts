@@ -1,7 +1,6 @@
 /**
- * Replicas of inference-svc, deciding with Sluice's own code: order and weights of endpoints, sessions, ejection, retry budget and
- * schedule. A request is one event at its arrival and one for each call of a provider; everything in between (sockets, formats, guardrails) takes
- * no time here.
+ * Replicas of inference-svc, which decide with Sluice's own code: order and weights of endpoints, sessions, ejection, retry budget and schedule. A
+ * request is one event at its arrival and one event for each call of a provider; everything in between (sockets, formats, guardrails) takes no time.
  */
 import { create } from "@bufbuild/protobuf";
 import { fallback } from "@sluice/inference-svc/models/routing/attempt/fallback.js";
@@ -23,12 +22,12 @@ import type { VirtualTime } from "./virtual-time.ts";
 import { testRequest } from "../../inference-svc/asking.ts";
 
 export const modelSlug = "acme/large";
-/** USD per million tokens of each endpoint: shares of 53, 34 and 13 percent. */
+/** USD per million tokens at each endpoint, which give shares of 53, 34 and 13 per cent. */
 export const endpointPrices = ["1.00", "1.25", "2.00"] as const;
 /** `limits.turn_ms` of the configuration file. */
 const turnMs = 600_000;
 
-/** Every endpoint takes every request, and none asks for a pause. */
+/** Parts of a router for which every endpoint takes every request, and none asks for a pause. */
 export const routerDeps = {
   support: { refusal: () => undefined, droppedFields: () => [] },
   cooldown: () => undefined,
@@ -36,7 +35,7 @@ export const routerDeps = {
 };
 const log = { info: () => {}, warn: () => {} };
 
-/** The catalogue of one model. @param left indices of the endpoints in the configuration file */
+/** The catalogue of one model. @param left indices of the endpoints that are in the configuration file */
 export function buildCatalog(left: readonly number[] = [0, 1, 2]): Catalog {
   const ids = left.map((place) => `provider-${place}`);
   return new Catalog(
@@ -75,7 +74,7 @@ export class SimulatedReplica {
     return this.router.records.find(this.#endpoints[place]!)?.ejection.state(now) ?? "in use";
   }
 
-  /** @param ended called once, with whether an endpoint answered and with the calls made */
+  /** Sends a request. @param ended called once, with whether an endpoint answered, and with the providers called */
   ask(request: TurnRequest, caller: Caller, ended: (answered: boolean, calls: readonly string[]) => void): void {
     const scope = newTurnScope(caller);
     const providersCalled = () => scope.trace.attempts.map(({ provider }) => provider);
@@ -110,6 +109,6 @@ export const newTurnScope = (caller: Caller): Scope =>
     state: new TurnState(),
   });
 
-/** @param session a name given by the client; without a name, the first message identifies the session */
+/** @param session session id given by the client; without one, the first message identifies the session */
 export const newRequest = (session: string | undefined, text: string): TurnRequest =>
   testRequest({ models: [modelSlug], text, ...(session !== undefined && { sessionId: session }) });

@@ -1,4 +1,4 @@
-/** The load of a simulation, and its outcomes second by second. */
+/** The load of a simulation, and its outcomes in each second. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { type SimulatedReplica, newCaller, newRequest } from "./fleet.ts";
 import type { Random } from "../../support/random.ts";
@@ -9,26 +9,26 @@ export interface LoadOptions {
   readonly random: Random;
   readonly replicas: readonly SimulatedReplica[];
   readonly keys: number;
-  /** Requests a second, of all replicas together. */
+  /** Requests per second of all replicas together. */
   readonly rate: number;
 }
 
-/** Counts of the requests of one second, by arrival. */
+/** Counts of the requests that arrive in one second. */
 export interface SecondCounts {
   requests: number;
-  /** Requests answered with an error. */
+  /** Number of requests answered with an error. */
   failed: number;
-  /** Calls of providers. */
+  /** Number of calls to providers. */
   calls: number;
 }
 
 /**
- * Requests arrive at random times. Every other one belongs to a named session, one for each key, and comes to the replica
- * chosen by the gateways for the session; the others begin new conversations at any of their key's replicas.
+ * Requests that arrive at random times. Every other one belongs to a session with an id, one for each key, and comes to the replica that the gateways
+ * choose for the session. The others begin new conversations at any of their key's replicas.
  */
 export class Load {
   readonly seconds: SecondCounts[] = [];
-  /** First calls of requests during `countsFirstCalls`, by replica and by the index of the provider. */
+  /** Number of first calls of requests while `countsFirstCalls` is true, by replica and by index of the provider. */
   readonly firstCalls: readonly number[][];
   countsFirstCalls = false;
   readonly #options: LoadOptions;
@@ -49,7 +49,7 @@ export class Load {
     this.#isOver = true;
   }
 
-  /** Counts from second `from` on, up to and without `to`. */
+  /** Sums up the counts of the seconds from `from` on, without `to`. */
   sum(from: number, to: number): SecondCounts {
     const sum = { requests: 0, failed: 0, calls: 0 };
     for (const { requests, failed, calls } of this.seconds.slice(from, to)) {
@@ -76,7 +76,7 @@ export class Load {
     counts.requests++;
     const key = random.below(keys);
     const isNamed = random.chance(0.5);
-    // Two replicas for each key bound the memory of the simulation, because each replica remembers the candidates of each of its keys.
+    // Each key uses only two replicas, to bound the memory of the simulation: a replica remembers the candidates of each of its keys.
     const place = (key + (isNamed ? 0 : random.below(2))) % replicas.length;
     const request = newRequest(isNamed ? `session-${key}` : undefined, `question ${this.#asked++}`);
     const firstCalls = this.countsFirstCalls ? this.firstCalls[place] : undefined;

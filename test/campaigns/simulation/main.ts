@@ -1,4 +1,4 @@
-/** npm run simulate -- [--seed S] ...: a fleet of replicas in virtual time. */
+/** npm run simulate -- [--seed S] ...: simulates a fleet of replicas in virtual time. */
 import { readNumbersOrExit } from "../../support/runner/campaign-options.ts";
 import { runSimulation } from "./campaign.ts";
 import { simulationLines } from "./report.ts";

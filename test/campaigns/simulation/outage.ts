@@ -1,4 +1,4 @@
-/** An outage of providers, as clients and providers see it. */
+/** An outage of providers, as clients and providers notice it. */
 import { Load } from "./load.ts";
 import { SimulatedReplica, buildCatalog, endpointPrices } from "./fleet.ts";
 import { type ProviderHealth, SimulatedProvider } from "./provider.ts";
@@ -9,53 +9,53 @@ import type { VirtualTime } from "./virtual-time.ts";
 export interface Outage {
   readonly name: string;
   readonly health: Exclude<ProviderHealth, "well">;
-  /** Indices of the affected endpoints. */
+  /** Indices of the endpoints with the outage. */
   readonly places: readonly number[];
 }
 
-/** Seconds before the outage, and how long it lasts. */
+/** Seconds before the outage, and seconds of the outage. */
 const beforeS = 20;
 export const outageS = 60;
-/** No promise is waited for on the way of a request to the next endpoint. */
+/** Milliseconds of virtual time in which promises may stay unsettled: a request waits for none on its way to the next endpoint. */
 const settleMs = 10;
 
 export interface OutageFigures {
   readonly name: string;
   readonly health: ProviderHealth;
-  /** Every endpoint of the model was hit. */
+  /** Whether every endpoint of the model had the outage. */
   readonly isTotal: boolean;
   readonly requests: number;
-  /** Calls of providers for each request, before and during the outage. */
+  /** Calls to providers per request, before and during the outage. */
   readonly callsBefore: number;
   readonly callsDuring: number;
-  /** Calls in the second with the most calls. */
+  /** Number of calls in the second with the most calls. */
   readonly callsPeak: number;
   /** Share of failed requests during the outage, and in its worst second. */
   readonly failedDuring: number;
   readonly failedPeak: number;
   /** Share of failed requests after the outage. */
   readonly failedAfter: number;
-  /** Seconds from the start of the outage until every replica has ejected the first of the endpoints; undefined when some did not. */
+  /** Seconds from the start of the outage until every replica had ejected the first of the endpoints; undefined if some did not. */
   readonly leftS: number | undefined;
-  /** Seconds from the end of the outage until half of the replicas, nine of ten and all of them use the endpoint again. */
+  /** Seconds from the end of the outage until half of the replicas, nine of ten, and all of them used the endpoint again. */
   readonly halfBackS: number | undefined;
   readonly mostBackS: number | undefined;
   readonly backS: number | undefined;
-  /** Calls of the endpoint during the outage after every replica has ejected it, as a share of its calls before. */
+  /** Calls of the endpoint during the outage, once every replica had ejected it, as a share of its calls before. */
   readonly restCalls: number;
-  /** Calls of the endpoint within the busiest second after the outage, as a multiple of the mean before it. */
+  /** Calls of the endpoint in the busiest second after the outage, as a multiple of the mean before the outage. */
   readonly herd: number;
-  /** The endpoint's mean calls a second before the outage. */
+  /** Mean number of calls per second to the endpoint before the outage. */
   readonly usualCalls: number;
   readonly balance: BalanceFigures;
 }
 
 /** The balance between the endpoints before the outage. */
 export interface BalanceFigures {
-  /** Share of the first calls of each endpoint, and its target share by price. */
+  /** Share of the first calls at each endpoint, and its expected share by price. */
   readonly shares: readonly number[];
   readonly expected: readonly number[];
-  /** Standard deviation, over the replicas, of the first endpoint's share, and its expectation by pure chance. */
+  /** Standard deviation of the first endpoint's share over the replicas, and the deviation expected by chance. */
   readonly deviation: number;
   readonly chance: number;
 }
@@ -86,7 +86,7 @@ export async function simulateOutage(
   return figuresOf(outage, load, providers[watched]!, inUse, size);
 }
 
-/** Notes ten times a second how many replicas use an endpoint. */
+/** Records ten times a second how many replicas use an endpoint. */
 class UseOf {
   leftS: number | undefined;
   halfBackS: number | undefined;
@@ -152,7 +152,7 @@ function figuresOf(outage: Outage, load: Load, provider: SimulatedProvider, inUs
   };
 }
 
-/** The most calls within any second from a tenth of a second on. */
+/** Maximum number of calls within any second, from a given tenth of a second on. */
 function busiestSecond(calls: readonly (number | undefined)[], fromTenth: number): number {
   let most = 0;
   for (let from = fromTenth; from + 10 <= calls.length; from++)
@@ -162,7 +162,7 @@ function busiestSecond(calls: readonly (number | undefined)[], fromTenth: number
 
 const shares = (values: readonly number[]): readonly number[] => values.map((value) => ratio(value, sum(values)));
 
-/** @param sessions number of sessions of each replica: half of the requests are theirs, and a session stays with its endpoint */
+/** @param sessions number of sessions of each replica: half of the requests belong to sessions, and a session stays at its endpoint */
 function balanceOf(replicas: readonly (readonly number[])[], sessions: number): BalanceFigures {
   const expected = shares(endpointPrices.map((price) => Number(price) ** -2));
   const [first = 0] = expected;

@@ -1,4 +1,4 @@
-/** Simulated endpoints of providers: how long they take, and whether they answer. */
+/** Simulated endpoints of providers: the time they take, and whether they answer. */
 import type { Endpoint } from "@sluice/inference-svc/models/routing/catalog.js";
 import type { Router } from "@sluice/inference-svc/models/routing/choose/router.js";
 import { Answer, type Batch, type NextBatch, type Turn } from "@sluice/inference-svc/turn/turn.js";
@@ -16,18 +16,18 @@ import type { VirtualTime } from "./virtual-time.ts";
 export type ProviderHealth = "well" | "refusing" | "silent" | "brownout";
 
 const failedShare: Readonly<Record<ProviderHealth, number>> = { well: 0.001, refusing: 1, silent: 1, brownout: 0.3 };
-/** Mean time until the first event. */
+/** Mean milliseconds until the first event. */
 const answerMs = 300;
 const leastAnswerMs = 100;
 const refusalMs = 20;
 const brownoutFactor = 5;
-/** `timeouts.headers_ms` of the providers: the default of five minutes suits models with long reasoning before their first word. */
+/** `timeouts.headers_ms` of the providers. The default of five minutes is for models that reason long before their first word. */
 export const headersTimeoutMs = 10_000;
 
 const usage = { inputTokens: 300, cachedTokens: 0, cacheWriteTokens: 0, outputTokens: 100, reasoningTokens: 0 };
 const whole: Batch = [{ type: "end", outcome: { status: "completed", serviceTier: "default", usage } }];
 
-/** An answer decided at its beginning and delivered later. */
+/** An answer that is decided when it begins, and delivered later. */
 class LateAnswer extends Answer {
   #result: Batch | Fault | "end" | undefined;
   #wake = () => {};
@@ -49,10 +49,10 @@ class LateAnswer extends Answer {
   override close(): undefined {}
 }
 
-/** The provider of one endpoint, as all replicas see it. */
+/** The provider of one endpoint, which all replicas share. */
 export class SimulatedProvider {
   health: ProviderHealth = "well";
-  /** Calls by the tenth of a second since the start. */
+  /** Number of calls in each tenth of a second since the start. */
   readonly calls: number[] = [];
   readonly #time: VirtualTime;
   readonly #random: Random;
@@ -64,7 +64,7 @@ export class SimulatedProvider {
     this.#startMs = time.now;
   }
 
-  /** The turn called by a replica for this endpoint. */
+  /** The turn that a replica runs to call this endpoint. */
   turnFor(endpoint: Endpoint, router: Router): Turn {
     return (_, scope) => {
       const tenth = Math.floor((this.#time.now - this.#startMs) / 100);

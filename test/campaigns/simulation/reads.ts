@@ -1,7 +1,7 @@
 /**
- * How often processes read keys at admin-svc: as their caches fill, once they are full, and after a change of every key. Every request needs
- * one key, some keys much more often than others (Zipf's law). One replica represents all of them, at its full rate and
- * with all keys; admin-svc has one replica's share of its speed.
+ * How often processes read keys at admin-svc: while their caches fill, once these are full, and after a change of every key. Every request needs one
+ * key, and some keys are much more frequent than others (Zipf's law). One replica stands for all of them, with its full request rate and all keys;
+ * admin-svc then has one replica's share of its speed.
  */
 import { Fault } from "@sluice/proto/lib/faults/fault.js";
 import type { Access } from "@sluice/proto/lib/policy/access.js";
@@ -11,31 +11,31 @@ import type { Size } from "./size.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 /**
- * Single-key calls per second answered by all admin-svc processes together, per request: 20,000 by twenty of them at 100,000 requests
+ * Single-key calls per second that all admin-svc processes together can answer, per request: 20,000 calls by twenty processes at 100,000 requests
  * (`node test/dist/campaigns/bench/key-reads.js`).
  */
 const callsPerRequest = 0.2;
 export const fleetCallsPerSecond = ({ readRequestsPerSecond }: Size): number => callsPerRequest * readRequestsPerSecond;
 const spanS = 60;
-/** Calls waiting for admin-svc when it counts as saturated. */
+/** Number of waiting calls from which admin-svc counts as saturated. */
 const saturatedCalls = 10;
 
 export interface ReadFigures {
   readonly name: string;
-  /** Keys read in a second, as a mean and within the busiest second, by all replicas of the fleet. */
+  /** Keys read per second by all replicas of the fleet: the mean, and the busiest second. */
   readonly reads: number;
   readonly readsPeak: number;
-  /** Lookup calls, and bytes of these calls and their answers without guardrails, in a second. */
+  /** Lookup calls per second, and their bytes with those of their answers, without guardrails. */
   readonly calls: number;
   readonly bytes: number;
-  /** Share of admin-svc's busy time with keys, and seconds with ten or more waiting calls. */
+  /** Share of time in which admin-svc reads keys, and seconds with ten or more waiting calls. */
   readonly busy: number;
   readonly saturatedS: number;
-  /** Share of the requests delayed by a lookup, and the longest wait. */
+  /** Share of the requests that a lookup delayed, and the longest wait. */
   readonly waited: number;
   readonly longestMs: number;
   readonly failed: number;
-  /** Share of the requests served on a policy known to be outdated. */
+  /** Share of the requests served on a policy that was known to be outdated. */
   readonly superseded: number;
 }
 
@@ -70,7 +70,7 @@ export async function simulateReads(time: VirtualTime, seed: number, size: Size)
   return [empty, filled, changed];
 }
 
-/** Picks keys; the n-th is picked 1/n times as often as the first. */
+/** Draws keys; the n-th key is drawn 1/n times as often as the first. */
 function zipf(random: Random, keys: number): () => number {
   const sums: number[] = [];
   for (let key = 0, sum = 0; key < keys; key++) sums.push((sum += 1 / (key + 1)));

@@ -1,19 +1,19 @@
-/** Places of sessions when the configuration file loses an endpoint and gets it back. */
+/** Endpoints of sessions when the configuration file loses an endpoint and gets it back. */
 import { EndpointRecords } from "@sluice/inference-svc/models/routing/records/endpoint-record.js";
 import { Router } from "@sluice/inference-svc/models/routing/choose/router.js";
 import { buildCatalog, newCaller, newRequest, newTurnScope, routerDeps } from "./fleet.ts";
 
 export interface SessionFigures {
   readonly sessions: number;
-  /** Share of the sessions at the removed endpoint. */
+  /** Share of the sessions that were at the removed endpoint. */
   readonly ofLeaving: number;
-  /** Share of the sessions moved by its removal. */
+  /** Share of the sessions that the removal moved. */
   readonly moved: number;
-  /** Moved sessions of other endpoints, at its removal and at its return. */
+  /** Number of sessions of other endpoints that moved, at the removal and at the return. */
   readonly othersMoved: number;
-  /** Sessions sent to different endpoints by two replicas. */
+  /** Number of sessions that two replicas sent to different endpoints. */
   readonly disagreements: number;
-  /** Sessions not back at their place after the endpoint's return. */
+  /** Number of sessions that did not return to their endpoint when it came back. */
   readonly notBack: number;
 }
 
@@ -37,7 +37,7 @@ export function simulateSessions(sessions: number): SessionFigures {
   };
 }
 
-/** The first endpoint of each session at a freshly started replica. */
+/** The first endpoint of each session at a newly started replica. */
 function placesOf(sessions: number, endpoints: readonly number[]): readonly string[] {
   const router = new Router({ ...routerDeps, catalog: buildCatalog(endpoints), records: new EndpointRecords() });
   return Array.from({ length: sessions }, (_, key) => {

@@ -1,13 +1,13 @@
-/** The extent of a simulation. */
+/** Numbers that determine the extent of a simulation. */
 export interface Size {
   readonly replicas: number;
   readonly keys: number;
-  /** Requests a second of all replicas together, when providers fail. */
+  /** Requests per second of all replicas together, in the simulation of outages. */
   readonly requestsPerSecond: number;
   /** Simulated seconds after an outage. */
   readonly afterS: number;
-  /** Requests a second of all replicas together, when keys are read. Of these replicas, one is simulated. */
+  /** Requests per second of all replicas together, in the simulation of key reads. Only one of these replicas is simulated. */
   readonly readRequestsPerSecond: number;
-  /** Seconds for filling the caches. */
+  /** Seconds in which the caches fill. */
   readonly fillS: number;
 }

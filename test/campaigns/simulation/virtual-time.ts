@@ -1,20 +1,20 @@
 /**
- * Replaces the clock, the timers and the random numbers of this process, so that Sluice's code runs unchanged while minutes pass in
- * seconds, and the same way each time. The process may do no other work: sockets and files know nothing of virtual time.
+ * Replaces the clock, the timers and the random numbers of this process, so that Sluice's code runs unchanged while minutes pass in seconds, the same
+ * way each time. The process must do nothing else: sockets and files know nothing of virtual time.
  */
 import { syncBuiltinESMExports } from "node:module";
 import timersPromises from "node:timers/promises";
 import { EventQueue } from "./event-queue.ts";
 import { Random } from "../../support/random.ts";
 
-/** Start time of day of every simulation. */
+/** Time of day at which every simulation starts, in milliseconds since 1970. */
 const epochMs = Date.UTC(2026, 0, 1);
-/** A clock starting far from zero finds code that confuses "never" with "at the start". */
+/** Start of the monotonic clock, far from zero to find code that confuses "never" with "at the start". */
 const startMs = 1_000_000;
 
 const realImmediate = setImmediate;
 
-/** The part of Node's timers used here. */
+/** The part of a Node timer that the simulated code uses. */
 class VirtualTimer {
   isCancelled = false;
   ref = (): this => this;
@@ -23,21 +23,21 @@ class VirtualTimer {
 
 /** The event loop of a simulated process. */
 export interface VirtualLoop {
-  /** Milliseconds. It is ahead of the other clocks by the work done in the present piece. */
+  /** Milliseconds of the loop's own clock, which is ahead of the others by the work of the running callback. */
   readonly now: number;
   timer(run: () => void): void;
   immediate(run: () => void): void;
 }
 
 export class VirtualTime {
-  /** The loop of the running code: timers started by the code return to it. Undefined without simulated processes. */
+  /** The loop that runs code at the moment: timers that the code starts return to it. Undefined without simulated processes. */
   running: VirtualLoop | undefined;
   readonly #events = new EventQueue();
   #now = startMs;
   #settledAt = startMs;
   #isSettled = false;
 
-  /** Milliseconds. */
+  /** Milliseconds of virtual time. */
   get now(): number {
     return this.running?.now ?? this.#now;
   }
@@ -46,16 +46,15 @@ export class VirtualTime {
     this.#events.add(this.now + Math.max(0, ms), run);
   }
 
-  /** Calls `run` now and again after each interval, until the end. */
+  /** Calls `run` now, and again after each interval until the end of the simulation. */
   every(ms: number, run: () => void): void {
     run();
     this.after(ms, () => this.every(ms, run));
   }
 
   /**
-   * Lets time pass.
-   * @param settleMs promises are settled when so much time has passed since they were last: 0 is exact, and more is faster where few are
-   *   waited for
+   * Lets virtual time pass.  @param settleMs milliseconds of virtual time between moments at which promises settle: 0 is exact; more is faster if
+   * little code waits for promises
    */
   async pass(ms: number, settleMs = 0): Promise<void> {
     const until = this.#now + ms;
@@ -79,7 +78,7 @@ export class VirtualTime {
     this.#now = until;
   }
 
-  /** Puts the clock, the timers and the random numbers of the process under this time. */
+  /** Puts the clock, the timers and the random numbers of this process under virtual time. */
   install(seed: number): void {
     performance.now = () => this.now;
     Date.now = () => epochMs + Math.floor(this.now);
@@ -120,12 +119,12 @@ export class VirtualTime {
   readonly #setImmediate = (run: (...values: unknown[]) => void, ...values: unknown[]): unknown =>
     this.running ? this.running.immediate(() => run(...values)) : realImmediate(run, ...values);
 
-  /** Calls `run` in the requesting loop, once it has time. */
+  /** Calls `run` after a delay, in the loop that asked for it, once the loop is free. */
   #inLoop(ms: number, run: () => void): void {
     const loop = this.running;
     this.after(ms, loop === undefined ? run : () => loop.timer(run));
   }
 }
 
-/** Settles after all promises and ticks ready to settle now. */
+/** Resolves after all promises and ticks that can settle now. */
 export const settledInVirtualTime = (): Promise<void> => new Promise((resolve) => realImmediate(resolve));

@@ -1,7 +1,4 @@
-/**
- * The requests of the campaign: working models, models whose provider fails as in the fault table, and the
- * permitted outcomes of each.
- */
+/** The requests of the campaign: models that work and models whose provider fails as in the fault table, with the permitted outcomes of each. */
 import { type FaultRow, type ObservedFailure, faultTable } from "../../support/providers/fault-table.ts";
 import type { SocketFailure } from "../../support/providers/faulty-provider.ts";
 import type { ClientBehaviour, StreamOutcome } from "./client.ts";
@@ -9,17 +6,17 @@ import { longAnswerAct, pacedStream } from "./provider.ts";
 
 export interface SoakCase {
   readonly model: string;
-  /** Outcomes for connected clients. */
+  /** Outcomes permitted for clients that stay connected. */
   readonly expected: ReadonlySet<string>;
 }
 
-/** Shorter than limits.status_gate_ms, so that an unserved turn has an error status. */
+/** Time limit of a turn in milliseconds, shorter than limits.status_gate_ms so that a turn that is not served has an error status. */
 const turnMs = 8_000;
 
-/** Outcomes of any turn ended by its time limit, or begun after its status gate had opened. */
+/** Outcomes of a turn that ended by its time limit, or began after its status gate had opened. */
 const late: ReadonlySet<string> = new Set(["failed", "status 408"]);
 
-/** The machine had no time for it, or for the client. */
+/** Whether a turn failed only because the machine was too slow for it or for the client. */
 export const isLateOutcome = ({ expected }: SoakCase, { outcome, ms }: StreamOutcome): boolean =>
   ms >= turnMs && late.has(outcome) && !expected.has(outcome);
 
@@ -36,7 +33,10 @@ export const providerActs: Readonly<Record<string, SocketFailure>> = {
 export const ordinaryCase: SoakCase = { model: "soak/paced", expected: new Set(["completed"]) };
 export const largeCase: SoakCase = { model: "soak/long", expected: ordinaryCase.expected };
 
-/** Each fault at a single endpoint, and at the first of two endpoints, where the second serves and leads while the faulty one rests. */
+/**
+ * Cases for each fault: at a single endpoint, and at the first of two endpoints. The second one serves, and comes first while the faulty one is
+ * ejected.
+ */
 export const faultyCases: readonly SoakCase[] = faults.flatMap((row) => [
   { model: `soak/${nameOf(row)}`, expected: new Set([outcomeOf(row.one)]) },
   { model: `soak/${nameOf(row)}-or-paced`, expected: new Set([outcomeOf(row.three), "completed"]) },
@@ -45,7 +45,7 @@ export const faultyCases: readonly SoakCase[] = faults.flatMap((row) => [
 export const isExpectedOutcome = ({ expected }: SoakCase, manner: ClientBehaviour, outcome: string): boolean =>
   expected.has(outcome) || (manner.startsWith("leaves") && outcome === "left");
 
-/** The configuration file. @param url of the provider */
+/** The configuration file. @param url URL of the provider */
 export function buildSoakConfig(url: string): string {
   const pricing = { prompt: "1", completion: "2" };
   const served = ["paced", "long"];

@@ -1,27 +1,27 @@
-/** A client and its stream: it reads to the end, reads slowly, or leaves. */
+/** A client with its stream: it reads to the end, reads slowly, or leaves. */
 import { type IncomingMessage, request } from "node:http";
 
-/** `leaves`: at the first words; `leaves at once`: within a tenth of a second, with or without data. */
+/** Ways of a client. `leaves` ends the stream at the first words, `leaves at once` within a tenth of a second, with or without data. */
 export type ClientBehaviour = "reads" | "reads slowly" | "leaves" | "leaves at once";
 
 export interface ClientOptions {
   readonly baseUrl: string;
   readonly key: string;
   readonly model: string;
-  /** Text in the request for searching logs. */
+  /** Text in the request, by which logs can be searched. */
   readonly tag: string;
   readonly manner: ClientBehaviour;
-  /** Called when words of the answer have come. */
+  /** Called when the first words of the answer arrive. */
   readonly seen: () => void;
 }
 
-/** Far above the time limit of a turn: a stream without an end by then hangs. */
+/** Milliseconds after which a stream without an end counts as hanging, far above the time limit of a turn. */
 const limitMs = 60_000;
 const hesitationMs = 100;
 const pauseMs = 1_000;
-/** Characters kept between reads, more than the name of any event has. */
+/** Number of characters kept between reads: more than any event name has. */
 const carried = 64;
-/** Bytes kept of a failed answer, enough for its type and message. */
+/** Number of bytes kept of a failed answer: enough for its type and message. */
 const keptOfFailure = 4_096;
 
 export interface StreamOutcome {
@@ -29,7 +29,7 @@ export interface StreamOutcome {
   readonly outcome: string;
   /** Milliseconds from the request to the outcome. */
   readonly ms: number;
-  /** Details for investigating a failure. */
+  /** Details to investigate a failure. */
   readonly detail: string;
 }
 
@@ -73,7 +73,7 @@ function pause(response: IncomingMessage, timers: NodeJS.Timeout[]): void {
   timers.push(setTimeout(() => response.resume(), pauseMs));
 }
 
-/** Keeps no more of the text than a possibly cut event name. */
+/** Reads an answer. Of its text it keeps only as much as may be the beginning of an event name. */
 function read(response: IncomingMessage, words: () => void, end: (outcome: string, said?: string) => void): void {
   let rest = "";
   let terminal = "";

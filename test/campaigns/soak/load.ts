@@ -1,4 +1,4 @@
-/** A fixed number of streams a second, independent of their outcomes; keeps only counts of outcomes. */
+/** A fixed number of streams per second, whatever their outcomes, of which only counts are kept. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Random } from "../../support/random.ts";
 import type { Installation } from "../../support/installation.ts";
@@ -11,28 +11,28 @@ export interface SoakLoadOptions {
   readonly provider: Provider;
   readonly random: Random;
   readonly streamsPerSecond: number;
-  /** Share of streams with a provider failure, from 0 to 1. */
+  /** Share of streams whose provider fails, from 0 to 1. */
   readonly faults: number;
 }
 
 /** Number of occurrences by kind. */
 export type OutcomeCounts = Map<string, number>;
 
-/** An overloaded installation refuses at once, as it should. */
+/** Outcome of a stream that an overloaded installation refused at once, as it should. */
 const busy = "status 503";
 
 const late = "late";
 
-/** Shares of the working cases, and of all. */
+/** Shares of large answers among the working cases, and of leaving clients among all cases. */
 const largeShare = 0.05;
 const leavingShare = 0.1;
 
-/** Enough to see common features. */
+/** Maximum number of details kept for an outcome: enough to see what they have in common. */
 const keptDetails = 5;
 
 export class SoakLoad {
   readonly outcomes: OutcomeCounts = new Map();
-  /** Unexpected outcomes with the model: their number, and details of the first ones. */
+  /** Unexpected outcomes with their model: the number, and details of the first ones. */
   readonly unexpected = new Map<string, { count: number; readonly details: string[] }>();
   requests = 0;
   readonly #options: SoakLoadOptions;
@@ -45,12 +45,12 @@ export class SoakLoad {
     this.#offered = this.#offer();
   }
 
-  /** How many came to their end by a time limit. */
+  /** Number of streams that ended by a time limit. */
   get late(): number {
     return [...this.outcomes].reduce((sum, [outcome, times]) => sum + (outcome.endsWith(late) ? times : 0), 0);
   }
 
-  /** Settles when the last client has its answer or has left. */
+  /** Stops the load; the promise resolves once the last client has its answer or has left. */
   async stop(): Promise<void> {
     this.#over.abort();
     await this.#offered;

@@ -7,7 +7,7 @@ const given = readNumbersOrExit("soak", {
   /** Minutes after the warm-up. */
   minutes: { default: 120, min: 1, max: 100_000 },
   "streams-per-second": { default: 100, min: 1, max: 1_000 },
-  /** Per cent. */
+  /** Percentage of streams whose provider fails. */
   faults: { default: 10, min: 0, max: 100 },
   seed: { default: Date.now() % 1_000_000_000, min: 0, max: 1_000_000_000 },
 });

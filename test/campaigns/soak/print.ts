@@ -1,4 +1,4 @@
-/** The texts that a soak test prints. */
+/** Texts printed by a soak test. */
 import type { OutcomeCounts } from "./load.ts";
 import { services } from "../../support/installation.ts";
 import type { ProcessReading, ReadingsByService } from "../../support/readings.ts";
@@ -19,7 +19,7 @@ const figures = ({ heapKib, residentKib, descriptors, timers, handles }: Process
 export const figuresIn = (readings: ReadingsByService): string =>
   services.map((service) => `${service} ${figures(readings[service])}`).join("; ");
 
-/** A line for each service: before, after, slope under load. */
+/** A line for each service: figures before and after the load, and the growth under load. */
 export function linesOf({ before, after, looks, outcomes }: SoakReport): string[] {
   return [
     countsIn(outcomes),

@@ -1,4 +1,4 @@
-/** A provider on raw sockets, scripted by the path of a request, for any number of requests: it remembers nothing of finished ones. */
+/** A provider on raw sockets, scripted by the path of a request. It remembers nothing about finished requests, of which there may be any number. */
 import { once } from "node:events";
 import { type AddressInfo, type Socket, createServer } from "node:net";
 import {
@@ -11,11 +11,11 @@ import {
 import { chatChunk, sse } from "../../support/providers/upstream.ts";
 
 export interface Provider {
-  /** http://127.0.0.1:port; the first part of a path is the name of an act. */
+  /** URL such as http://127.0.0.1:port; the first part of a path names a script. */
   readonly url: string;
   /** Number of open sockets. */
   readonly sockets: number;
-  /** Reports a read by the client of the request with this tag in its body. */
+  /** Reports that the client has read something of the answer to the request with this tag. */
   seen(tag: string): void;
   stop(): Promise<void>;
 }
@@ -69,7 +69,7 @@ const tail = Buffer.concat([
   Buffer.from(lastChunk),
 ]);
 
-/** A second of a stream in good order. */
+/** A well-behaved stream of one second. */
 export const pacedStream: SocketFailure = (socket) => {
   let left = 20;
   socket.write(head);
@@ -82,5 +82,5 @@ export const pacedStream: SocketFailure = (socket) => {
 
 const longAnswer = Buffer.concat([head, ...Array.from({ length: 2_000 }, () => delta), tail]);
 
-/** More than the buffers of sockets hold without a reader. */
+/** An answer larger than the socket buffers, so that it blocks without a reader. */
 export const longAnswerAct: SocketFailure = (socket) => void socket.write(longAnswer);

@@ -1,6 +1,6 @@
 /**
- * Streams for a long time, some broken by the provider or abandoned by the client. Afterwards the installation must hold no more than after
- * the warm-up: memory, descriptors, timers, handles, open turns, connections to the provider.
+ * Streams for a long time, some of them broken by the provider or left by the client. Afterwards the installation must hold no more than after its
+ * warm-up: memory, descriptors, timers, handles, open turns, connections to the provider.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,12 +21,12 @@ export interface SoakOptions {
   readonly seed: number;
   readonly warmUpMs: number;
   readonly forMs: number;
-  /** Time from the end of the load to the reading of leftovers. */
+  /** Milliseconds between the end of the load and the final reading. */
   readonly settleMs: number;
-  /** Time between two readings under load. */
+  /** Milliseconds between two readings under load. */
   readonly everyMs: number;
   readonly streamsPerSecond: number;
-  /** Share from 0 to 1. */
+  /** Share of streams whose provider fails, from 0 to 1. */
   readonly faults: number;
   readonly progress?: (minutes: number, requests: number, outcomes: OutcomeCounts, readings: ReadingsByService) => void;
 }
@@ -37,18 +37,15 @@ export interface SoakReport {
   readonly before: ReadingsByService;
   readonly after: ReadingsByService;
   readonly looks: readonly LoadReading[];
-  /**
-   * Complaints about outcomes, about unreleased resources, and about the ledger; see `heapComplaints` for
-   * the heap.
-   */
+  /** Complaints about outcomes, unreleased resources and the ledger. Complaints about the heap are in `heapComplaints`. */
   readonly complaints: readonly string[];
   readonly heapComplaints: readonly string[];
 }
 
-/** Share of late streams on a busy machine. A hanging installation has more of them. */
+/** Maximum share of late streams, for a busy machine; an installation that hangs has more. */
 const mostLate = 0.01;
 
-/** Connections to the provider are kept for 4 s, those to Postgres for 10 s. */
+/** Milliseconds until idle connections are closed; those to the provider are kept for 4 s, those to Postgres for 10 s. */
 const idleLimitMs = 60_000;
 
 export async function soak(options: SoakOptions): Promise<SoakReport> {
@@ -132,7 +129,7 @@ class Soak {
     }
   }
 
-  /** Ends the load and waits until no turn is under way. */
+  /** Ends the load, and waits until no turn runs. */
   async #end(load: SoakLoad): Promise<void> {
     await load.stop();
     const { late, requests } = load;
@@ -148,7 +145,7 @@ class Soak {
     });
   }
 
-  /** Turns, calls to the provider, undelivered records, connections to the provider. */
+  /** Number of running turns, calls to the provider, undelivered records and connections to the provider. */
   async #underWay(): Promise<number> {
     const names = ["sluice_open_turns", "sluice_ledger_open_attempts", "sluice_ledger_undelivered_records"];
     const samples = samplesOf(await scrape(this.#installation)).filter(({ name }) => names.includes(name));

@@ -1,31 +1,34 @@
-/** Whether everything was released: resources at the end compared with those after the warm-up, and the course of the heap in between. */
+/**
+ * Decides whether everything was released, from the resources at the end compared with those after the warm-up, and from the course of the heap in
+ * between.
+ */
 import { type Service, services } from "../../support/installation.ts";
 import type { ProcessReading, ReadingsByService } from "../../support/readings.ts";
 
-/** A reading under load. */
+/** Figures read under load. */
 export interface LoadReading {
   readonly minutes: number;
   readonly readings: ReadingsByService;
 }
 
-/** Descriptors that may remain: a pool's connection or a records file before its close. */
+/** Number of descriptors that may remain, such as a pool's connection or a records file before its close. */
 const spareDescriptors = 4;
 const spareHandles = 4;
 const spareTimers = 2;
-/** Heap that may remain: bounded tables and caches not filled by the warm-up, and compiled code. */
+/** KiB of heap that may remain: bounded tables and caches that the warm-up did not fill, and compiled code. */
 const spareHeapKib = 8 * 1_024;
-/** Permitted growth: at 100 streams a second some 11 bytes per stream. */
+/** Permitted growth of the heap in KiB per minute: at 100 streams a second, some 11 bytes per stream. */
 const steepestKibPerMinute = 64;
-/** Minimum of readings for a slope; with fewer, chance decides. */
+/** Minimum number of readings for a slope; with fewer, chance decides. */
 const looksForSlope = 10;
 
 export interface Slope {
   readonly kibPerMinute: number;
-  /** Standard error; NaN for less than three looks. */
+  /** Standard error of the slope; NaN for less than three readings. */
   readonly error: number;
 }
 
-/** Growth of the heap after collection, by least squares. */
+/** Growth of the heap after collections, by least squares. */
 export function slopeOf(looks: readonly LoadReading[], service: Service): Slope {
   const points = looks.map(({ minutes, readings }) => [minutes, readings[service].heapKib] as const);
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -37,7 +40,7 @@ export function slopeOf(looks: readonly LoadReading[], service: Service): Slope 
   return { kibPerMinute, error: points.length < 3 ? Number.NaN : Math.sqrt(missed / (points.length - 2) / spread) };
 }
 
-/** Complaints about unreleased resources, without the heap. */
+/** Complaints about unreleased resources other than the heap. */
 export const findUnreleased = (before: ReadingsByService, after: ReadingsByService): string[] =>
   services.flatMap((service) => [
     ...above(service, "descriptors", spareDescriptors, before, after),
@@ -52,7 +55,7 @@ export const findHeapGrowth = (
 ): string[] =>
   services.flatMap((service) => {
     const { kibPerMinute, error } = slopeOf(looks, service);
-    // The slope minus twice its error, so that chance is no explanation.
+    // Twice the error is subtracted, so that chance does not explain the slope.
     const steep = looks.length >= looksForSlope && kibPerMinute - 2 * error > steepestKibPerMinute;
     return [
       ...above(service, "heapKib", spareHeapKib, before, after),

@@ -1,4 +1,4 @@
-/** Number of held-out requests classified correctly, and into a kind ranked by the same scores. */
+/** Measures how many held-out requests get the right task, and how many the right kind by the same scores. */
 import { bucketsOf, extractTaskFeatures } from "@sluice/inference-svc/features/routers/auto/tasks/features.js";
 import { type TaskGuess, type Model, guessTask } from "@sluice/inference-svc/features/routers/auto/tasks/model.js";
 import { scoreFor, trainedTasks } from "@sluice/inference-svc/features/routers/auto/tasks/tasks.js";
@@ -10,7 +10,7 @@ export interface GuessedExample extends Example, Pick<TaskGuess, "confidence"> {
 
 export interface TaskEvaluation {
   readonly requests: number;
-  /** Share of the requests whose guessed task is the expected one, from 0 to 1. */
+  /** Share of the requests that get the expected task, from 0 to 1. */
   readonly sameTask: number;
   readonly sameScores: number;
   /** Share of the texts with a confidence of at least 0.45. */

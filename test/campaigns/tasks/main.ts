@@ -1,4 +1,4 @@
-/** npm run train-tasks: trains on the committed requests, measures on the held-out ones by task, writes the weights. */
+/** npm run train-tasks: trains on the committed requests, measures on those held out, by task, and writes the weights. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseModel } from "@sluice/inference-svc/features/routers/auto/tasks/model.js";

@@ -1,4 +1,4 @@
-/** Requests for training and measuring, out of fixtures/tasks. */
+/** Requests for training and measuring, from fixtures/tasks. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Task } from "@sluice/inference-svc/features/routers/auto/tasks/tasks.js";
@@ -8,17 +8,17 @@ import { root } from "../../support/processes.ts";
 
 export interface Example {
   readonly task: Task;
-  /** The line with its marks, instructions and choices. */
+  /** A line of the file, with its marks, instructions and choices. */
   readonly line: string;
 }
 
 export interface TaskFixture {
   readonly examples: readonly Example[];
-  /** Replacements for a name in braces. */
+  /** Lists of replacements, by the name that a line has in braces. */
   readonly lists: ReadonlyMap<string, readonly string[]>;
 }
 
-/** @param name of the file, without its ending */
+/** @param name name of the file without its extension */
 export function readFixture(name: string): TaskFixture {
   const lines = readFileSync(join(root, "test", "fixtures", "tasks", `${name}.txt`), "utf8").split("\n");
   const lists = new Map<string, readonly string[]>();
@@ -34,7 +34,7 @@ export function readFixture(name: string): TaskFixture {
   return { examples, lists };
 }
 
-/** Replaces each {choice|between|words} and each {list} by one of its entries, those within choices first. */
+/** Replaces each {choice|between|words} and each {list} by one of its entries, choices within choices first. */
 export function fillLine(line: string, lists: TaskFixture["lists"], chance: Random): string {
   let text = line;
   for (let depth = 0; depth < 3; depth++) {
@@ -53,7 +53,7 @@ const toolsOf: Readonly<Record<string, readonly string[]>> = {
   browses: ["web_search", "open_page"],
 };
 
-/** @param line without choices: `[mark][mark] instructions || text` */
+/** @param line a line without choices: `[mark][mark] instructions || text` */
 export function requestOf(line: string): TurnRequest {
   const [, given = "", rest = ""] = /^((?:\[\w+\])*) ?(.*)$/s.exec(line) ?? [];
   const marks = [...given.matchAll(/\w+/g)].map(([mark]) => mark);

@@ -1,4 +1,4 @@
-/** Multinomial logistic regression on buckets, by stochastic descent. The same seed gives the same weights. */
+/** Multinomial logistic regression on buckets, by stochastic gradient descent. The same seed gives the same weights. */
 import {
   featureBuckets,
   bucketsOf,
@@ -14,17 +14,23 @@ interface Sample {
   readonly label: number;
 }
 
-/** Tasks with more lines are more varied: they get more samples, by the square root, so that no task becomes the default guess. */
+/**
+ * Factor for the number of samples of a task, which grows with the square root of its lines: tasks with more lines vary more, but none must become
+ * the default guess.
+ */
 const samplesPerRoot = 270;
 const rounds = 6;
 const step = 2;
-/** Weight decay: a word seen once gets little weight. */
+/** Weight decay, by which a word seen only once gets little weight. */
 const decay = 1e-4;
-/** Tasks are equally frequent here and not elsewhere: the bias learns little of it. */
+/**
+ * Learning rate of the bias relative to that of the weights: tasks are equally frequent in training but not elsewhere, so the bias should learn
+ * little.
+ */
 const biasShare = 0.05;
 const count = trainedTasks.length;
 
-/** Instructions without a hint at the task. */
+/** Instructions that do not hint at the task. */
 const usualInstructions = [
   "You are a helpful assistant.",
   "You are a helpful, honest assistant. Answer in the language of the user.",
@@ -33,7 +39,7 @@ const usualInstructions = [
   "Answer truthfully and do not make things up.",
 ];
 const greetings = ["Hi, ", "Hello! ", "Please help. ", "Quick question: ", "Hey, ", "ok so ", "I was wondering: "];
-/** Tasks with data as their text; their instructions may state the work. */
+/** Tasks whose text consists of data; their instructions may state what to do. */
 const ofData: ReadonlySet<Task> = new Set(["document", "translate"]);
 
 function sampleOf({ task, line }: Example, { lists }: TaskFixture, chance: Random): Sample {
@@ -45,13 +51,13 @@ function sampleOf({ task, line }: Example, { lists }: TaskFixture, chance: Rando
   else if (!hasInstructions && !hasMarks) {
     if (task !== "chat" && chance.chance(0.15)) text = chance.pick(greetings) + text;
     if (chance.chance(0.3)) text = `${chance.pick(usualInstructions)} || ${text}`;
-    // Many clients send tools with every request.
+    // Many clients send tools with every request, so tools are added to some samples.
     if (chance.chance(0.06)) text = `[tools]${text}`;
   }
   return { found: bucketsOf(extractTaskFeatures(requestOf(text))), label: trainedTasks.indexOf(task) };
 }
 
-/** Learned weights: of each task in each bucket, and the bias of each task. */
+/** Learned weights of each task in each bucket, and the bias of each task. */
 class Descent {
   readonly weights = new Float64Array(featureBuckets * count);
   readonly bias = new Float64Array(count);
@@ -73,7 +79,7 @@ class Descent {
     }
   }
 
-  /** Leaves the probabilities in the scores. */
+  /** Computes the probability of each task, and stores it in the scores. */
   #guess(found: ReadonlySet<number>): void {
     const scores = this.#scores;
     const share = featureWeight(found);

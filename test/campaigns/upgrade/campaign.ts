@@ -1,4 +1,4 @@
-/** Half-upgraded installations in every combination, checked against the earlier build's promises. */
+/** Half-upgraded installations in every combination, checked against what the earlier build promised. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { buildEarlier } from "./earlier.ts";
 import { type Service, services } from "../../support/installation.ts";
 import { type SuiteResult, runSuites, makeMixedCheckout } from "./mixed.ts";
 
-/** Every way to have upgraded some services, and not all of them. */
+/** All ways to upgrade some services but not all. */
 export const partialUpgrades: readonly (readonly Service[])[] = [
   ["admin-svc"],
   ["admin-svc", "inference-svc"],
@@ -21,7 +21,7 @@ export interface PartialUpgrade {
   readonly verdict: SuiteResult;
 }
 
-/** Gives an earlier build in a folder, removed when the work is done. */
+/** Builds an earlier revision in a folder, which is removed when the work is done. */
 export async function withEarlierBuild<Result>(
   revision: string,
   work: (earlier: string) => Promise<Result>,
@@ -37,10 +37,7 @@ export async function withEarlierBuild<Result>(
   }
 }
 
-/**
- * @param wanted the upgraded services, for each installation
- * @param files of the earlier test/e2e, without their extension
- */
+/** @param wanted for each installation, the upgraded services  @param files files of the earlier test/e2e, without their extension */
 export async function runUpgradeCampaign(
   earlier: string,
   wanted: readonly (readonly Service[])[],

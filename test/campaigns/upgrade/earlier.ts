@@ -1,12 +1,12 @@
-/** An earlier revision of this checkout, built in a separate folder. */
+/** An earlier revision of this checkout, built in a folder of its own. */
 import { join } from "node:path";
 import { root, runProgram } from "../../support/processes.ts";
 import { linkPackages, packagesFit } from "./packages.ts";
 
-/** The predecessor release of this checkout. Each release writes its predecessor here. */
+/** Commit of the release before this checkout. Each release writes the commit of its predecessor here. */
 export const earlierRevision = "3deba7a7ab14074dc3f0f5967bdaca3e470af9f7";
 
-/** The whole hash; undefined without git, or where the revision is not in the history, as in a shallow clone. */
+/** The complete hash of a revision; undefined without git, or if the revision is not in the history, as in a shallow clone. */
 export async function findCommitHash(revision: string): Promise<string | undefined> {
   const { code, stdout } = await runProgram("git", ["rev-parse", "--verify", "--quiet", `${revision}^{commit}`]).catch(
     () => ({
@@ -18,8 +18,8 @@ export async function findCommitHash(revision: string): Promise<string | undefin
 }
 
 /**
- * Uses packages of this checkout if its lock file has the same versions; otherwise npm installs them from
- * its registry. @param folder is empty @throws with the output of the failed tool
+ * Builds an earlier revision. It uses the packages of this checkout if its lock file has the same versions; otherwise npm installs them.  @param
+ * folder an empty folder  @throws with the output of the failed tool
  */
 export async function buildEarlier(revision: string, folder: string): Promise<void> {
   const archive = join(folder, "archive.tar");

@@ -1,6 +1,6 @@
 /**
  * npm run upgrade -- [--from REVISION] [--files NAME,NAME] [--upgraded SERVICE,SERVICE]: whether a half-upgraded installation keeps its promises.
- * npm run upgrade -- --records N: how long a writer of records waits while a database with N of them is upgraded from the schema of migration 0018.
+ * npm run upgrade -- --records N: how long a writer of records waits while a database with N records is upgraded from the schema of migration 0018.
  */
 import { parseArgs } from "node:util";
 import { readOrExit } from "../../support/runner/campaign-options.ts";
@@ -17,13 +17,13 @@ const { values } = readOrExit(
   () =>
     parseArgs({
       options: {
-        /** Revision of this repository run before the upgrade. */
+        /** Revision of this repository that runs before the upgrade. */
         from: { type: "string", default: earlierRevision },
-        /** Files of test/e2e at this revision. */
+        /** Files of test/e2e to run, from that revision. */
         files: { type: "string", default: conformance.join() },
-        /** Upgraded services of a single installation; every combination when absent. */
+        /** Services to upgrade in one installation; every combination if absent. */
         upgraded: { type: "string" },
-        /** Number of records in an upgraded database; no installations run then. */
+        /** Number of records in a database to upgrade; no installations run then. */
         records: { type: "string" },
       },
     }),

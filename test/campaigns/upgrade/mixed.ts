@@ -1,4 +1,4 @@
-/** A checkout with some services of an earlier build, and the tests its clients can check it with. */
+/** A checkout with some services of an earlier build, and with the tests that check it. */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, statSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { intendedChanges, intendedChangesElsewhere } from "./conformance.ts";
@@ -7,14 +7,13 @@ import { bareEnvironment, root, runProgram } from "../../support/processes.ts";
 import { linkPackages } from "./packages.ts";
 import type { Service } from "../../support/installation.ts";
 
-/** Programs and tests find their checkout by where they are, so these are copied; of a service only its code counts. */
+/** Folders to copy instead of linking: their programs and tests find the checkout by their own location. */
 const copied = ["deploy", "test"];
 const speakers = ["proto", "gateway", "inference-svc"];
 
 /**
- * Takes everything, including the tests, from the earlier checkout except the upgraded services: earlier promises have to hold
- * in the middle of a rollout.
- * @returns its folder, next to the earlier one
+ * Makes a checkout in which everything except the upgraded services, including the tests, comes from the earlier checkout: earlier promises must hold
+ * in the middle of a rollout.  @returns its folder, next to the earlier one
  */
 export function makeMixedCheckout(earlier: string, upgraded: readonly Service[]): string {
   const folder = mkdtempSync(join(dirname(earlier), "mixed-"));
@@ -26,12 +25,12 @@ export function makeMixedCheckout(earlier: string, upgraded: readonly Service[])
     else if (statSync(from).isDirectory() && !copied.includes(name)) symlinkSync(from, to);
     else cpSync(from, to, { recursive: true });
   }
-  // Tests use the earlier build's protocol; only the command line belongs to the image of admin-svc.
+  // Tests use the protocol of the earlier build; only the command line is part of admin-svc's image.
   linkPackages(folder, earlier, (room) => (speakers.includes(room) ? earlier : folder));
   return folder;
 }
 
-/** The earlier supervisor finds files of the service, such as the catalogue, at their earlier places. */
+/** Links files of an upgraded service, such as the catalogue, to the places where the earlier supervisor looks for them. */
 function linkUpgraded(upgraded: string, earlier: string, to: string): void {
   mkdirSync(to);
   const names = new Set(readdirSync(upgraded));
@@ -40,13 +39,13 @@ function linkUpgraded(upgraded: string, earlier: string, to: string): void {
 }
 
 export interface SuiteResult {
-  /** The line of the reporter: so many passed, failed, skipped. */
+  /** The reporter's line with the numbers of passed, failed and skipped tests. */
   readonly total: string;
-  /** Every failure in full; empty when there is none. */
+  /** Every failure in full; empty without failures. */
   readonly failures: string;
 }
 
-/** @param files of test/e2e, without their ending */
+/** @param files files of test/e2e, without their extension */
 export async function runSuites(checkout: string, files: readonly string[]): Promise<SuiteResult> {
   const server = process.env[serverVariable];
   const { code, stdout, stderr } = await runProgram(
@@ -57,10 +56,10 @@ export async function runSuites(checkout: string, files: readonly string[]): Pro
       join(root, "node_modules/jest/bin/jest.js"),
       "--runInBand",
       `--testNamePattern=^(?!.*(?:${[...intendedChanges, ...intendedChangesElsewhere].join("|")})$)`,
-      // A file's folder in test/e2e differs between revisions.
+      // The folder of a file in test/e2e differs between revisions.
       ...files.map((file) => `/e2e/(?:.+/)?${file}\\.test\\.js$`),
     ],
-    // Inside of a run of tests its server is there already.
+    // Inside of a test run, its Postgres server is used.
     { cwd: checkout, environment: { ...bareEnvironment(), ...(server !== undefined && { DATABASE_URL: server }) } },
   );
   const lines = stdout.trimEnd().split("\n");

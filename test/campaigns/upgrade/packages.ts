@@ -1,4 +1,4 @@
-/** The packages of this checkout, so that another folder need not install its own. */
+/** Links to the packages of this checkout, so that another folder need not install its own. */
 import { existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../support/processes.ts";
@@ -11,7 +11,7 @@ interface Lock {
 
 const lockOf = (folder: string): Lock => JSON.parse(readFileSync(join(folder, "package-lock.json"), "utf8")) as Lock;
 
-/** Whether every version in the folder's lock file is installed here; additional packages do no harm. */
+/** Whether every version in the folder's lock file is installed here; further packages do no harm. */
 export function packagesFit(folder: string): boolean {
   const here = lockOf(root).packages;
   return Object.entries(lockOf(folder).packages).every(
@@ -20,11 +20,9 @@ export function packagesFit(folder: string): boolean {
 }
 
 /**
- * Rooms come from the folder, all other packages from another checkout, also those in a room's own node_modules. Of a package in both checkouts, every room
- * must get the
- * same copy: grpc-js drops metadata made by another copy of itself.
- * @param checkout its packages are installed or linked
- * @param where the folder of a room such as `deploy/local`
+ * Links packages into a folder. Rooms come from the folder itself, all other packages from another checkout, including those in a room's own
+ * node_modules. Every room must get the same copy of a package: grpc-js drops metadata made by another copy of itself.  @param checkout checkout
+ * whose packages are installed or linked  @param where finds the folder of a room such as `deploy/local`
  */
 export function linkPackages(folder: string, checkout: string, where: (room: string) => string = () => folder): void {
   const [from, to] = [join(checkout, "node_modules"), join(folder, "node_modules")];

@@ -1,4 +1,4 @@
-/** An upgrade of a database with records, while records are written: how long a writer waits, and whether everything is there in the end. */
+/** Upgrades a database with records while records are written: how long a writer waits, and whether all records are there in the end. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,9 +13,9 @@ import { freePort } from "../../support/runner/free-ports.ts";
 import { fillPast, insertPastCalls } from "../../support/ledger/past.ts";
 
 export interface PastUpgrade {
-  /** Longest time for storing one record. */
+  /** Longest time for storing one record, in milliseconds. */
   readonly worstWaitMs: number;
-  /** Records stored meanwhile. */
+  /** Number of records stored during the upgrade. */
   readonly written: number;
   readonly records: number;
   readonly turns: number;
@@ -24,7 +24,7 @@ export interface PastUpgrade {
   readonly filledMs: number;
 }
 
-/** Inserts one record after the other until the work is done, as a build of migration 0018 does. */
+/** Inserts one record after the other until the work is done, like a build of migration 0018. */
 async function writeDuring(
   database: Kysely<Database>,
   work: Promise<unknown>,
@@ -55,7 +55,7 @@ async function writeDuring(
   return { worstWaitMs, written };
 }
 
-/** @param url an empty database @param calls number of records before the upgrade */
+/** @param url URL of an empty database @param calls number of records before the upgrade */
 export async function upgradePastDatabase(url: string, calls: number): Promise<PastUpgrade> {
   const [database, writer] = [0, 1].map(() => openDatabase(url, migrationConnectionLimits, () => {})) as [
     Kysely<Database>,
@@ -86,7 +86,7 @@ export async function upgradePastDatabase(url: string, calls: number): Promise<P
   }
 }
 
-/** Upgrades on a separate server. */
+/** Upgrades a database on a server of its own. */
 export async function upgradeOwnDatabase(calls: number): Promise<PastUpgrade> {
   const folder = await mkdtemp(join(tmpdir(), "sluice-upgrade-"));
   try {

@@ -1,4 +1,4 @@
-/** npm run walk: the source files and functions that a plain stream enters in gateway and inference-svc, by folder. Fails above the limits. */
+/** npm run walk: lists the source files and functions that a plain stream enters in gateway and inference-svc, by folder. Fails above the limits. */
 import { groupBy } from "../../structure/sources.ts";
 import { countedServices } from "../bench/counts/counted-installation.ts";
 import { fileOf, maxFiles, maxFunctions, plainStream, walk } from "./walk.ts";

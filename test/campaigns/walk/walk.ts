@@ -1,4 +1,4 @@
-/** The way of one request through the code: the source files and functions that gateway and inference-svc enter for it. */
+/** The path of one request through the code: the source files and functions that gateway and inference-svc enter for it. */
 import type { CountsByService, CountedService } from "../bench/counts/counted-installation.ts";
 import { CountBench, type CountedLoad } from "../bench/counts/measure.ts";
 
@@ -6,7 +6,7 @@ import { CountBench, type CountedLoad } from "../bench/counts/measure.ts";
 export const maxFiles = 242;
 export const maxFunctions = 1_140;
 
-/** A stream of ten deltas without plugins and guardrails, after three of the same. */
+/** A stream of ten deltas without plugins and guardrails, measured after three equal ones. */
 export const plainStream: CountedLoad = {
   title: "a stream of ten deltas",
   script: { kind: "burst", deltas: 10 },
@@ -16,17 +16,17 @@ export const plainStream: CountedLoad = {
   count: 1,
 };
 
-/** Timers and watches run about once a second. */
+/** Milliseconds to observe idle processes, whose timers and watches run about once a second. */
 const idleMs = 5_000;
 
-/** Entered functions as "name file:line". */
+/** Functions that were entered, as "name file:line". */
 export type EnteredFunctions = Readonly<Record<CountedService, readonly string[]>>;
 
-/** @returns what the request entered, without the functions that also run in idle processes */
+/** @returns functions that the request entered, without those that idle processes enter, too */
 export async function walk(load: CountedLoad, embeddedPostgres: boolean): Promise<EnteredFunctions> {
   const bench = await CountBench.open({ embeddedPostgres, loads: [load] });
   try {
-    // The first run compiles what is entered once only, such as the first read of a key's policy.
+    // The first run enters code that runs only once, such as the first read of a key's policy.
     await bench.functions(load);
     const entered = await bench.functions(load);
     return without(entered, await bench.functionsWhileIdle(idleMs));
@@ -45,5 +45,5 @@ function without(entered: CountsByService, idle: CountsByService): EnteredFuncti
   return { gateway: left("gateway"), "inference-svc": left("inference-svc") };
 }
 
-/** Path of a function's source file. */
+/** Path of a function's source file, from the function's label. */
 export const fileOf = (label: string): string => label.replace(/^.* /, "").replace(/:\d+$/, "");

@@ -1,7 +1,7 @@
 import type { Random } from "../../../support/random.ts";
 import { type Templates, labelledText, pickOne, fillShape } from "./template.ts";
 
-/** First digits and lengths of cards in use, digits of a group. */
+/** Card numbers in use: first digits, length, and digits in each group. */
 const brands: readonly (readonly [prefix: string, length: number, groups: readonly number[]])[] = [
   ["4", 16, [4, 4, 4, 4]],
   ["47", 16, [4, 4, 4, 4]],
@@ -40,7 +40,7 @@ function card(chance: Random): string {
   return groups.map((size) => digits.slice(start, (start += size))).join(separator);
 }
 
-/** A card with a wrong last digit. */
+/** A card number with a wrong check digit. */
 function mistyped(chance: Random): string {
   const digits = card(chance);
   return digits.slice(0, -1) + ((Number(digits.at(-1)) + 1 + chance.below(9)) % 10);

@@ -1,4 +1,4 @@
-/** Cases from templates independent of the detectors: written before their first run, and left unchanged. */
+/** Cases from templates that are independent of the detectors: they were written before the detectors first ran, and left unchanged. */
 import { Random } from "../../../support/random.ts";
 import { type LabelledText, parseLabelledText } from "../corpus.ts";
 import { addressTemplates as address } from "./address.ts";
@@ -24,11 +24,11 @@ const bySlug: Readonly<Record<string, Templates>> = {
   "regex-prompt-injection": promptInjection,
 };
 
-/** Cases of each detector: enough that one more or less moves a figure by a tenth of a percent. */
+/** Number of cases for each detector: enough that a single case moves a figure by a tenth of a per cent. */
 const count = 1_000;
 const seed = 20_261_122;
 
-/** Every second case is a negative. The same seed gives the same cases. */
+/** Generated cases, of which every second is a negative. The same seed gives the same cases. */
 export function generatedCases(slug: string): readonly LabelledText[] {
   const templates = bySlug[slug];
   if (templates === undefined) throw new Error(`no templates for ${slug}`);

@@ -1,13 +1,13 @@
-/** Templates of cases: texts with {places}, each filled by chance. Marked fillers are the expected findings. */
+/** Templates of cases: texts with {places} that are filled at random. Marked fillers are the expected findings. */
 import type { Random } from "../../../support/random.ts";
 
 export type Filler = (chance: Random) => string;
 export type Fillers = Readonly<Record<string, Filler>>;
 
 export interface Templates {
-  /** Texts with a finding. */
+  /** Texts that contain a finding. */
   readonly positive: readonly string[];
-  /** Texts without a finding, however similar. */
+  /** Texts that contain no finding but resemble one. */
   readonly negative: readonly string[];
   readonly fillers: Fillers;
 }
@@ -22,7 +22,7 @@ export const pickOne =
   (chance) =>
     chance.pick(values);
 
-/** # stands for a digit, ^ for a capital, % for a letter or digit, & for a hexadecimal digit. */
+/** Fills a form at random: # stands for a digit, ^ for a capital, % for a letter or digit, & for a hexadecimal digit. */
 export const fillShape =
   (...shapes: readonly string[]): Filler =>
   (chance) =>

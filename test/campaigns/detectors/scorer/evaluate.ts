@@ -1,29 +1,29 @@
-/** Recall at one false alarm in a hundred harmless texts, on texts unseen in training. */
+/** Measures recall at one false alarm in a hundred harmless texts, on texts that the training did not use. */
 import type { Finder } from "@sluice/proto/lib/pattern/finder.js";
 import { Random } from "../../../support/random.ts";
 import { findSpans } from "../finding.ts";
 import { attackingText, readValidationTexts } from "./texts.ts";
 
 export interface ScorerEvaluation {
-  /** Minimum score of an attempt, as log odds. */
+  /** Minimum score, in log odds, at which a text counts as an attempt. */
   readonly threshold: number;
   readonly harmlessTexts: number;
-  /** Share of harmless texts reaching the threshold. */
+  /** Share of harmless texts that reach the threshold. */
   readonly falseAlarms: number;
-  /** Share among the harmless texts with words of attempts. */
+  /** Share of false alarms among harmless texts that contain words of attempts. */
   readonly falseAlarmsOfHard: number;
   readonly direct: number;
   readonly indirect: number;
 }
 
-/** Texts made of each attempt: by itself, and in different surroundings. */
+/** Number of texts made from each attempt: by itself, and in different surroundings. */
 const textsOfEach = 10;
 const falseAlarmsAllowed = 0.01;
 
 const share = (scores: readonly number[], threshold: number): number =>
   scores.filter((score) => score >= threshold).length / scores.length;
 
-/** `given`: the threshold to measure at, instead of the one with a hundredth of false alarms. */
+/** @param given threshold to use instead of the one with one false alarm in a hundred */
 export function evaluateScorer(score: (text: string) => number, given?: number): ScorerEvaluation {
   const { direct, indirect, benign, others } = readValidationTexts();
   const chance = new Random(23);

@@ -1,4 +1,4 @@
-/** npm run train-scorer: trains on the committed sentences, measures on the held-out ones, writes the weights. */
+/** npm run train-scorer: trains on the committed sentences, measures on those held out, and writes the weights. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findMaxLogOdds } from "@sluice/inference-svc/features/guardrails/detectors/scorer/scan.js";

@@ -1,4 +1,4 @@
-/** Texts for training and measuring: sentences from fixtures/injection, singly and between harmless ones. */
+/** Texts for training and measuring: sentences from fixtures/injection, by themselves and between harmless ones. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { builtinDetectors } from "@sluice/inference-svc/features/guardrails/detectors/registry.js";
@@ -28,17 +28,17 @@ export const trainingSentences = (): Sentences => ({
 });
 
 export interface ValidationTexts {
-  /** Attempts sent in a request. */
+  /** Attempts that a user sends in a request. */
   readonly direct: readonly string[];
-  /** Attempts hidden in a page or the result of a tool. */
+  /** Attempts hidden in a page or a tool's result. */
   readonly indirect: readonly string[];
-  /** Harmless sentences, many with words of attempts. */
+  /** Harmless sentences, many of which contain words of attempts. */
   readonly benign: readonly string[];
   /** Harmless texts of other origins: about this project, and earlier test texts of the detectors. */
   readonly others: readonly string[];
 }
 
-/** Sentences left out of the training. */
+/** Sentences that the training does not use. */
 export function readValidationTexts(): ValidationTexts {
   const attacks = linesOf("held-out-attacks");
   const border = attacks.findIndex((line) => line.startsWith("// indirect"));
@@ -54,13 +54,13 @@ export function readValidationTexts(): ValidationTexts {
   };
 }
 
-/** A harmless text of some sentences. */
+/** A harmless text of one to five sentences. */
 export const harmlessText = (benign: readonly string[], chance: Random): string =>
   Array.from({ length: 1 + chance.below(5) }, () => chosen(chance.pick(benign), chance)).join(
     chance.pick([". ", "\n", " "]),
   );
 
-/** An attempt, by itself half of the time, else somewhere in a harmless text. */
+/** A text with an attempt: in half of the cases only the attempt, otherwise somewhere in a harmless text. */
 export function attackingText(attack: string, benign: readonly string[], chance: Random): string {
   const words = chosen(attack, chance);
   if (chance.chance(0.5)) return words;

@@ -1,4 +1,4 @@
-/** Logistic regression on buckets of words, by stochastic descent. The same seed gives the same weights. */
+/** Logistic regression on buckets of words, by stochastic gradient descent. The same seed gives the same weights. */
 import {
   bucketCount,
   findBuckets,
@@ -13,12 +13,12 @@ interface Example {
   readonly label: 0 | 1;
 }
 
-/** Texts of each kind. More harmless ones, as in reality. */
+/** Numbers of attempts and of harmless texts. Harmless ones are more frequent, as in reality. */
 const attacking = 6_000;
 const harmless = 12_000;
 const rounds = 4;
 const step = 0.05;
-/** Weight decay: a word seen once gets little weight. */
+/** Weight decay, by which a word seen only once gets little weight. */
 const decay = 2e-4;
 
 function examplesOf({ attacks, benign }: Sentences, chance: Random): Example[] {

@@ -1,4 +1,4 @@
-/** Damages objects in every applicable way, and counts the objects healed to their original. */
+/** Damages objects in every applicable way, and counts those healed to the original. */
 import { isDeepStrictEqual } from "node:util";
 import { type Verdict, anyObject, healJson } from "@sluice/inference-svc/features/healing/ladder.js";
 import type { Yielding } from "@sluice/inference-svc/turn/time-slice.js";
@@ -9,17 +9,17 @@ export interface HealingTally {
   spoiled: number;
   healed: number;
   left: number;
-  /** Texts healed to something else. */
+  /** Number of texts healed to something other than the original. */
   wrong: number;
 }
 
 export interface HealingReport {
   readonly seed: number;
-  /** Counts by the name of the defect. */
+  /** Counts by the name of the damage. */
   readonly tallies: ReadonlyMap<string, HealingTally>;
-  /** Violations regardless of the damage: valid JSON changed, and results with another root. */
+  /** Violations whatever the damage: a change of valid JSON, or a result that is not the object. */
   readonly complaints: readonly string[];
-  /** Some of the texts healed to something else. */
+  /** Some of the texts healed to something other than the original. */
   readonly wrong: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export function finishHealing<Result>(work: Yielding<Result>): Result {
 
 const names = [...jsonDefects.map(({ name }) => name), "two of them"];
 
-/** @param count objects */
+/** @param count number of objects to damage */
 export function healingCampaign(seed: number, count: number): HealingReport {
   const tallies = new Map(
     names.map((name): [string, HealingTally] => [name, { spoiled: 0, healed: 0, left: 0, wrong: 0 }]),
@@ -68,7 +68,7 @@ export function healingCampaign(seed: number, count: number): HealingReport {
   return { seed, tallies, complaints, wrong };
 }
 
-/** Rules for every healed text: the result is an object, and healing it again changes nothing. */
+/** Checks the rules for every healed text: the result is an object, and healing it again changes nothing. */
 function complaintOf(verdict: Verdict): string | undefined {
   if (verdict.is !== "healed") return undefined;
   if (!verdict.text.trimStart().startsWith("{")) return "not an object";

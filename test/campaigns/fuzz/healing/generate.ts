@@ -1,4 +1,4 @@
-/** Objects, and the typical mistakes of models writing JSON. */
+/** Random objects, and the typical mistakes of models that write JSON. */
 import type { Random } from "../../../support/random.ts";
 
 const words = [
@@ -19,7 +19,7 @@ const words = [
 ];
 const keys = ["name", "age", "items", "first_name", "isOk", "note", "x", "data"];
 
-/** An object with at least one member, so that damage can lose something. */
+/** A random object with at least one member, so that damage can lose something. */
 export function objectOf(random: Random, depth = 0): Record<string, unknown> {
   const count = 1 + random.below(4);
   const names = Array.from({ length: count }, () => random.pick(keys));
@@ -35,16 +35,16 @@ function valueOf(random: Random, depth: number): unknown {
   return objectOf(random, depth);
 }
 
-/** Mutation of true, false and null into None: the original word is lost. */
+/** Name of the damage that writes true, false and null as None, so that the original word is lost. */
 export const pythonWords = "words of Python";
 
 export interface Defect {
   readonly name: string;
-  /** Undefined where the text cannot have it. */
+  /** Damages a text; undefined if the text cannot have this damage. */
   readonly spoil: (text: string, random: Random) => string | undefined;
 }
 
-/** Spoils a random match of the pattern. */
+/** A damage at a random match of the pattern. */
 const somewhere =
   (pattern: RegExp, by: string) =>
   (text: string, random: Random): string | undefined => {
@@ -107,7 +107,7 @@ export const jsonDefects: readonly Defect[] = [
   { name: "entities", spoil: (text) => (/[&<>]/.test(text) ? undefined : text.replaceAll('"', "&quot;")) },
 ];
 
-/** Cuts off the end of a text. */
+/** Cuts off a random part at the end of a text. */
 export const truncateJson = (text: string, random: Random): string => text.slice(0, 1 + random.below(text.length - 1));
 
 export const withoutBooleans = (value: unknown): unknown =>

@@ -1,4 +1,4 @@
-/** Sends the same requests with two clients to servers with the same script, and compares how each reads the responses. */
+/** Sends the same requests with two clients to servers with the same script, and compares how each client reads the responses. */
 import { Random } from "../../../support/random.ts";
 import { type ObservedResponse, OwnClient, UndiciClient } from "./clients.ts";
 import { type ScriptedResponse, generateResponse } from "./generate.ts";
@@ -7,10 +7,10 @@ import { ScriptedServer } from "./server.ts";
 
 export interface HttpCampaignOptions {
   readonly seed: number;
-  /** Exchanges at least. */
+  /** Minimum number of exchanges. */
   readonly count: number;
   readonly seconds: number;
-  /** The only sequence to run. */
+  /** Number of the only sequence to run. */
   readonly at?: number;
   /** Called every ten seconds. */
   readonly progress?: (report: HttpFuzzReport) => void;
@@ -20,16 +20,16 @@ export interface HttpFuzzReport {
   readonly exchanges: number;
   readonly ended: number;
   readonly failed: number;
-  /** Exchanges on a connection reused from the one before. */
+  /** Number of exchanges on a connection that the previous exchange had used. */
   readonly reused: number;
-  /** How often only one of the clients refused a response, by reason. */
+  /** Number of responses that only one of the clients refused, by reason. */
   readonly differences: ReadonlyMap<string, number>;
   readonly complaints: readonly string[];
 }
 
-/** Exchanges of one sequence, one after the other on the connections of one client. */
+/** Number of exchanges in a sequence, one after the other on the connections of a client. */
 const sequenceLength = 4;
-/** Sequences under way at a time. */
+/** Number of sequences that run at the same time. */
 const lanes = 24;
 const maxComplaints = 10;
 const progressMs = 10_000;
@@ -107,7 +107,7 @@ class Campaign {
           return void this.#complaints.push(
             `--seed ${seed} --at ${number} (step ${step}): ${complaint}\n${describe(response)}`,
           );
-        // A late response, or one read by only one client, would be mistaken for the next one.
+        // The sequence ends here: its next response could be confused with one that is late, or that only one client has read.
         if (own.outcome === "pending" || sequence.excused.length > 0) return;
       }
     } finally {

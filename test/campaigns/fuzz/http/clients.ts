@@ -1,11 +1,11 @@
-/** The two compared clients: Sluice's own, and undici with the settings used earlier by Sluice. */
+/** The two clients to compare: Sluice's own, and undici with the settings that Sluice used earlier. */
 import { createHash } from "node:crypto";
 import { Connections } from "@sluice/inference-svc/models/upstream/transport/connections.js";
 import type { Connection, ResponseHandler } from "@sluice/inference-svc/models/upstream/transport/http/connection.js";
 import type { ResponseHead } from "@sluice/inference-svc/models/upstream/transport/http/response-head.js";
 import { Client, type Dispatcher } from "undici";
 
-/** Header fields read by Sluice. */
+/** Header fields that Sluice reads. */
 const readFields = ["content-type", "content-encoding", "retry-after", "retry-after-ms", "date", "x-amzn-errortype"];
 
 /** A response as a client understood it. */
@@ -16,7 +16,7 @@ export class ObservedResponse {
   outcome: "pending" | "ended" | "failed" = "pending";
   error = "";
 
-  /** Number of calls; it grows as long as there is activity. */
+  /** Number of callbacks so far; it grows as long as anything happens. */
   news = 0;
 
   get text(): string {
@@ -48,7 +48,7 @@ export class ObservedResponse {
 }
 
 export interface HttpClient {
-  /** @param isPaused whether reading stops now and then */
+  /** @param isPaused whether reading pauses now and then */
   send(path: string, body: string, isPaused: boolean): ObservedResponse;
   close(): void;
 }
@@ -58,10 +58,10 @@ interface Flow {
   resume(): void;
 }
 
-/** More pauses would let the connection of the faster client grow too old for the next request. */
+/** Maximum number of pauses: with more, the connection of the faster client would be too old for the next request. */
 const maxPauses = 3;
 
-/** Stops reading for a moment, after some of the reads. */
+/** Pauses reading for a moment after some of the reads. */
 class Rests {
   #left: number;
 
@@ -181,7 +181,7 @@ class UndiciCall implements Dispatcher.DispatchHandler {
     fields: Record<string, string | string[]>,
   ): void {
     if (status < 200) return;
-    // undici keeps blanks behind a value.
+    // undici keeps white space after a value.
     const values = readFields.map((name) => ([fields[name] ?? ""].flat()[0] ?? "").trimEnd());
     this.#observed.begin(status, values);
   }

@@ -1,16 +1,16 @@
-/** Responses refused or distrusted by only one of the two clients; each with its reason. */
+/** Responses that only one of the two clients refuses or distrusts, each with the reason. */
 
 interface Stricter {
-  /** Difference with its rule of a specification, if any; all others are limits. */
+  /** The difference, with its rule of a specification if there is one; all others are limits. */
   readonly what: string;
-  /** Whether the reason may apply. A broken response may look so by chance; no well-formed one does. */
+  /** Whether the reason may apply. A broken response may match by chance; a well-formed one never does. */
   readonly matches: (response: Scripted) => boolean;
 }
 
-/** A response scripted for a server. */
+/** A response in a server's script. */
 interface Scripted {
   readonly text: string;
-  /** The final head and the informational ones before it. */
+  /** The final head, and the interim responses before it. */
   readonly heads: string;
 }
 
@@ -61,7 +61,7 @@ export function findStricterChecks(bytes: Buffer): readonly string[] {
   return stricter.filter(({ matches }) => matches(response)).map(({ what }) => what);
 }
 
-/** Errors found by Sluice at the end of a line or a head, and by undici in the middle. */
+/** Errors that Sluice finds only at the end of a line or head, and undici within it. */
 export function findLaterChecks(bytes: Buffer): readonly string[] {
   const { text } = read(bytes);
   if (/\r\n[\da-f]+;[^\r]*$/i.test(text)) return ["an error in chunk extensions that have not ended"];
@@ -69,7 +69,7 @@ export function findLaterChecks(bytes: Buffer): readonly string[] {
   return heads.every((head) => /^\s*HTTP\/1\.1 1/.test(head)) ? ["an error in a head that has not ended"] : [];
 }
 
-/** @returns undici's reasons for refusing a response readable by Sluice */
+/** @returns undici's reasons to refuse a response that Sluice can read */
 export function findMoreLenientChecks(bytes: Buffer): readonly string[] {
   const { text, heads } = read(bytes);
   return [
@@ -80,15 +80,15 @@ export function findMoreLenientChecks(bytes: Buffer): readonly string[] {
   ];
 }
 
-/** @returns fields read by both, but carried over by undici to the next response, which it then refuses */
+/** @returns fields that both clients read, but that undici carries over to the next response, which it then refuses */
 export function findCarriedOverState(bytes: Buffer): readonly string[] {
   const { text, heads } = read(bytes);
   return /^transfer-encoding:/im.test(text.slice(heads.length)) ? ["a transfer-encoding in trailers"] : [];
 }
 
 /**
- * An old server with contradictory signs about keeping its connection, or with a later version's way to mark the end of a body (RFC 9112, 6.1); Sluice
- * takes no risk.
+ * Whether a server contradicts itself about keeping its connection, or marks the end of a body in a way that its HTTP version does not have (RFC
+ * 9112, 6.1); Sluice takes no risk.
  */
 export function isAmbiguous(bytes: Buffer): boolean {
   const { text, heads } = read(bytes);

@@ -2,16 +2,16 @@
 import type { Random } from "../../../support/random.ts";
 import { breakResponse } from "./mutate.ts";
 
-/** Fate of the connection after the last piece. */
+/** What happens to the connection after the last piece. */
 export type ConnectionEnd = "keep" | "close" | "reset";
 
 export interface ScriptedResponse {
-  /** Bytes of the response; each piece is written by itself. */
+  /** Bytes of the response in pieces, each written separately. */
   readonly pieces: readonly Buffer[];
-  /** Turns of the event loop, or milliseconds, before each piece. */
+  /** Turns of the event loop, or milliseconds, to wait before each piece. */
   readonly waits: readonly number[];
   readonly ending: ConnectionEnd;
-  /** Whether the client stops reading for a moment now and then. */
+  /** Whether the client pauses reading now and then. */
   readonly isPaused: boolean;
 }
 
@@ -58,7 +58,7 @@ export function generateResponse(random: Random): ScriptedResponse {
     pieces,
     waits: pieces.map(() => (random.chance(0.02) ? 3 : random.below(3))),
     ending,
-    // undici loses received data when the connection ends during its pause.
+    // undici loses received data if the connection ends during a pause.
     isPaused: ending === "keep" && random.chance(0.2),
   };
 }

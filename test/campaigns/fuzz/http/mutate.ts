@@ -6,7 +6,7 @@ type Mutation = (random: Random, bytes: Buffer) => Buffer;
 const splice = (bytes: Buffer, at: number, removed: number, added: string): Buffer =>
   Buffer.concat([bytes.subarray(0, at), Buffer.from(added, "latin1"), bytes.subarray(at + removed)]);
 
-/** A position, mostly in the head, where most can go wrong. */
+/** A random position, mostly in the head, where most can go wrong. */
 function position(random: Random, bytes: Buffer): number {
   const head = bytes.indexOf("\r\n\r\n");
   return random.below(random.chance(0.7) && head !== -1 ? head + 4 : bytes.length + 1);
@@ -19,7 +19,7 @@ const addField =
     return at === -1 ? bytes : splice(bytes, at + 2, 0, `${random.pick(lines)}\r\n`);
   };
 
-/** Replaces the match of a pattern. */
+/** A damage that replaces a match of the pattern. */
 const replace =
   (pattern: RegExp, ...texts: readonly string[]): Mutation =>
   (random, bytes) =>

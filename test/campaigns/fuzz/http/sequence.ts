@@ -1,4 +1,4 @@
-/** Exchanges of two clients with the same script, one after the other on the connections of each. */
+/** Exchanges of two clients with the same script, one after the other on each client's connections. */
 import type { ObservedResponse, HttpClient } from "./clients.ts";
 import type { ScriptedResponse } from "./generate.ts";
 import { type ScriptedServer, type ServedExchange, nextEventLoopTurn } from "./server.ts";
@@ -10,11 +10,11 @@ import {
   isAmbiguous,
 } from "./differences.ts";
 
-/** Number of quiet event loop turns after which all written data has been read. */
+/** Number of turns of the event loop without activity, after which all written data have been read. */
 const settleTurns = 8;
-/** Somewhat less than the lifetime of idle connections. */
+/** Milliseconds: somewhat less than the lifetime of idle connections. */
 const oldMs = 2_000;
-/** Event loop turns within which a request arrives, however busy the machine. */
+/** Turns of the event loop within which a request arrives, even on a busy machine. */
 const arrivalTurns = 100_000;
 
 /** The tested client, and the reference client. */
@@ -27,9 +27,9 @@ export class Sequence {
   #sockets: readonly number[] = [];
   #lastBytes = Buffer.alloc(0);
   #endedAt = 0;
-  /** Time from the end of the last exchange to the arrival of the next request; long on a busy machine. */
+  /** Milliseconds from the end of the last exchange to the arrival of the next request; many on a busy machine. */
   #idleMs = 0;
-  /** Permitted reasons for only one client to refuse the last response, or the next one. */
+  /** Reasons for which only one client may refuse the last response or the next one. */
   excused: readonly string[] = [];
   isReused = false;
 
@@ -67,7 +67,7 @@ export class Sequence {
     return undefined;
   }
 
-  /** The socket of a request shows the decision after the response before. */
+  /** Compares whether both clients reuse their connections: the socket of a request shows what its client decided after the previous response. */
   #compareSockets(served: readonly ServedExchange[]): string | undefined {
     const last = this.#sockets;
     this.#sockets = served.map(({ socket }) => socket);
@@ -95,7 +95,7 @@ export class Sequence {
   }
 }
 
-/** Waits until nothing more happens to the exchanges. */
+/** Waits until nothing more happens in the exchanges. */
 async function settled(own: ObservedResponse, undici: ObservedResponse): Promise<void> {
   let last = -1;
   for (let turns = 0; turns < settleTurns; turns++) {

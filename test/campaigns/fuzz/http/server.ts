@@ -5,14 +5,14 @@ import type { ScriptedResponse } from "./generate.ts";
 
 export const nextEventLoopTurn = (): Promise<void> => new Promise(setImmediate);
 
-/** A millisecond is waited for by more than two turns. */
+/** Waits from 3 on are milliseconds; smaller ones are turns of the event loop, of which a millisecond takes more than two. */
 const slowFrom = 3;
 
 /** A single exchange of a client. */
 export interface ServedExchange {
-  /** Number of the request's socket. */
+  /** Number of the socket on which the request arrived. */
   readonly socket: number;
-  /** Settles when the script has been played. */
+  /** Resolves when the script has been played. */
   readonly played: Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export class ScriptedServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** @param path of the request for this response */
+  /** Sets the response to a request. @param path path of the request */
   script(path: string, response: ScriptedResponse): void {
     this.#scripts.set(path, response);
   }
@@ -48,7 +48,7 @@ export class ScriptedServer {
     return this.#served.has(path);
   }
 
-  /** Hands out the outcome of a request, and forgets it; undefined when the request has not arrived. */
+  /** Returns what happened to a request, and forgets it; undefined if the request has not arrived. */
   takeServed(path: string): ServedExchange | undefined {
     const served = this.#served.get(path);
     this.#served.delete(path);
@@ -56,7 +56,7 @@ export class ScriptedServer {
     return served;
   }
 
-  /** Ends all connections without a trace in the system's tables. */
+  /** Ends all connections by a reset, which leaves nothing in the system's tables. */
   dropAll(): void {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
@@ -95,7 +95,7 @@ async function play(socket: Socket, { pieces, waits, ending }: ScriptedResponse)
     socket.write(piece);
   }
   if (ending === "keep") return;
-  // The client reads the pieces before it sees the end.
+  // The end comes only after the client has read the pieces.
   while (socket.writableLength > 0 && !socket.destroyed) await nextEventLoopTurn();
   for (let turn = 0; turn < 4; turn++) await nextEventLoopTurn();
   if (ending === "close") socket.end();

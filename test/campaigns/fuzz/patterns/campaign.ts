@@ -1,17 +1,17 @@
-/** Runs cases one after the other until the count or the time is up. */
+/** Runs cases one after the other until their number or the time is reached. */
 import { Random } from "../../../support/random.ts";
 import { disguiseTrial } from "./disguise-trial.ts";
 import { disguiseText } from "./disguises.ts";
 import { generatePatternCase } from "./generate.ts";
 import { type PatternTally, tryPatterns } from "./trial.ts";
 
-/** Random patterns over texts with near matches, or a few over texts with disguised matches. */
+/** What to test: random patterns over texts with near matches, or a few patterns over texts with disguised matches. */
 export type Subject = "patterns" | "disguises";
 
 export interface PatternOptions {
   readonly subject: Subject;
   readonly seed: number;
-  /** Runs at most: a text under a set of patterns each. */
+  /** Maximum number of runs; a run is a text under a set of patterns. */
   readonly count: number;
   readonly seconds: number;
   /** Called every ten seconds. */
@@ -22,11 +22,11 @@ export interface PatternReport extends PatternTally {
   readonly subject: Subject;
   readonly seed: number;
   readonly seconds: number;
-  /** Faults by the number of their case. */
+  /** Faults, each with the number of its case. */
   readonly complaints: readonly (readonly [number: number, what: string])[];
 }
 
-/** Further complaints would most likely be the same again. */
+/** Maximum number of complaints; further ones would most likely be the same again. */
 const maxComplaints = 20;
 const progressMs = 10_000;
 
@@ -48,7 +48,7 @@ export function patternCampaign({ subject, seed, count, seconds, progress }: Pat
   return report();
 }
 
-/** @returns the error; undefined without one */
+/** @returns the fault that a case shows; undefined if there is none */
 export const patternTrial = (
   subject: Subject,
   seed: number,

@@ -1,6 +1,6 @@
 /**
- * A trial of one disguised text: delivered in pieces it is the same as delivered whole, every secret is replaced, and
- * all else is unchanged.
+ * A trial of one disguised text: delivered in pieces, it must equal the text delivered at once, with every secret replaced and everything else
+ * unchanged.
  */
 import { GuardedTexts } from "@sluice/inference-svc/features/guardrails/output/guarded-texts.js";
 import { TextPart } from "@sluice/inference-svc/features/guardrails/output/text-part.js";
@@ -11,7 +11,7 @@ import { type PatternTally, runToEnd, redactRule } from "./trial.ts";
 
 const rules = hiddenSecrets.map((secret, index) => redactRule(secret, compilePattern(secret), index));
 
-/** @returns the error; undefined without one */
+/** @returns the fault that the text shows; undefined if there is none */
 export function disguiseTrial({ hidden, pieces }: DisguisedText, tally: PatternTally): string | undefined {
   const text = pieces.join("");
   let expected = "";

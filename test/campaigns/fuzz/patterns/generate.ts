@@ -1,21 +1,21 @@
-/** Patterns, texts with near matches, and ways to cut a text: all from few characters, so that everything collides. */
+/** Random patterns, texts with near matches, and cuts of a text. All use few characters, so that matches collide. */
 import type { Random } from "../../../support/random.ts";
 
 export interface PatternCase {
   readonly patterns: readonly string[];
-  /** Texts in pieces, some ending with half a character. */
+  /** Texts in pieces; some pieces end with half a character. */
   readonly texts: readonly (readonly string[])[];
 }
 
 interface Written {
   readonly source: string;
-  /** Whether it can match the empty text. */
+  /** Whether the pattern can match the empty text. */
   readonly nullable: boolean;
-  /** Whether it contains a lazy quantifier. */
+  /** Whether the pattern contains a lazy quantifier. */
   readonly lazy: boolean;
-  /** Whether there are several ways through it. */
+  /** Whether the pattern can match a text in several ways. */
   readonly branches: boolean;
-  /** Whether something with several ways through it is repeated: the native engine may try all of them. */
+  /** Whether a repeated part can match in several ways, all of which the native engine may try. */
   readonly explodes: boolean;
 }
 
@@ -35,10 +35,10 @@ const classes = [
 ];
 const assertions = ["\\b", "\\B", "^", "$"];
 
-/** Compiling takes longer than reading. */
+/** Number of texts for each pattern; several, since compiling a pattern takes longer than reading a text. */
 export const textsPerCase = 10;
 
-/** In UTF-16 units; short, since the native engine takes polynomial time for some patterns. */
+/** Maximum length in UTF-16 units, which is short since the native engine takes polynomial time for some patterns. */
 const longest = 24;
 const longestExploding = 8;
 
@@ -58,7 +58,7 @@ function piecesOf(random: Random, limit: number): readonly string[] {
   return splitAnywhere(text, random);
 }
 
-/** Anywhere, also within a character. */
+/** Cuts a text anywhere, also within a character. */
 export function splitAnywhere(text: string, random: Random): readonly string[] {
   const pieces: string[] = [];
   const longestPiece = 1 + random.below(6);
@@ -114,12 +114,12 @@ function atom(random: Random, depth: number): Written {
     return { ...inner, source: `${random.pick(["(", "(?:"])}${inner.source})` };
   }
   if (random.chance(0.3)) return { source: random.pick(classes), nullable: false, ...plain };
-  // Half a character in a pattern is no text.
+  // Half a character cannot be written in a pattern.
   return { source: random.pick(characters.slice(0, -1)), nullable: false, ...plain };
 }
 
 /**
- * Lazy patterns that can be empty are not repeated, and patterns that can be empty get no optional copies: there the
+ * Repeats a pattern. A lazy pattern that can be empty is not repeated, and a pattern that can be empty gets no optional copies: in these cases the
  * native engine backtracks to a longer match, and an automaton does not.
  */
 function repeated(one: Written, random: Random): Written {

@@ -1,4 +1,4 @@
-/** Runs our patterns on the native engine as the reference. */
+/** Runs the product's patterns on the native engine, as the reference. */
 import type { TextSpan } from "@sluice/proto/lib/pattern/finder.js";
 
 export class Native {
@@ -18,9 +18,9 @@ export class Native {
     return Array.from(matches, ({ index, 0: match }) => ({ start: index, end: index + match.length }));
   }
 
-  /** Whether it can match nothing, somewhere between two characters. */
+  /** Whether the pattern can match the empty text somewhere between two characters. */
   get matchesNothing(): boolean {
-    // A look-ahead consumes nothing, so a preference for an empty match does not matter.
+    // A look-ahead consumes nothing, so it does not matter whether the pattern prefers an empty match.
     const empty = new RegExp(`(?=(?:${this.#source}))`, `y${this.#flags}`);
     return neighbours.some((before) =>
       neighbours.some((after) => {

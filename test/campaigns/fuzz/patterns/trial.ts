@@ -1,4 +1,4 @@
-/** A trial of one case: matches and deliveries piece by piece, compared with the native engine over the whole text. */
+/** A trial of one case: matches and deliveries piece by piece, compared with the native engine on the whole text. */
 import { create } from "@bufbuild/protobuf";
 import { GuardedTexts } from "@sluice/inference-svc/features/guardrails/output/guarded-texts.js";
 import { TextPart } from "@sluice/inference-svc/features/guardrails/output/text-part.js";
@@ -15,11 +15,11 @@ import { Native } from "./native.ts";
 
 /** Sums over all trials. */
 export interface PatternTally {
-  /** Texts under the patterns of their case. */
+  /** Number of texts, each under the patterns of its case. */
   runs: number;
   matches: number;
   pieces: number;
-  /** UTF-16 units held back after a piece. */
+  /** UTF-16 units held back after a piece, summed up. */
   held: number;
 }
 
@@ -29,7 +29,7 @@ interface Sought {
   readonly native: Native;
 }
 
-/** @returns the error; undefined without one */
+/** @returns the fault that a case shows; undefined if there is none */
 export function tryPatterns({ patterns, texts }: PatternCase, tally: PatternTally): string | undefined {
   const sought: Sought[] = [];
   for (const pattern of patterns) {
@@ -45,7 +45,7 @@ export function tryPatterns({ patterns, texts }: PatternCase, tally: PatternTall
   return undefined;
 }
 
-/** Undefined when it is rightly refused. */
+/** The finder of a pattern; undefined if the pattern is rightly refused, and a text if it is wrongly refused. */
 function finderOf(pattern: string, native: Native): Finder | string | undefined {
   try {
     return compilePattern(pattern);
@@ -67,12 +67,12 @@ function read(sought: readonly Sought[], pieces: readonly string[], tally: Patte
   tally.pieces += pieces.length;
   tally.matches += expected.flat().length;
   const rules = sought.map(({ finder, pattern }, index) => redactRule(pattern, finder, index));
-  // A text with another reading after deobfuscation has no independent reference: only the cuts must not matter.
+  // There is no independent reference for a text that deobfuscation changes: for it, only the cuts must not matter.
   const whole = isPlain(text) ? redacted(text, expected) : atOnce(rules, text);
   return delivered(rules, pieces, whole, tally);
 }
 
-/** Whether the text contains no disguise, so that the patterns decide every match. */
+/** Whether the text contains no disguise, so that the patterns alone decide every match. */
 function isPlain(text: string): boolean {
   const deobfuscator = new Deobfuscator();
   const made = [...deobfuscator.push(text), ...deobfuscator.end()];
@@ -106,7 +106,7 @@ function scanned(finder: Finder, pieces: readonly string[], expected: readonly T
 
 const guardrail = create(GuardrailSchema, { id: "g" });
 
-/** The output of a redacting channel is a prefix of the expected text after every piece, and all of it at the end. */
+/** Checks the output of a redacting channel: after every piece it is a prefix of the expected text, and at the end all of it. */
 function delivered(
   rules: readonly OutputRule[],
   pieces: readonly string[],
@@ -125,7 +125,7 @@ function delivered(
   return shown === whole ? undefined : `delivered ${JSON.stringify(shown)} instead of ${JSON.stringify(whole)}`;
 }
 
-/** Puts its number where it finds something. */
+/** A rule that replaces each finding by the rule's number. */
 export const redactRule = (name: string, finder: Finder, index: number): OutputRule => ({
   name,
   action: filterActions.of("redact"),
@@ -139,14 +139,13 @@ export const redactRule = (name: string, finder: Finder, index: number): OutputR
   rank: index,
 });
 
-/** Completes the rest of the work without a pause. */
+/** Runs work to its end without a pause. */
 export function runToEnd(work: Iterator<undefined, void> | undefined): void {
   while (work?.next().done === false);
 }
 
 /**
- * A simple reference, character by character, without code shared with the scanner: the longest match
- * over a stretch decides, then the first rule.
+ * A simple reference, character by character, that shares no code with the scanner: the longest match over a stretch decides, then the first rule.
  */
 function redacted(text: string, found: readonly (readonly TextSpan[])[]): string {
   let result = "";
@@ -168,7 +167,7 @@ function redacted(text: string, found: readonly (readonly TextSpan[])[]): string
   return result;
 }
 
-/** End of the overlapping matches from here on. */
+/** End of the matches that overlap each other from this position on. */
 function reachOf(at: number, found: readonly (readonly TextSpan[])[]): number {
   let reach = at;
   for (let grown = true; grown; ) {

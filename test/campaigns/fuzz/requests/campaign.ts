@@ -1,4 +1,4 @@
-/** Runs bodies one after the other until the count or the time is up, and keeps the errors. */
+/** Runs bodies one after the other until their number or the time is reached, and records the faults. */
 import { generateBody } from "../../../support/random-requests/bodies.ts";
 import type { FuzzedFormat } from "../../../support/random-requests/format.ts";
 import { judgeFuzzedBody } from "../../../support/random-requests/judge.ts";
@@ -7,7 +7,7 @@ import { answerWithEcho, translateToDialects } from "../../../support/random-req
 export interface RequestCampaignOptions {
   readonly format: FuzzedFormat;
   readonly seed: number;
-  /** Bodies at most. */
+  /** Maximum number of bodies. */
   readonly count: number;
   readonly seconds: number;
   /** Called every ten seconds. */
@@ -15,7 +15,7 @@ export interface RequestCampaignOptions {
 }
 
 export interface Complaint {
-  /** Number of the body, for `--at`. */
+  /** Number of the body, to run it again by `--at`. */
   readonly number: number;
   readonly what: string;
   readonly body: string;
@@ -29,12 +29,15 @@ export interface FuzzReport {
   readonly seconds: number;
 }
 
-/** Further complaints would most likely be the same again. */
+/** Maximum number of complaints; further ones would most likely be the same again. */
 const maxComplaints = 20;
 const progressMs = 10_000;
-/** The wire form and the built-in model take longer than all the rest, and are tried with every so-manieth body only. */
+/**
+ * Every body with a multiple of this number is also sent through the wire form and answered by the built-in model, which take longer than all the
+ * rest.
+ */
 const seldom = 16;
-/** Pause for the event loop, so that an unhandled rejection is seen. */
+/** Number of bodies between pauses for the event loop, in which an unhandled rejection is seen. */
 const breathe = 256;
 
 export async function runRequestCampaign({
@@ -77,7 +80,7 @@ export async function runRequestCampaign({
   return report();
 }
 
-/** @returns the installation's fault; undefined without one */
+/** @returns the fault that the body shows; undefined if there is none */
 export async function judgeBody(
   format: FuzzedFormat,
   seed: number,

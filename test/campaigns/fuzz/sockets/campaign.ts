@@ -1,4 +1,6 @@
-/** Sends random bodies of each format over real sockets to a whole installation, whole or in pieces, and holds each answer against the document. */
+/**
+ * Sends random bodies of each format over real sockets to a whole installation, at once or in pieces, and checks each answer against the document.
+ */
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
@@ -14,7 +16,7 @@ export interface SocketFuzzOptions {
   readonly count: number;
   /** Number of the first request. */
   readonly from?: number;
-  /** Whether the installation runs its own Postgres, outside of a test run. */
+  /** Whether the installation runs a Postgres of its own, outside of a test run. */
   readonly embeddedPostgres?: boolean;
   readonly progress?: (requests: number) => void;
 }
@@ -29,11 +31,11 @@ export interface SocketFuzzReport {
 interface Asked {
   readonly path: string;
   readonly format: FuzzedFormat;
-  /** Name of the answer's schema in the document; absent where no body is answered here. */
+  /** Name of the answer's schema in the document; absent if requests at this path get no answer with a body. */
   readonly answer?: string;
 }
 
-/** A built-in model answers under every name, so embeddings are refused. */
+/** Requests for each format. Every model is the built-in one, so embeddings are refused. */
 const asked: readonly Asked[] = [
   { path: "/responses", format: formats.responses, answer: "Response" },
   { path: "/chat/completions", format: formats.chat, answer: "ChatCompletion" },
@@ -51,7 +53,7 @@ model_aliases: [{match: "*", model: sluice/echo}]
 
 const concurrency = 8;
 const maxComplaints = 20;
-/** Longer than the built-in model's longest answer on a ten times slower machine. */
+/** Milliseconds: longer than the built-in model's longest answer on a machine ten times as slow. */
 const limitMs = 60_000;
 
 export async function socketCampaign({
@@ -105,7 +107,7 @@ async function tryBody(installation: Installation, seed: number, number: number)
   }
 }
 
-/** Sends a third of the bodies with their length, a third in pieces, and a third after the server's 100 Continue. */
+/** Sends a body: a third of them with their length, a third in pieces, and a third after the server's 100 Continue. */
 async function send(installation: Installation, path: string, body: Buffer, random: Random): Promise<IncomingMessage> {
   const way = random.below(3);
   const outgoing = request(`${installation.baseUrl}${path}`, {
@@ -146,7 +148,7 @@ function problemOf(
   }
 }
 
-/** Failures within a stream end it in another way than answers do. */
+/** The fault of a stream. A stream may also end in a failure, whose end differs from that of an answer. */
 function streamProblem(told: string, folds: FuzzedFormat["folds"]): string | undefined {
   if (folds === undefined) return told.endsWith("data: [DONE]\n\n") ? undefined : `no end: ${told.slice(-300)}`;
   folds.stream(told);

@@ -1,4 +1,4 @@
-/** Runs each random request through the stack of its applicable features, and through all layers: both must give the same result. */
+/** Runs each random request through the stack of its applicable features, and through all layers. Both must give the same result. */
 import { isDeepStrictEqual } from "node:util";
 import { buildKits } from "@sluice/inference-svc/kit.js";
 import { buildStack, endpointFeatures, features, pluginTexts } from "@sluice/inference-svc/stack.js";
@@ -12,11 +12,11 @@ import { startServices } from "./services.ts";
 
 export interface StackReport {
   readonly requests: number;
-  /** Completely answered requests. */
+  /** Number of requests that were answered completely. */
   readonly answered: number;
-  /** Different combinations of applicable features. */
+  /** Number of different sets of applicable features. */
   readonly masks: number;
-  /** How often each feature applied, by id. */
+  /** Number of requests to which each feature applied, by its id. */
   readonly applied: ReadonlyMap<string, number>;
   readonly complaints: readonly string[];
 }
@@ -29,7 +29,7 @@ interface Limits {
   readonly progress?: (requests: number) => void;
 }
 
-/** Requests at a time: the built-in model pauses between words. */
+/** Number of requests at a time, since the built-in model pauses between words. */
 const concurrency = 64;
 
 export async function stackCampaign({ seed, count, from = 0, progress }: Limits): Promise<StackReport> {
@@ -69,7 +69,7 @@ interface Both {
   readonly full: Turn;
 }
 
-/** All layers, whether they apply or not. */
+/** A stack of all layers, whether they apply or not. */
 function fullStack(parts: Parameters<typeof buildKits>[0]): Turn {
   const always = endpointFeatures.map((feature) => ({ ...feature, applies: () => true }));
   const { kit } = buildKits(parts, { endpointFeatures: always, pluginTexts });
@@ -79,7 +79,10 @@ function fullStack(parts: Parameters<typeof buildKits>[0]): Turn {
   );
 }
 
-/** Runs of one request with possibly different outcomes, because one met a time limit. A difference made by the mask shows in each run. */
+/**
+ * Maximum number of runs of a request whose outcomes differ, as they do if a time limit passes in one. A difference made by the set of features shows
+ * in each run.
+ */
 const maxRuns = 4;
 
 async function compareAgain(tried: StackCase, turns: Both): ReturnType<typeof compare> {
@@ -109,7 +112,7 @@ async function compare({ request, caller }: StackCase, { masked, full }: Both) {
   return { isAnswered, complaint: `${JSON.stringify(request)}\nmasked: ${got}\nfull: ${wanted}` };
 }
 
-/** How deltas are cut depends on time where a judge holds them back. */
+/** Joins deltas, whose cuts depend on time if a judge holds them back. */
 function joined(events: readonly TurnEvent[]): readonly TurnEvent[] {
   const all: TurnEvent[] = [];
   for (const event of events) {
@@ -124,7 +127,7 @@ function joined(events: readonly TurnEvent[]): readonly TurnEvent[] {
 
 const panelEvent = "response.fusion_call.panel.";
 
-/** Joins the panel's events by member: the members of a panel answer concurrently, so the order between them depends on time. */
+/** Events of a panel by member: members answer concurrently, so the order of their events depends on time. */
 function byMember(events: readonly TurnEvent[]): object {
   const members: Record<string, string> = {};
   const others = events.filter((event) => {
@@ -140,7 +143,7 @@ function byMember(events: readonly TurnEvent[]): object {
 const random = new Set(["id", "call_id", "item_id", "subagent_id", "encrypted_content"]);
 const isTime = (name: string): boolean => /(?:^|_)ms$|Ms$/.test(name);
 
-/** Leaves out values that differ from run to run: ids, durations and the time of day. */
+/** Replaces values that differ from run to run: ids, durations and the time of day. */
 const comparable = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value, (name, inner: unknown) => {
@@ -164,7 +167,7 @@ function configuration(origin: string): ConfigFile {
   return configSchema.parse({
     providers: [
       { id: "echo", dialect: "echo" },
-      // Accepts the tool web_search, so it can search by itself.
+      // A provider that knows the tool web_search, so that it can search itself.
       { id: "search", dialect: "responses", base_url: `${origin}/v1`, api_keys: ["k"] },
       { id: "judge", dialect: "chat", base_url: `${origin}/v1`, api_keys: ["k"] },
     ],

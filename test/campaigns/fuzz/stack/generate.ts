@@ -38,7 +38,7 @@ export interface StackCase {
   readonly caller: Caller;
 }
 
-/** @param origin of the pages named in requests */
+/** @param origin origin of the pages that requests name */
 export const createStackCase = (random: Random, number: number, origin: string): StackCase => ({
   request: { ...requestFrom(random, number, origin), ...(random.chance(0.3) && { mayKeepContent: true }) },
   caller: callerFrom(random),
@@ -111,7 +111,7 @@ function inputFrom(random: Random, origin: string): readonly InputItem[] {
   return items;
 }
 
-/** An already compacted conversation, mostly with content sealed by Sluice. */
+/** A conversation that was compacted before, mostly with content sealed by Sluice. */
 function compactedFrom(random: Random): InputItem {
   const sealed = new StateSeal(stackSecret, "compaction").seal(
     { summary: "Alice has a secret.", said: ["hello"] },
@@ -120,7 +120,7 @@ function compactedFrom(random: Random): InputItem {
   return { type: "compaction", encrypted_content: random.chance(0.8) ? sealed : changeDigit(sealed) };
 }
 
-/** Few PDFs, because each is read by another process. */
+/** Few PDFs, because another process reads each. */
 const pdfs = [textPdf(["A secret of Alice"]), textPdf([])].map((bytes) => toDataUrl(bytes));
 
 function fileFrom(random: Random, origin: string): object {
@@ -157,7 +157,7 @@ const fileSearch = (store: string): Tool => ({
   json: JSON.stringify({ type: "file_search", vector_store_ids: [store] }),
 });
 
-/** A tool with its settings next to its type. */
+/** A tool whose settings are next to its type. */
 const besideType = (kind: string, settings: object): Tool => ({
   ...(hosted(kind) as HostedTool),
   json: JSON.stringify({ type: kind, ...settings }),
@@ -169,7 +169,7 @@ function toolsFrom(random: Random, origin: string): readonly Tool[] {
   for (const kind of ["datetime", "search_models", "tool_search", "web_search"]) {
     if (random.chance(0.05)) tools.push(hosted(`service:${kind}`));
   }
-  // The last one has no key.
+  // Of these three readers, `parallel` has no key.
   const reader = random.pick(["auto", "firecrawl", "parallel"]);
   if (random.chance(0.05)) tools.push(hosted("service:web_fetch", { engine: reader }));
   if (random.chance(0.02)) tools.push(hosted("service:fusion"));
@@ -188,13 +188,13 @@ function toolsFrom(random: Random, origin: string): readonly Tool[] {
   return tools;
 }
 
-/** Settings for opening a state sealed by the generator. */
+/** Settings with which the generator sealed a state, so that they open it. */
 const waiting = { model: "m/mid", inherit_functions: true };
 
 const subagentFrom = (random: Random): object =>
   random.pick([{}, waiting, { model: "m/large", max_tool_calls: 1 }, { tools: [{ type: "service:advisor" }] }]);
 
-/** A suspended subagent, mostly with the state given by Sluice. */
+/** A suspended subagent, mostly with a state that Sluice has sealed. */
 function suspendedFrom(random: Random, origin: string): readonly InputItem[] {
   const state = {
     args: { task_name: "t", task_description: "d" },
@@ -266,9 +266,9 @@ function requestFrom(random: Random, number: number, origin: string): TurnReques
     input: [...inputFrom(random, origin), ...(isSuspended ? suspendedFrom(random, origin) : [])],
     stream,
     tools: [...(isSuspended ? [hosted("service:subagent", waiting)] : []), ...toolsFrom(random, origin)],
-    // Sessions are not shared, so that requests may run concurrently.
+    // Each request has a session of its own, so that requests can run concurrently.
     sessionId: `s${number}`,
-    // A stream pauses after each word.
+    // The number of words is limited, since a stream pauses after each.
     maxOutputTokens: stream ? 1 + random.below(random.pick([4, 40])) : 200,
     ...(random.chance(0.1) && { instructions: textFrom(random, origin) }),
     ...(random.chance(0.1) && { reasoning: { effort: "low" } }),

@@ -1,4 +1,4 @@
-/** Web servers and models for the requests of the campaign, with the same answer to the same request. */
+/** Web servers and models that give the same answer to the same request. */
 import { type IncomingMessage, type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
@@ -13,7 +13,7 @@ export async function startServices(): Promise<Services> {
   const server: Server = createServer((request, response) => {
     void answerTo(request).then(([type, body]) => response.writeHead(200, { "content-type": type }).end(body));
   });
-  // A connection closed by the server during a request would fail in one stack only.
+  // A connection that the server closes during a request would fail in one of the two stacks only.
   server.keepAliveTimeout = 600_000;
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -48,7 +48,7 @@ async function answerTo(request: IncomingMessage): Promise<readonly [type: strin
   return json(url.startsWith("/analyze") ? namesIn(body) : replyTo(body));
 }
 
-/** A model answering with the number of its tools. */
+/** A model that answers with the number of its tools. */
 function responseTo(body: string): readonly [type: string, body: string] {
   const { stream, tools = [] } = JSON.parse(body) as { readonly stream?: boolean; readonly tools?: readonly unknown[] };
   const said = `A secret and ${tools.length} tools`;
@@ -80,21 +80,21 @@ function responseTo(body: string): readonly [type: string, body: string] {
   ];
 }
 
-/** A sandbox whose programs print the same again and again; some exceed their time. */
+/** A sandbox in which the same program always prints the same; some programs exceed their time. */
 function runOf(body: string): unknown {
   const { commands } = JSON.parse(body) as { readonly commands: readonly string[] };
   const outcome = commands.length > 1 ? { type: "timeout" } : { type: "exit", exit_code: 0 };
   return { output: [{ stdout: "A secret of Alice\u001b[31m", stderr: "theorem", truncated: false, outcome }] };
 }
 
-/** Finds a name, as an analyzer of Presidio does. */
+/** Finds a name, like an analyzer of Presidio. */
 function namesIn(body: string): unknown {
   const { text: said } = JSON.parse(body) as { readonly text: string };
   const start = said.indexOf("Alice");
   return start === -1 ? [] : [{ entity_type: "PERSON", start, end: start + 5, score: 0.9 }];
 }
 
-/** A model for judging, for sorting requests, or for predicting a sufficient model. */
+/** A model that judges texts, classifies requests, or predicts a sufficient model. */
 function replyTo(body: string): unknown {
   const broken = body.includes("secret");
   const content = body.includes("capability_boundary")

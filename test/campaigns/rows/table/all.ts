@@ -1,4 +1,4 @@
-/** Every row, in the order of the table. */
+/** All rows, in the order of the table. */
 import type { Row } from "../row.ts";
 import { answerRows } from "./answers.ts";
 import { itemGaps } from "./gaps-items.ts";

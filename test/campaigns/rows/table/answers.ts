@@ -1,4 +1,4 @@
-/** SPEC 2.4, 6 and 7, and sections D, F and G of the contract: items, events, usage and errors of answers in every format. */
+/** SPEC 2.4, 6 and 7, and sections D, F and G of the contract: items, events, usage and errors in answers of every format. */
 import type { ModelAnswer, Row, RowCase } from "../row.ts";
 import { pixel } from "../services.ts";
 import { repliesWithCall, exampleFunction, requestWithTool } from "./asks.ts";
@@ -222,7 +222,7 @@ const answers: readonly Row[] = [
 ];
 
 const done = { id: "x_1", status: "completed" };
-/** Items of the provider's own tools come back as they are. */
+/** Items of the provider's own tools must come back unchanged. */
 const nativeItems: readonly Row[] = (
   [
     [{ type: "web_search_call", ...done, action: { type: "search", query: "37" } }, { type: "web_search" }],

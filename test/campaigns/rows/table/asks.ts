@@ -1,21 +1,21 @@
-/** Parts of requests shared by many rows. */
+/** Parts of requests that many rows use. */
 import { buildDocx, docxParagraph } from "../../../support/documents/office.ts";
 import { pdfPages, textPdf, toDataUrl } from "../../../support/documents/pdf.ts";
 import { pixel } from "../services.ts";
 
-/** Replaced by the origin of the services when a request is sent. */
+/** Placeholder for the origin of the services, replaced when a request is sent. */
 export const servicesOrigin = "http://services.invalid";
 
-/** Replaced by another number in every request, to avoid cached results. */
+/** Placeholder for a number that differs in every request, to avoid cached results. */
 export const uniqueWord = "unique-word";
 
 export const userMessageOf = (...content: readonly object[]) => ({ role: "user", content });
 export const textPart = (text: string) => ({ type: "input_text", text });
 export const greetingMessage = { role: "user", content: "Hi" };
 
-/** A request with these parts in its only message. */
+/** A request whose only message has these parts. */
 export const requestWithParts = (...content: readonly object[]) => ({ input: [userMessageOf(...content)] });
-/** A request with these items as history, followed by a question. */
+/** A request whose history contains these items, followed by a question. */
 export const requestWithHistory = (...items: readonly object[]) => ({
   input: [greetingMessage, ...items, { role: "user", content: "Go on" }],
 });
@@ -26,7 +26,7 @@ export const pdfFile = {
   filename: "cup.pdf",
   file_data: toDataUrl(textPdf(["Cup notes of the PDF"])),
 };
-/** Pages without text. */
+/** A PDF whose pages contain no text. */
 export const scanFile = {
   type: "input_file",
   filename: "scan.pdf",
@@ -52,10 +52,10 @@ export const exampleFunction = {
   parameters: { type: "object", properties: { a: { type: "string" } } },
 };
 
-/** The model calls a tool, then answers. */
+/** Answers of a model that calls a tool and then says something. */
 export const repliesWithCall = (name: string, args: object = {}) => [{ calls: [{ name, args }] }, { text: "Done" }];
 
-/** Expects each named item in the answer. */
+/** Expects each of these items in the answer. */
 export const expectOutput = (...items: readonly object[]) => ({ output: items });
 export const expectStage = (name: string, data?: object) => ({
   service_metadata: { pipeline: [{ name, ...(data && { data }) }] },

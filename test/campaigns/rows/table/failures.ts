@@ -1,4 +1,4 @@
-/** Failures of providers and meaningless requests, as read by a client. */
+/** Failures of providers, and senseless requests, as a client sees them. */
 import type { Row, RowCase } from "../row.ts";
 import { greetingMessage } from "./asks.ts";
 

@@ -1,4 +1,4 @@
-/** Rows of input items with earlier failures. */
+/** Rows of input items that failed earlier. */
 import type { Row, RowDialect } from "../row.ts";
 import { pixel } from "../services.ts";
 import { requestWithHistory, requestWithParts, pngUrl, servicesOrigin } from "./asks.ts";
@@ -7,7 +7,7 @@ const call = { call_id: "c_1", status: "completed" };
 const patch = { type: "update_file", path: "marker.txt", diff: "@@\n-a\n+b" };
 const shell = { commands: ["cat marker.txt"] };
 
-/** Items of tools known only to some formats: sent in all of them. */
+/** A row with history items of tools that only some formats know: providers of all formats must get their content. */
 const told = (name: string, items: readonly object[], sent: RegExp, more: object = {}): Row => ({
   name: `2.3 ${name}`,
   cases: [{ ask: { ...requestWithHistory(...items), ...more }, sent }],

@@ -1,4 +1,4 @@
-/** Rows of tools with calls to another model. */
+/** Rows of tools that call another model. */
 import type { Row } from "../row.ts";
 import { pixel } from "../services.ts";
 import { repliesWithCall, exampleFunction, expectOutput, requestWithServiceTool, requestWithTool } from "./asks.ts";

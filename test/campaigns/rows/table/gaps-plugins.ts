@@ -1,4 +1,4 @@
-/** Rows of routers, fusion and the plugin web with earlier failures. */
+/** Rows of routers, of fusion and of the plugin web that failed earlier. */
 import type { Row } from "../row.ts";
 import { requestWithPlugin, servicesOrigin, expectStage } from "./asks.ts";
 
@@ -6,7 +6,7 @@ const hard =
   "Prove that every finite group of odd order is solvable for orders below 100, and give each step of the proof with the theorems it uses.";
 const cup = { input: "Who won the cup?" };
 
-/** Prompts with their class as judged by a person. */
+/** Prompts, each with the class that a person has given it. */
 const labelled: readonly (readonly [string, string])[] = [
   ["Write a Python function that merges two sorted lists.", "code"],
   ["Fix the race condition in our Go worker pool: two goroutines write to the map.", "code"],
@@ -41,7 +41,7 @@ export const pluginGaps: readonly Row[] = [
   },
   {
     name: "13 auto-router: task classifier, own 75 prompts",
-    // A third of such prompts is classified wrongly without a model.
+    // Without a model, a third of such prompts is classified wrongly.
     now: "part",
     cases: labelled.map(([input, task]) => ({
       ask: { input },
@@ -83,7 +83,7 @@ export const pluginGaps: readonly Row[] = [
   {
     name: "13 pareto-router: price_source weighted_avg",
     cases: [
-      // The mix of tokens counts from a hundred answers on.
+      // The usual mix of tokens is used only after a hundred answers.
       { on: Array.from({ length: 101 }, () => "chat") },
       {
         ask: { ...cup, ...requestWithPlugin("pareto-router", { price_source: "weighted_avg" }) },

@@ -1,4 +1,4 @@
-/** Rows of requests and of files with earlier failures. */
+/** Rows of requests and files that failed earlier. */
 import type { Row } from "../row.ts";
 import {
   docxFile,
@@ -16,7 +16,7 @@ import {
 } from "./asks.ts";
 
 const textOnly = ["t/text-only"];
-/** A question beyond the routers' local classification. */
+/** A question that the routers cannot classify without a model. */
 const unclear = "Warum faellt der Server jede Nacht aus?";
 const said = (text: string) => expectOutput({ type: "message", content: [{ text }] });
 const bug = "Why does this TypeScript function throw? function f(a) { return a.b.c }";
@@ -50,7 +50,7 @@ export const requestGaps: readonly Row[] = [
     name: "2.1 provider.sort exacto: endpoints whose tool calls fit come first",
     cases: [
       {
-        // The share counts from twenty calls on, and each weighs a little less at once.
+        // The share of failed calls is used from twenty calls on, and each call soon weighs a little less.
         ask: { tools: [exampleFunction], provider: { sort: "price" } },
         on: ["t/twins"],
         says: [{ calls: Array.from({ length: 25 }, () => ({ name: "f", args: { a: 1 } })) }],

@@ -1,10 +1,10 @@
-/** Rows of tools for commands and code in the operator's sandbox. */
+/** Rows of tools that run commands and code in the operator's sandbox. */
 import { type Row, type RowCase, rowDialects } from "../row.ts";
 import { repliesWithCall, expectOutput, requestWithServiceTool, requestWithTool } from "./asks.ts";
 
 const functionsOnly = ["chat", "messages", "gemini", "converse"];
 
-/** A tool with calls in the sandbox, for every model that does not run it itself. */
+/** A row of a tool that runs in the sandbox, for every model that cannot run it itself. */
 const sandboxed = (
   type: string,
   sendRequest: NonNullable<RowCase["ask"]>,

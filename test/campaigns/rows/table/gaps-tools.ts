@@ -1,4 +1,4 @@
-/** Rows of tools with earlier failures. */
+/** Rows of tools that failed earlier. */
 import type { Row } from "../row.ts";
 import {
   repliesWithCall,
@@ -16,7 +16,7 @@ const cup = { input: "Who won the cup?" };
 const everywhere = ["chat", "responses", "messages", "gemini", "converse", "sluice/echo"];
 const functionsOnly = ["chat", "messages", "gemini", "converse"];
 
-/** A client's tool: declared to every provider in some form, and its call comes back as its own item. */
+/** A row of a tool that the client runs: every provider gets it in some form, and its call comes back as the tool's own item. */
 const clientTool = (type: string, settings: object, args: object, item: object): Row => ({
   name: `2.5 tool ${type}`,
   cases: [
@@ -60,7 +60,7 @@ const searches = (type: string, settings: object = {}): Row => ({
   ],
 });
 
-/** A numeric address without name lookup; a vendor reads it, so nothing is fetched from there. */
+/** A URL with a numeric address, which needs no name lookup. A scripted vendor reads the page, so nothing is fetched from that address. */
 const publicPage = `http://93.184.215.14/${uniqueWord}-cup.html`;
 const fetchEngine = (engine: string): Row => ({
   name: `2.5 web_fetch engine ${engine}`,
@@ -98,7 +98,7 @@ const searchEngine = (engine: string): Row => ({
 });
 
 const mcpServer = { server_label: "s", server_url: `${servicesOrigin}/mcp` };
-/** A call requested by an earlier response, and the client's approval. */
+/** An earlier response's request for approval of an MCP call, and the client's approval. */
 const allowedCall = [
   { role: "user", content: "Find it." },
   { type: "mcp_approval_request", id: "m_1", server_label: "s", name: "find", arguments: "{}" },

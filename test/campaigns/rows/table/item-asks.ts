@@ -1,9 +1,9 @@
-/** Parts of the rows of items: calls with marks every provider must read, and the forms of such rows. */
+/** Parts of rows about items: calls with marker texts that must reach every provider, and functions that make such rows. */
 import type { Row, RowCase } from "../row.ts";
 import { requestWithHistory, pngUrl } from "./asks.ts";
 
 export const itemRow = (name: string, ...cases: readonly RowCase[]): Row => ({ name: `2.3 ${name}`, cases });
-/** A row of history items whose text must reach every provider. */
+/** A row with history items whose text must reach every provider. */
 export const forwardedItemsRow = (name: string, items: readonly object[], sent: RegExp, more: object = {}): Row =>
   itemRow(name, { ask: { ...requestWithHistory(...items), ...more }, sent });
 export const refusedInput = (name: string, input: unknown, message: RegExp): Row =>

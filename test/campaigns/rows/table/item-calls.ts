@@ -1,4 +1,4 @@
-/** SPEC 2.3: items of calls and of their outputs, each sent to providers of every format. */
+/** SPEC 2.3: items of calls and their outputs, each sent to providers of every format. */
 import type { Row } from "../row.ts";
 import { pixel } from "../services.ts";
 import { exampleFunction, greetingMessage, requestWithHistory, pdfFile, textPart } from "./asks.ts";

@@ -12,7 +12,7 @@ import {
 import { itemRow, markedCall, markedOutput, pngImage, refusedInput, forwardedItemsRow } from "./item-asks.ts";
 import { callItemRows } from "./item-calls.ts";
 
-/** Items readable only by their own provider: leaving them out would change the question. */
+/** A row of items that only their own provider can read. Other providers refuse them, since leaving them out would change the question. */
 const sealed = (type: string): Row => ({
   name: `2.3 ${type}`,
   final: "only the provider that made it can read it",

@@ -1,4 +1,4 @@
-/** SPEC 2.1: choices of tools, tiers and providers, and where an answer stops. */
+/** SPEC 2.1: choice of tools, service tiers and providers, and where an answer stops. */
 import type { Row, RowCase, RowDialect } from "../row.ts";
 import { exampleFunction } from "./asks.ts";
 

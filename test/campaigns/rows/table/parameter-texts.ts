@@ -1,4 +1,4 @@
-/** SPEC 2.1 and 2.4: parameters for texts or formats of texts, and the answer's echo of its request. */
+/** SPEC 2.1 and 2.4: parameters about text and its format, and the request's settings as the answer repeats them. */
 import type { Row, RowCase } from "../row.ts";
 import { exampleFunction, greetingMessage, textPart, userMessageOf } from "./asks.ts";
 

@@ -1,4 +1,4 @@
-/** SPEC 2.1: the parameters of a request as sent to providers, in each format. */
+/** SPEC 2.1: parameters of a request, as providers of each format must get them. */
 import type { Row, RowCase, RowDialect } from "../row.ts";
 import { exampleFunction, greetingMessage } from "./asks.ts";
 import { choiceRows } from "./parameter-choices.ts";
@@ -8,7 +8,7 @@ type ByDialect = Partial<Record<RowDialect, unknown>>;
 
 const row = (name: string, ...cases: readonly RowCase[]): Row => ({ name: `2.1 ${name}`, cases });
 
-/** A number with a different name in each format; a path of names in nested formats. */
+/** A value under its name in each format; a nested field has a path. */
 const inBodies = (value: unknown, fields: Partial<Record<RowDialect, string>>): ByDialect =>
   Object.fromEntries(
     Object.entries(fields).map(([dialect, path]) => [
@@ -17,7 +17,7 @@ const inBodies = (value: unknown, fields: Partial<Record<RowDialect, string>>): 
     ]),
   );
 
-/** A parameter with these names in some formats; the others must list it in `not_sent`. */
+/** A row for a parameter with these names in some formats. The receipt must list it in `not_sent` for all other formats. */
 function parameter(name: string, value: unknown, fields: Partial<Record<RowDialect, string>>): Row {
   const all: readonly RowDialect[] = ["chat", "responses", "messages", "gemini", "converse"];
   const lost = Object.fromEntries(all.filter((dialect) => !(dialect in fields)).map((dialect) => [dialect, name]));
@@ -26,7 +26,7 @@ function parameter(name: string, value: unknown, fields: Partial<Record<RowDiale
 
 const same = (name: string) => ({ chat: name, responses: name, messages: name, gemini: name, converse: name });
 
-/** Accepted values, and values refused with the path in the message. */
+/** A row for a setting's accepted values, and for values refused with its path in the message. */
 const range = (name: string, accepted: readonly unknown[], refused: readonly unknown[]): Row =>
   row(
     `${name}: limits`,

@@ -1,4 +1,4 @@
-/** Forms of the rows of plugins. */
+/** Functions that make rows about plugins. */
 import type { Row, RowCase } from "../row.ts";
 import { requestWithPlugin } from "./asks.ts";
 
@@ -10,7 +10,7 @@ export const pluginRow = (id: string, what: string, ...cases: readonly RowCase[]
 export const textOfLength = (count: number) => "x".repeat(count);
 export const distinctWords = (count: number, text = "a") => Array.from({ length: count }, (_, n) => `${text}${n}`);
 
-/** Accepted settings, and settings refused with the name of the plugin and of the field. */
+/** A row of accepted settings, and of settings refused with the plugin's and the field's name in the message. */
 export function pluginLimits(
   id: string,
   field: string,
@@ -33,7 +33,7 @@ export function pluginLimits(
   );
 }
 
-/** The answer of a judge. */
+/** Answer of a judge with this probability. */
 export const probabilityReply = (probability: number) => [
   { text: JSON.stringify({ evidence: "", verdict: probability > 0.5 ? "broken" : "followed", probability }) },
 ];

@@ -1,4 +1,4 @@
-/** SPEC 2.5: functions, custom tools and namespaces of them, as providers are sent them and call them. */
+/** SPEC 2.5: functions, custom tools and their namespaces, as providers get and call them. */
 import type { Row, RowCase } from "../row.ts";
 import { repliesWithCall, exampleFunction, expectOutput, requestWithTool } from "./asks.ts";
 

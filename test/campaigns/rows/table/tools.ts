@@ -1,4 +1,4 @@
-/** SPEC 2.5 and section E of the contract: fields of tools, their limits, and their form at providers. */
+/** SPEC 2.5 and section E of the contract: fields of tools, their limits, and the tools' form at providers. */
 import type { Row, RowCase } from "../row.ts";
 import {
   repliesWithCall,

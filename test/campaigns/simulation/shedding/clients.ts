@@ -8,7 +8,7 @@ import type { SimulatedServer } from "./server.ts";
 import { RequestTally } from "./tally.ts";
 import { SimulatedConnection } from "./wire.ts";
 
-/** Official clients retry twice and wait as long as requested; some clients wait only for a moment, and some never retry. */
+/** Ways to retry. Official clients retry twice and wait as long as requested; some clients wait only for a moment, and some never retry. */
 const manners: readonly RetryBehaviour[] = [
   { share: 0.7, attempts: 3, obeys: true },
   { share: 0.15, attempts: 10, obeys: false },
@@ -16,13 +16,13 @@ const manners: readonly RetryBehaviour[] = [
 ];
 const hastyMs = 200;
 const directShare = 0.02;
-/** Conversations per key, with half of the requests. */
+/** Number of conversations of each key, which have half of its requests. */
 const sessionsOfKey = 20;
 
 export interface Demand {
-  /** Requests a second. */
+  /** Requests per second. */
   rate: number;
-  /** Share of the greedy key. */
+  /** Share of the requests that the greedy key sends. */
   greedyShare: number;
 }
 
@@ -37,7 +37,7 @@ export interface FleetClientOptions {
 export class FleetClients {
   readonly tally: RequestTally;
   readonly demand: Demand = { rate: 0, greedyShare: 0 };
-  /** Requests without a final answer. */
+  /** Requests without a final answer, by id. */
   readonly open = new Map<string, ClientRequest>();
   readonly #options: FleetClientOptions;
   readonly #keys: readonly ClientKey[];
@@ -49,7 +49,7 @@ export class FleetClients {
     this.#keys = Array.from({ length: options.keys }, () => drawKey(options.random));
   }
 
-  /** Requests arrive at random times until the rate is 0. */
+  /** Sends requests at random times until the rate is 0. */
   arrive(): void {
     if (this.demand.rate === 0) return;
     this.#options.time.after(this.#options.random.exponential(1_000 / this.demand.rate), () => {

@@ -1,27 +1,30 @@
-/** Bounds for the figures of an overloaded fleet. */
+/** Limits for the figures of an overloaded fleet. */
 import { maxWaitingTurns } from "@sluice/proto/lib/load/pressure.js";
 import { quantile } from "../../policy/figure.ts";
 import { meanAnswerMs } from "./server.ts";
 import { type PhaseFigures, type SheddingFigures, type SheddingSize, slowdownFactor } from "./scenario.ts";
 
-/** Time with more than `maxWaitingTurns` waiting turns before a gateway refuses any: a second, and a beat (`Pressure`). */
+/**
+ * Milliseconds for which a gateway must see more than `maxWaitingTurns` waiting turns before it refuses any: a second, and one check of `Pressure`.
+ */
 const standsMs = 1_020;
-/** Minimum share of the processes' capacity in use while others are refused. */
+/** Minimum share of the processes' capacity in use while requests are refused. */
 const leastGoodput = 0.9;
-/** A process is idle between the begin of its last turn and the arrival of the next one. */
+/** Maximum share of time in which a process is idle: between its last turn and the arrival of the next one. */
 const maxIdleShare = 0.001;
 const recoveryS = 5;
 
 /**
- * Wait of 99 in 100 turns of keys with average traffic. Every gateway lets `maxWaitingTurns` turns wait for each process, and accepts up to twice
- * its capacity during the second before refusing. The slow process has as many open turns as others, and works on them for longer.
+ * Milliseconds that 99 of 100 turns may wait, for keys with average traffic. Every gateway lets `maxWaitingTurns` turns wait for each process, and
+ * accepts up to twice its capacity during the second before it refuses. The slow process has as many open turns as others, and works on them for
+ * longer.
  */
 export const allowedWaitMs = ({ gateways, turnUs }: SheddingSize): number =>
   slowdownFactor * ((gateways * maxWaitingTurns * turnUs) / 1_000 + standsMs + meanAnswerMs);
 
 /**
- * Seconds of continued overload at gateways after the load has fallen. The slow process finishes its waiting turns, and then
- * a second must pass without waiting turns. Gateways refuse nothing meanwhile.
+ * Seconds for which gateways may stay overloaded after the load has fallen. The slow process finishes its waiting turns, and then a second must pass
+ * without waiting turns. Gateways refuse nothing meanwhile.
  */
 const allowedCalmS = ({ gateways, turnUs }: SheddingSize): number =>
   Math.max(recoveryS, 1 + Math.ceil((slowdownFactor * gateways * maxWaitingTurns * turnUs) / 1_000_000));
@@ -58,7 +61,7 @@ function complaintsOfPhase(phase: PhaseFigures, size: SheddingSize): string[] {
   return claims.flatMap(([holds, complaint]) => (holds ? [] : [`${name}: ${complaint}`]));
 }
 
-/** Minimum part of the fair share of turns for every key with average traffic. */
+/** Minimum turns of every key with average traffic, relative to its fair share. */
 const leastShare = 0.6;
 
 function claimsOfShares({ load, greedyShare, counts }: PhaseFigures): (readonly [boolean, string])[] {

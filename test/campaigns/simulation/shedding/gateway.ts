@@ -1,6 +1,6 @@
 /**
- * A gateway: its lanes, its choice of an inference process, the shares of its loop, its memory and its refusals are those of Sluice. The
- * processor time of a request is simulated.
+ * A simulated gateway: its lanes, its choice of an inference process, the fair shares of its event loop, its memory and its refusals are Sluice's
+ * code. The processor time of a request is simulated.
  */
 import type { IncomingMessage } from "node:http";
 import { create } from "@bufbuild/protobuf";
@@ -21,11 +21,11 @@ import { SimulatedProcess } from "./process.ts";
 import type { GatewayRequest } from "./request.ts";
 import type { SimulatedServer } from "./server.ts";
 
-/** Work of a request: 0.14 ms are the gateway's part of a request of 1 KB, and a refusal takes 81 us (docs/operate/overload.md). */
+/** Milliseconds to read a request: of a request of 1 KB, 0.14 ms are the gateway's, and a refusal takes 81 us (docs/operate/overload.md). */
 const readMs = 0.09;
 const answerMs = 0.05;
 const refuseMs = 0.081;
-/** Memory reserved by a gateway for a body of 2 KB. */
+/** Bytes of memory that a gateway reserves for a body of 2 KB. */
 const roomBytes = 6 * 1024;
 const memoryBytes = 512 * 1024 ** 2;
 const log = openLog("simulation", "silent");
@@ -55,7 +55,7 @@ export class SimulatedGateway {
     });
   }
 
-  /** Takes an arrived request, like the route of turns. */
+  /** Serves a request that has arrived, like the route of turns. */
   serve(request: GatewayRequest): void {
     const message = { headers: request.key.headers, socket: request.key.connection } as unknown as IncomingMessage;
     if (this.#shedding.refuses(message)) return this.#refuse(request);

@@ -1,4 +1,4 @@
-/** API keys made from a seed: real ones are made of the kernel's randomness. */
+/** API keys derived from a seed; real keys come from the kernel's random numbers. */
 import { crc32 } from "node:zlib";
 import { base62 } from "@sluice/proto/lib/ids/id.js";
 import { hashKey } from "@sluice/proto/lib/ids/key.js";
@@ -7,7 +7,7 @@ import type { Random } from "../../../support/random.ts";
 export interface ClientKey {
   readonly hash: string;
   readonly headers: { readonly authorization: string };
-  /** The socket of its requests; the key is remembered there. */
+  /** Stands for the socket of the key's requests, on which the gateway remembers the key. */
   readonly connection: object;
 }
 
@@ -18,7 +18,7 @@ export function drawKey(random: Random): ClientKey {
   return { hash: hashKey(key), headers: { authorization: `Bearer ${key}` }, connection: {} };
 }
 
-/** The last six digits of a key, as proto/lib/ids/key.ts has them. */
+/** The last six characters of a key, as proto/lib/ids/key.ts computes them. */
 function checksum(body: string): string {
   let digits = "";
   for (let rest = crc32(body), place = 0; place < 6; place++, rest = Math.floor(rest / 62))

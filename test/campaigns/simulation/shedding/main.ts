@@ -1,4 +1,4 @@
-/** npm run overload -- [--seed S] ...: an overloaded fleet, in virtual time. */
+/** npm run overload -- [--seed S] ...: simulates an overloaded fleet in virtual time. */
 import { readNumbersOrExit } from "../../../support/runner/campaign-options.ts";
 import { VirtualTime } from "../virtual-time.ts";
 import { complaintsOfShedding } from "./complaints.ts";

@@ -1,10 +1,10 @@
 /**
- * A process with one processor. Its event loop has the phases of Node's loop: due timers, data arrived at its
- * sockets, and callbacks deferred to the end of the turn. Data arriving during work waits.
+ * A simulated process with one processor. Its event loop has the phases of Node's loop: due timers, data that arrived at sockets, and callbacks
+ * deferred to the end of the turn. Data that arrive during work wait.
  */
 import { type VirtualLoop, type VirtualTime, settledInVirtualTime } from "../virtual-time.ts";
 
-/** Processor time of an empty callback. */
+/** Milliseconds of processor time of an empty callback. */
 const callbackMs = 0.002;
 
 type Task = () => void;
@@ -12,15 +12,15 @@ type Task = () => void;
 export class SimulatedProcess implements VirtualLoop {
   readonly #time: VirtualTime;
   readonly #slowness: number;
-  /** Waiting callbacks of each phase. */
+  /** Callbacks that wait in each phase. */
   #phases: Task[][] = [[], [], []];
   #now: number;
   #isAwake = false;
   #isGone = false;
-  /** Milliseconds of work of the processor. */
+  /** Milliseconds of processor time used so far. */
   worked = 0;
 
-  /** @param slowness factor for the duration of its work */
+  /** @param slowness factor for the duration of the process's work */
   constructor(time: VirtualTime, slowness = 1) {
     this.#time = time;
     this.#slowness = slowness;
@@ -35,7 +35,7 @@ export class SimulatedProcess implements VirtualLoop {
     return !this.#isAwake;
   }
 
-  /** Work of the running callback. */
+  /** Adds processor time to the running callback. @param ms milliseconds */
   work(ms: number): void {
     this.worked += ms * this.#slowness;
     this.#now += ms * this.#slowness;
@@ -45,7 +45,7 @@ export class SimulatedProcess implements VirtualLoop {
     this.#add(0, run);
   }
 
-  /** Something arrives at a socket. */
+  /** Queues a callback for data that arrive at a socket. */
   receive(run: Task): void {
     this.#add(1, run);
   }
@@ -54,7 +54,7 @@ export class SimulatedProcess implements VirtualLoop {
     this.#add(2, run);
   }
 
-  /** Ends at once and loses all waiting work. */
+  /** Ends the process at once, and loses all waiting work. */
   kill(): void {
     this.#isGone = true;
     this.#phases = [[], [], []];
@@ -68,7 +68,7 @@ export class SimulatedProcess implements VirtualLoop {
     this.#time.after(0, () => this.#goOn(0));
   }
 
-  /** Runs phases until one of them has taken time. */
+  /** Runs phases until one of them has used processor time. */
   async #goOn(from: number): Promise<void> {
     const began = (this.#now = this.#time.now);
     for (let phase = from; this.#phases.some((tasks) => tasks.length > 0); phase = (phase + 1) % 3) {
@@ -79,7 +79,7 @@ export class SimulatedProcess implements VirtualLoop {
     this.#isAwake = false;
   }
 
-  /** Between two callbacks, all promises and ticks of the first are settled. */
+  /** Runs a phase. Between two callbacks, all promises and ticks of the first one settle. */
   async #run(phase: number): Promise<void> {
     const tasks = this.#phases[phase]!;
     if (tasks.length === 0) return;

@@ -1,4 +1,4 @@
-/** The printed lines of the simulation of an overloaded fleet. */
+/** Formats the result of the simulation of an overloaded fleet. */
 import { allowedWaitMs, goodputOf } from "./complaints.ts";
 import { quantile } from "../../policy/figure.ts";
 import type { PhaseFigures, SheddingFigures, SheddingSize } from "./scenario.ts";

@@ -3,15 +3,15 @@ import type { ClientKey } from "./keys.ts";
 
 export interface ClientAnswer {
   readonly status: number;
-  /** Milliseconds of the header Retry-After; 0 for an answer without it. */
+  /** Milliseconds of the header Retry-After; 0 without the header. */
   readonly retryAfterMs: number;
 }
 
-/** An attempt as it arrives at a gateway. */
+/** An attempt of a request, as it arrives at a gateway. */
 export interface GatewayRequest {
   readonly id: string;
   readonly key: ClientKey;
-  /** Undefined for a separate conversation. */
+  /** Session id; undefined for a conversation of its own. */
   readonly session: string | undefined;
   readonly answered: (answer: ClientAnswer) => void;
 }
@@ -19,21 +19,21 @@ export interface GatewayRequest {
 export interface RetryBehaviour {
   readonly share: number;
   readonly attempts: number;
-  /** Whether it waits for as long as the refusal asks for. */
+  /** Whether the client waits as long as the refusal asks for. */
   readonly obeys: boolean;
 }
 
 export interface ClientRequest {
   readonly id: string;
-  /** Place of its key; the greedy one has place 0. */
+  /** Number of the request's key; 0 is the greedy key. */
   readonly key: number;
   readonly manner: RetryBehaviour;
   readonly session: string | undefined;
-  /** Whether it is sent to an inference process, without a gateway. */
+  /** Whether the request is sent to an inference process directly. */
   readonly isDirect: boolean;
   attempts: number;
-  /** Arrival time of its present attempt. */
+  /** Time at which the present attempt arrived. */
   arrivedAt: number;
-  /** The latest attempt. */
+  /** Number of the latest attempt that began. */
   begunAttempt: number;
 }

@@ -1,6 +1,6 @@
 /**
- * An overloaded fleet. Loads are multiples of its inference processes' joint capacity. One of them is slow, and
- * one is lost in the middle of the second phase and returns.
+ * An overloaded fleet. Loads are multiples of the joint capacity of its inference processes. One process is slow, and another is lost in the middle
+ * of the second phase and returns later.
  */
 import { Random } from "../../../support/random.ts";
 import type { VirtualTime } from "../virtual-time.ts";
@@ -13,21 +13,21 @@ export interface SheddingSize {
   readonly gateways: number;
   readonly processes: number;
   readonly keys: number;
-  /** Mean work of a turn in an inference process, in microseconds. */
+  /** Mean processor time of a turn in an inference process, in microseconds. */
   readonly turnUs: number;
   readonly phaseS: number;
 }
 
-/** Slowness factor of the first process. */
+/** Factor by which the first process is slower than the others. */
 export const slowdownFactor = 3;
-/** Time until the last client has given up: two pauses of 5 s, and a wait. */
+/** Seconds until the last client has given up: two pauses of 5 s, and a wait. */
 const drainS = 30;
 
 interface Phase {
   readonly name: string;
   readonly load: number;
   readonly greedyShare: number;
-  /** Whether a process is lost during its second third. */
+  /** Whether a process is lost in the second third of the phase. */
   readonly loses: boolean;
 }
 
@@ -40,19 +40,19 @@ const phases: readonly Phase[] = [
 
 export interface PhaseFigures extends Phase {
   readonly counts: PhaseCounts;
-  /** Capacity of the processes in turns. */
+  /** Capacity of the processes, in turns. */
   readonly capacity: number;
 }
 
 export interface SheddingFigures {
   readonly phases: readonly PhaseFigures[];
-  /** Seconds of the last phase until requests, including retries, fall below the capacity of the processes. */
+  /** Seconds of the last phase until requests, with their retries, fall below the capacity of the processes. */
   readonly fallenS: number;
-  /** Seconds from then until no request is refused any more. */
+  /** Seconds from then until no request is refused. */
   readonly recoveredS: number;
-  /** Seconds from the same moment until no gateway is overloaded any more. */
+  /** Seconds from the same moment until no gateway is overloaded. */
   readonly calmS: number;
-  /** Requests without an answer. */
+  /** Number of requests without an answer. */
   readonly lost: number;
 }
 
@@ -131,7 +131,10 @@ class SheddingRun {
     return { ...phase, counts, capacity };
   }
 
-  /** Runs one second, and notes when the load has fallen and when the fleet has recovered. A new overload discards the noted times, so those after the last one remain. */
+  /**
+   * Runs one second, and records when the load has fallen and when the fleet has recovered. A new overload discards these times, so that only the
+   * last ones remain.
+   */
   async #second(second: number, counts: PhaseCounts): Promise<void> {
     const before = { attempts: counts.sum("attempts"), refused: counts.sum("refused") };
     await this.#pass(1);
@@ -154,13 +157,13 @@ class SheddingRun {
     this.#lost.lose();
   }
 
-  /** Capacity of the present processes in turns per second. */
+  /** Capacity of the running processes, in turns per second. */
   #capacityOfSecond(): number {
     const alive = this.#servers.filter(({ process }) => process !== undefined);
     return alive.reduce((sum, { options }) => sum + 1_000 / options.turnMs / options.slowness, 0);
   }
 
-  /** Promises are settled by the loops of the processes. */
+  /** Lets time pass; the loops of the processes settle promises. */
   #pass(seconds: number): Promise<void> {
     return this.#time.pass(seconds * 1_000, Number.POSITIVE_INFINITY);
   }

@@ -1,5 +1,5 @@
 /**
- * An inference process: its end of the lanes, the shares of its loop and its memory are Sluice's code. A turn's processor time
+ * A simulated inference process: its end of the lanes, the fair shares of its event loop and its memory are Sluice's code. A turn's processor time
  * before and after the provider's answer is simulated.
  */
 import type { Open, SessionRequest } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
@@ -18,27 +18,27 @@ import { SimulatedProcess } from "./process.ts";
 import type { ClientAnswer } from "./request.ts";
 import { SimulatedConnection } from "./wire.ts";
 
-/** Part of a turn's work before the provider call. */
+/** Share of a turn's processor time before the call of the provider. */
 const beginShare = 0.6;
-/** Work of reading one message. */
+/** Milliseconds to read a message. */
 const messageMs = 0.02;
-/** Response time of a provider: 100 ms and more. */
+/** Minimum response time of a provider in milliseconds. */
 const leastAnswerMs = 100;
 const furtherAnswerMs = 200;
 export const meanAnswerMs = leastAnswerMs + furtherAnswerMs;
 const requestBytes = 8 * 1024;
 const memoryBytes = 1024 ** 3;
-/** A gateway tries to connect again after 0.75 s at the latest. */
+/** Milliseconds after which every gateway has found a started process: a gateway tries to connect every 0.75 s at least. */
 const connectMs = 1_000;
 
 export interface ServerOptions {
   readonly time: VirtualTime;
   readonly random: Random;
   readonly address: string;
-  /** Mean work of a turn in milliseconds. */
+  /** Mean processor time of a turn in milliseconds. */
   readonly turnMs: number;
   readonly slowness: number;
-  /** Called when a turn is begun. @param requestId of the turn */
+  /** Called when a turn begins. @param requestId request id of the turn */
   readonly begun: (requestId: string, now: number) => void;
 }
 
@@ -46,14 +46,14 @@ const log = { warn: () => {} };
 
 export class SimulatedServer implements TurnRunner {
   readonly options: ServerOptions;
-  /** Undefined while the process is lost. */
+  /** The running process; undefined while it is lost. */
   process: SimulatedProcess | undefined;
   #loop = new FairShares();
   #budget: ByteBudget | undefined;
   #pressure: Pressure | undefined;
   #startedAt = 0;
   readonly #sessions = new Set<Session>();
-  /** Unanswered calls without a gateway. */
+  /** Callbacks of unanswered calls that came without a gateway. */
   readonly #direct = new Set<(answer: ClientAnswer) => void>();
 
   constructor(options: ServerOptions) {
@@ -74,12 +74,12 @@ export class SimulatedServer implements TurnRunner {
     process.receive(() => pressure.start());
   }
 
-  /** Whether it has nothing to do, although every gateway has had the time to find it. */
+  /** Whether the process has nothing to do, although every gateway has had the time to find it. */
   get isIdle(): boolean {
     return this.process?.isIdle === true && this.options.time.now - this.#startedAt > connectMs;
   }
 
-  /** The process is killed: its connections break. */
+  /** Kills the process, so that its connections break. */
   lose(): void {
     this.process?.kill();
     this.process = undefined;
@@ -89,7 +89,7 @@ export class SimulatedServer implements TurnRunner {
     this.#direct.clear();
   }
 
-  /** Takes a call without a gateway, as the handler of RunTurn does. */
+  /** Serves a call that comes without a gateway, like the handler of RunTurn. */
   serve(keyHash: string, id: string, answered: (answer: ClientAnswer) => void): void {
     const { process } = this;
     if (process === undefined) return answered({ status: 502, retryAfterMs: 0 });
@@ -122,7 +122,7 @@ export class SimulatedServer implements TurnRunner {
     void turn.take({ events: [], cost: 1_000 }, true);
   }
 
-  /** @param accepted called when the turn is begun */
+  /** Runs a turn. @param accepted called when the turn begins */
   async #work(keyHash: string, id: string, accepted: () => void): Promise<void> {
     const { time, random, begun } = this.options;
     const process = this.process!;
@@ -140,14 +140,14 @@ export class SimulatedServer implements TurnRunner {
     room.release();
   }
 
-  /** Half of the mean at the least. */
+  /** Random processor time of a turn in milliseconds: at least half of the mean. */
   #drawWork(): number {
     const { random, turnMs } = this.options;
     return turnMs / 2 + random.exponential(turnMs / 2);
   }
 }
 
-/** A session of a gateway with an inference process. */
+/** A session between a gateway and an inference process. */
 class Session implements Link {
   readonly #server: SimulatedServer;
   readonly #gateway: SimulatedProcess;
@@ -168,7 +168,7 @@ class Session implements Link {
     this.#up.send(() => this.#arrive());
   }
 
-  /** Called by the gateway for its messages, and by the inference process for its answers. */
+  /** Sends a message; both the gateway and the inference process call it. */
   readonly write = (message: Parameters<Link["write"]>[0] | Parameters<LinkListener["message"]>[0]): boolean => {
     if (message.$typeName === "sluice.inference.v1.SessionRequest") this.#toServer(message);
     else this.#toGateway(() => this.#listener.message(message));

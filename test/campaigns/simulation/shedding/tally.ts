@@ -9,24 +9,24 @@ interface KeyCounts {
   served: number;
 }
 
-/** Retry-After of a refusal: 1 to 5 s. */
+/** Range of Retry-After in milliseconds that refusals may give. */
 const hintsMs = [1_000, 5_000] as const;
-/** Turns of a lost process have failed by then. */
+/** Milliseconds after which the turns of a lost process have failed. */
 const failedMs = 100;
 
-/** Counts of one phase. */
+/** Counts of the outcomes in one phase. */
 export class PhaseCounts {
   readonly keys: readonly KeyCounts[];
-  /** Milliseconds from the arrival of an attempt until its turn was begun, of the greedy key and of all others. */
+  /** Milliseconds from the arrival of an attempt until its turn began, for the greedy key; those of all others follow. */
   readonly greedyWaits: number[] = [];
   readonly waits: number[] = [];
   failed = 0;
-  /** Failures without the loss of a process as explanation. */
+  /** Number of failures that no loss of a process explains. */
   strangeFailures = 0;
   refusedWhileIdle = 0;
-  /** Refusals with an undocumented hint. */
+  /** Number of refusals with an undocumented hint. */
   strangeHints = 0;
-  /** Turns begun twice for one attempt. */
+  /** Number of turns that began twice for one attempt. */
   doubled = 0;
 
   constructor(keys: number) {
@@ -41,7 +41,7 @@ export class PhaseCounts {
     return this.keys.reduce((sum, counts) => sum + counts[of], 0);
   }
 
-  /** The sum without the greedy key. */
+  /** The sum of all keys but the greedy one. */
   sumOfOthers(of: keyof KeyCounts): number {
     return this.sum(of) - this.greedy[of];
   }
@@ -51,7 +51,7 @@ export class RequestTally {
   readonly #time: VirtualTime;
   readonly #keys: number;
   counts: PhaseCounts;
-  /** Time of a process's loss. */
+  /** Time at which a process was lost. */
   lostAt = Number.NEGATIVE_INFINITY;
 
   constructor(time: VirtualTime, keys: number) {

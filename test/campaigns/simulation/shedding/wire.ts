@@ -1,4 +1,4 @@
-/** A connection between two simulated processes: messages arrive late and in order. */
+/** A connection between two simulated processes, which delivers messages late and in order. */
 import type { Random } from "../../../support/random.ts";
 import type { VirtualTime } from "../virtual-time.ts";
 

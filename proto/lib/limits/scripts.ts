@@ -168,7 +168,10 @@ end
 if isChanged then keep(turn) end
 return answer`;
 
-/** For one key. ARGV[3]: number of ended turns; [4], [5]: tokens used by them and the limit of tokens, 0 for no limit. */
+/**
+ * Ends turns of one key. ARGV[3]: number of ended turns; [4], [5]: tokens that they used, and the limit of tokens, 0
+ * for none.
+ */
 const leave = `${readKey}
 local ended = tonumber(ARGV[3])
 if ended > 0 then

@@ -15,7 +15,9 @@ const maxFrames = 10;
 /** Maximum number of logged causes, because a chain of causes may be circular. */
 const maxCauses = 4;
 
-/** Omits all other properties of an error: bodies, headers, rows. */
+/**
+ * Selects the logged parts of an error. All other properties are left out, such as bodies, headers and database rows.
+ */
 export function loggedError(error: unknown, depth = 0): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error, message: redact(String(error)).slice(0, longest) };
   const { code } = error as { code?: unknown };
@@ -33,11 +35,11 @@ function framesOf({ stack }: Error): { readonly stack?: string } {
   return frames.length === 0 ? {} : { stack: frames.slice(0, maxFrames).join("\n") };
 }
 
-/** Errors of these kinds quote unreadable input: a prompt, an answer, a row. */
+/** Whether an error may quote unreadable input, such as a prompt, an answer or a database row. */
 const quotes = (error: Error): boolean =>
   error instanceof SyntaxError || error.name === "ZodError" || error.name.startsWith("AI_") || isOfData(error);
 
-/** SQLSTATE 22 and 23: the database refuses a value, and quotes it. */
+/** Whether the database has refused a value (SQLSTATE classes 22 and 23), which its error text quotes. */
 function isOfData(error: Error): boolean {
   const { code } = error as { code?: unknown };
   return "severity" in error && typeof code === "string" && /^2[23]/.test(code);
@@ -48,12 +50,12 @@ const wordsOf = (error: Error): string =>
 
 const secrets: readonly (readonly [RegExp, string])[] = [
   [/\b(bearer|basic)\s+[^\s"',]+/gi, "$1 …"],
-  // Prefixes of keys of Sluice, of providers and of platforms.
+  // Prefixes of API keys of Sluice, of model providers and of other platforms.
   [/\b((?:sk|mk|pk|rk)[-_]|xai-|gsk_|hf_|gh[pousr]_|AIza|AKIA|ASIA)[\w-]{8,}/g, "$1…"],
   [/\/\/[^/\s@]+@/g, "//…@"],
   [/([?&](?:[\w-]*(?:key|token|secret|signature|password)|sig|X-Amz-[\w-]+)=)[^&\s"']+/gi, "$1…"],
 ];
 
-/** Replaces everything similar to a secret. */
+/** Replaces everything in a text that looks like a secret. */
 export const redact = (text: string): string =>
   secrets.reduce((rest, [pattern, replacement]) => rest.replace(pattern, replacement), text);

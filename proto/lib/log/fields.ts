@@ -1,27 +1,30 @@
-/** The complete list of fields of log lines. Prompts, answers, keys and end users have no field, so none can be logged by mistake. */
+/**
+ * The complete list of fields of log lines. There is none for prompts, answers, keys or end users, so none of these can
+ * be logged by mistake.
+ */
 
 /** Fields of a log line. Times are in milliseconds. */
 export interface LogFields {
-  /** A thrown value in the form of log/error.ts. */
+  /** A thrown value, logged as log/error.ts describes. */
   readonly err?: unknown;
   readonly request_id?: string;
-  /** The client's own request id, when it is well-formed. */
+  /** Request id that the client sent, when it is well-formed. */
   readonly client_request_id?: string | undefined;
   readonly trace_id?: string | undefined;
-  /** Address of the client, only where `log_client_addresses` is on. */
+  /** Network address of the client, only if `log_client_addresses` is enabled. */
   readonly address?: string | undefined;
-  /** SHA-256 of the key, also used to address it. */
+  /** SHA-256 of the key, under which the key is also addressed. */
   readonly key_hash?: string;
-  /** The model name from the client, cut to a maximum length. */
+  /** Name of the model as the client sent it, cut to a maximum length. */
   readonly model?: string | undefined;
   readonly provider?: string;
   readonly route?: string | undefined;
   readonly method?: string;
-  /** The client's API format. */
+  /** API format of the client. */
   readonly door?: string;
   readonly stream?: boolean;
   readonly status?: number;
-  /** The nearly exhausted budget: key or workspace. */
+  /** Scope of the nearly exhausted budget: key or workspace. */
   readonly budget?: string;
   /** Why a provider gave no HTTP answer. */
   readonly error?: string | undefined;
@@ -35,15 +38,15 @@ export interface LogFields {
   readonly generation?: number | bigint;
   readonly applied?: number | bigint;
   readonly reason?: string | undefined;
-  /** Cause of a hindrance. */
+  /** The hindrance that stops or slows down the process. */
   readonly cause?: string;
-  /** Whether a hindered process still does its work. */
+  /** Whether a hindered process still works. */
   readonly partial?: boolean;
   readonly problems?: readonly string[];
   /** Index of a provider's key in the configuration file. */
   readonly key?: number;
   readonly rests_ms?: number;
-  /** The key without its middle, as in lists. */
+  /** The key without its middle, as lists show it. */
   readonly label?: string;
   readonly kind?: string;
   /** Search engine by its id in the configuration file. */
@@ -56,23 +59,23 @@ export interface LogFields {
   readonly sink?: string;
   /** Id of an alert. */
   readonly alert?: string;
-  /** Work on records stored before an upgrade. */
+  /** Name of a conversion of older records after an upgrade. */
   readonly backfill?: string;
-  /** Progress of the backfill. */
+  /** How far the conversion has come. */
   readonly reached?: string;
   /** A day of the ledger, in UTC. */
   readonly day?: string;
   /** The beginning of an hour of the ledger, in UTC. */
   readonly hour?: string;
-  /** The reader that still needs the turns of a day: sums or exports. */
+  /** What still needs the turns of a day: sums or exports. */
   readonly held_by?: string;
-  /** Removed records. */
+  /** Numbers of removed records, by kind. */
   readonly removed?: Readonly<Record<string, number>>;
-  /** Time of the first change of the policy that a restored database lacks. */
+  /** Time of the first policy change that a restored database lacks. */
   readonly restored_to?: string;
-  /** Number of changes of the policy that a restored database lacks. */
+  /** Number of policy changes that a restored database lacks. */
   readonly void_changes?: number;
-  /** SHA-256 of the keys that these changes name. */
+  /** SHA-256 of the keys in these policy changes. */
   readonly void_keys?: readonly string[];
   readonly role?: string | undefined;
   readonly process?: string;
@@ -94,7 +97,7 @@ export interface LogFields {
   readonly late?: boolean;
   readonly waiting?: boolean;
   readonly scarce?: boolean;
-  /** Number of log lines. */
+  /** Number of lost log lines. */
   readonly lines?: number;
 }
 
@@ -108,11 +111,11 @@ export interface Logger {
   readonly info: Write;
   readonly warn: Write;
   readonly error: Write;
-  /** Opens a log for lines written for every request. @param message of each line */
+  /** Opens a log for lines that are written for every request. @param message text of all its lines */
   lines(message: string): LineLog;
 }
 
-/** Log lines of one kind. */
+/** Writes log lines of one kind. */
 export interface LineLog {
   /** @param members JSON members, each with a comma before it, as built by `logMember` */
   info(members: string): void;

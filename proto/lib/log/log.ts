@@ -1,4 +1,4 @@
-/** JSON lines on standard output. Prompts, answers, keys and end users are never logged: pass ids and counts. */
+/** Writes JSON lines to standard output. Prompts, answers, keys and end users are never logged, only ids and counts. */
 import { loggedError } from "./error.ts";
 import type { LineLog, LogFields, Logger } from "./fields.ts";
 import { LineOutput } from "./output.ts";
@@ -10,23 +10,26 @@ const levels = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, silent: In
 
 export type LogLevel = keyof typeof levels;
 
-/** Destination of log lines; receives only whole lines. */
+/** Destination of log lines, which receives whole lines. */
 export interface LineSink {
-  /** @param isUrgent The line is a warning or an error. */
+  /** @param isUrgent whether the line is a warning or an error */
   write(line: string, isUrgent: boolean): unknown;
 }
 
-/** Opens the logger of a process. @param sink standard output when absent */
+/** Opens the logger of a process. @param sink destination; by default standard output */
 export const openLog = (room: string, level: LogLevel, sink?: LineSink): Logger =>
   new JsonLog(room, levels[level], sink);
 
-/** Shared by all logs of the process: otherwise a line of another log could split a line that the pipe accepted only in part. */
+/**
+ * One output is shared by all logs of the process: otherwise a line of another log could split a line of which the pipe
+ * has taken only a part.
+ */
 let standardOutput: LineOutput | undefined;
 
 class JsonLog implements Logger {
   readonly #from: number;
   readonly #sink: LineSink;
-  /** Members of every line. */
+  /** JSON members that every line has. */
   readonly #always: string;
 
   constructor(room: string, from: number, sink: LineSink | undefined) {
@@ -35,7 +38,7 @@ class JsonLog implements Logger {
     this.#always = `,"room":${quoted(room)},"pid":${process.pid}`;
   }
 
-  /** Node makes standard output non-blocking, when it is a pipe, on the first use of `process.stdout`. */
+  /** The first use of `process.stdout` makes standard output non-blocking when it is a pipe. */
   #openOutput(): LineOutput {
     return new LineOutput(process.stdout.fd, (lines) =>
       this.#format(levels.warn, logMember("lines", lines), endOfLoss),
@@ -94,6 +97,6 @@ const endOf = (message: string): string => `,"msg":${quoted(message)}}\n`;
 
 const endOfLoss = endOf("log lines were lost: standard output is read too slowly");
 
-/** The millisecond of the last line in its written form: under load, several lines share it. */
+/** The millisecond of the last line as text: under load, several lines share it. */
 let writtenMs = 0;
 let writtenTime = "";

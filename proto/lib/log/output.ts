@@ -1,42 +1,51 @@
-/** Writes lines to a file descriptor in batches. Lines refused by a full pipe are held, so a request never waits for a reader. */
+/**
+ * Writes lines to a file descriptor in batches. Lines that a full pipe refuses are kept, so that a request never waits
+ * for the reader of the log.
+ */
 import { writeSync } from "node:fs";
 
-/** A batch of this size is written at once: under load one write takes dozens of lines. */
+/** Size in bytes at which a batch is written at once; under load it contains dozens of lines. */
 const batchBytes = 16_384;
 const bufferBytes = 2 * batchBytes;
-/** Maximum time for which a line without urgency waits for others. */
+/** Maximum time in milliseconds for which a line that is not urgent waits for others. */
 const lingerMs = 200;
-/** Retry interval for a full non-blocking pipe. */
+/** Milliseconds until a full non-blocking pipe is tried again. */
 const retryMs = 10;
-/** Number of retries while the process ends. */
+/** Number of attempts while the process ends. */
 const lastTrials = 100;
 
-/** A UTF-16 unit has at most this many bytes in UTF-8. */
+/** Maximum number of bytes in UTF-8 for one UTF-16 unit. */
 const maxUnitBytes = 3;
 
-/** Memory for unread batches: beyond it, lines without urgency are dropped, and beyond twice as much all lines. */
+/**
+ * Memory in bytes for batches that could not be written. Beyond it, lines that are not urgent are dropped; beyond twice
+ * as much, all lines.
+ */
 const maxHeldBytes = 8 * 2 ** 20;
 
-/** Lines are written in their order, however the process ends: a batch written by a background thread could be overtaken by the final lines. */
+/**
+ * Writes lines in their order, however the process ends: with a background thread, the last lines could overtake a
+ * batch.
+ */
 export class LineOutput {
   readonly #fd: number;
   readonly #describeLoss: (lines: number) => string;
-  /** The batch under construction. */
+  /** The batch being filled. */
   #buffer: Buffer = Buffer.alloc(0);
-  /** Used bytes of the buffer. */
+  /** Number of bytes used in the buffer. */
   #taken = 0;
-  /** Unwritten batches; the first may be written in part. */
+  /** Batches that could not be written yet; of the first, a part may have been written. */
   readonly #held: Buffer[] = [];
   /** Size of the buffers of all held batches. */
   #heldBytes = 0;
-  /** Lines lost since the last report of a loss. */
+  /** Number of lines lost since the last report of a loss. */
   #lost = 0;
   #timer: NodeJS.Timeout | undefined = undefined;
   readonly #onTimer = () => this.#endBatch();
 
   /**
-   * Lines left at the exit of the process are written then.
-   * @param fd a descriptor; non-blocking when it is a pipe, a socket or a terminal
+   * Lines that remain when the process exits are written then.
+   * @param fd file descriptor; non-blocking when it is a pipe, a socket or a terminal
    * @param describeLoss builds the line that reports the number of lost lines
    */
   constructor(fd: number, describeLoss: (lines: number) => string) {
@@ -45,9 +54,13 @@ export class LineOutput {
     process.on("exit", () => this.#writeRest());
   }
 
-  /** @param isUrgent writes the line as soon as the descriptor is free, so the log of a killed process contains the reason */
+  /**
+   * Writes a line. @param isUrgent whether to write it as soon as the descriptor is free, so that the log of a killed
+   * process contains the reason
+   */
   write(line: string, isUrgent: boolean): void {
-    // After a loss, lines without urgency wait until everything before them is written: one line then reports the whole gap.
+    // After a loss, lines that are not urgent are dropped until everything before is written, so that one line reports
+    // the whole gap.
     const isFull = isUrgent ? this.#heldBytes >= 2 * maxHeldBytes : this.#lost > 0 || this.#heldBytes >= maxHeldBytes;
     if (isFull) {
       this.#lost++;
@@ -74,7 +87,7 @@ export class LineOutput {
     else if (this.#buffer.length > bufferBytes) this.#buffer = Buffer.alloc(0);
   }
 
-  /** The batch owns its buffer until it is written. */
+  /** Keeps a batch, which owns its buffer until it is written. */
   #hold(batch: Buffer): void {
     if (this.#held.length === 0) this.#retry();
     this.#held.push(batch);
@@ -82,14 +95,14 @@ export class LineOutput {
     this.#buffer = Buffer.alloc(0);
   }
 
-  /** @returns the part not taken by the descriptor now */
+  /** Writes as much of a batch as possible. @returns the part that the descriptor did not take */
   #send(batch: Buffer): Buffer {
     let rest = batch;
     try {
       while (rest.length > 0) rest = rest.subarray(writeSync(this.#fd, rest));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "EAGAIN") return rest;
-      // Another error loses the batch: nothing reads the pipe anymore, or the disk is full. The process continues.
+      // Any other error loses the batch: the pipe has no reader any more, or the disk is full. The process continues.
       return rest.subarray(rest.length);
     }
     return rest;

@@ -1,15 +1,15 @@
 /**
- * Prometheus metrics. Values are plain numbers, formatted only at a scrape. Labels take values from closed sets only; a value invented by a client is never
- * a label.
+ * Prometheus metrics. Values are plain numbers, formatted only when metrics are read. Labels only have values of closed
+ * sets, never values invented by clients.
  */
 import { Registry as NodeMetrics, collectDefaultMetrics } from "prom-client";
 
-/** A metric in the form read by the registry. */
+/** A metric as the registry reads it. */
 interface Metric {
   readonly name: string;
   readonly help: string;
   readonly type: "counter" | "gauge" | "histogram";
-  /** Calls `give` for each sample. @param labels as text, without braces; empty without labels */
+  /** Calls `give` for each sample. @param labels as text without braces; empty for none */
   samples(give: (suffix: string, labels: string, value: number) => void): void;
 }
 
@@ -20,21 +20,21 @@ export class Registry {
   readonly #node: NodeMetrics | undefined;
 
   /**
-   * @param room value of the label `room` of every sample; no such label when absent
-   * @param node metrics of Node itself
+   * @param room value of the label `room` in every sample; without it, samples have no such label
+   * @param node metrics of Node.js itself
    */
   constructor(room?: string, node?: NodeMetrics) {
     this.#room = room === undefined ? "" : labelText(["room"], { room });
     this.#node = node;
   }
 
-  /** Called by the constructors of metrics. @throws when the name is taken */
+  /** For constructors of metrics: adds a metric. @throws Error when the name is taken */
   add(metric: Metric): void {
     if (this.#metrics.has(metric.name)) throw new Error(`A metric named ${metric.name} exists already.`);
     this.#metrics.set(metric.name, metric);
   }
 
-  /** The text of all metrics in Prometheus format. */
+  /** The text of all metrics in the Prometheus format. */
   async metrics(): Promise<string> {
     const texts = [...this.#metrics.values()].map((metric) => this.#textOf(metric));
     const node = await this.#node?.metrics();
@@ -52,7 +52,7 @@ export class Registry {
   }
 }
 
-/** Creates the registry of a process, with the default metrics of Node. */
+/** Creates the registry of a process, with the default metrics of Node.js. */
 export function openMetrics(room: string): Registry {
   const node = new NodeMetrics();
   node.setDefaultLabels({ room });
@@ -69,19 +69,19 @@ interface MetricOptions<Name extends string> {
   readonly registers: readonly Registry[];
 }
 
-/** Series by the values of their labels, one level for each label, to find a series without joining texts. */
+/** Finds series by the values of their labels, with one level of maps for each label, so that no texts are joined. */
 class Level<Series> {
   readonly below = new Map<string, Level<Series>>();
   series: Series | undefined = undefined;
 }
 
-/** A metric with one series for each combination of label values, or a single one without labels. */
+/** A metric with one series for each combination of label values, or with a single series without labels. */
 abstract class Labelled<Name extends string, Series> {
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly Name[];
   readonly #levels = new Level<Series>();
-  /** All series by the text of their labels. */
+  /** All series, by the text of their labels. */
   protected readonly series = new Map<string, Series>();
 
   constructor({ name, help, labelNames = [] }: MetricOptions<Name>) {
@@ -92,7 +92,7 @@ abstract class Labelled<Name extends string, Series> {
 
   protected abstract open(): Series;
 
-  /** The series of these label values; it exists from the first call on. */
+  /** The series of these label values, created on first use. */
   labels(values: Labels<Name>): Series {
     let level = this.#levels;
     for (const name of this.labelNames) {
@@ -110,7 +110,7 @@ abstract class Labelled<Name extends string, Series> {
     return series;
   }
 
-  /** The only series of a metric without labels. It exists from the start, so its first increase is visible. */
+  /** The only series of a metric without labels. It is created at once, so that its first increase is visible. */
   protected unlabelled(): Series | undefined {
     return this.labelNames.length === 0 ? this.labels({} as Labels<Name>) : undefined;
   }
@@ -138,7 +138,7 @@ export class Counter<Name extends string = never> extends Labelled<Name, Counter
     return new CounterSeries();
   }
 
-  /** Counts in a metric without labels. */
+  /** Increases a counter without labels. */
   inc(this: Counter, by = 1): void {
     this.#unlabelled?.inc(by);
   }
@@ -150,7 +150,7 @@ export class Counter<Name extends string = never> extends Labelled<Name, Counter
 
 export class HistogramSeries {
   readonly #bounds: Float64Array;
-  /** Observations per bucket, not cumulative; the last bucket is unbounded. */
+  /** Number of observations in each bucket, not cumulative; the last bucket has no upper bound. */
   readonly #counts: Float64Array;
   #sum = 0;
 
@@ -184,7 +184,7 @@ export class Histogram<Name extends string = never> extends Labelled<Name, Histo
   readonly #bounds: Float64Array;
   readonly #unlabelled: HistogramSeries | undefined;
 
-  /** @param options with the upper bounds of the buckets, in ascending order */
+  /** @param options with the upper bounds of the buckets, ascending */
   constructor(options: MetricOptions<Name> & { readonly buckets: readonly number[] }) {
     super(options);
     this.#bounds = Float64Array.from(options.buckets);
@@ -196,7 +196,7 @@ export class Histogram<Name extends string = never> extends Labelled<Name, Histo
     return new HistogramSeries(this.#bounds);
   }
 
-  /** Observes in a metric without labels. */
+  /** Adds an observation to a histogram without labels. */
   observe(this: Histogram, value: number): void {
     this.#unlabelled?.observe(value);
   }
@@ -206,12 +206,15 @@ export class Histogram<Name extends string = never> extends Labelled<Name, Histo
   }
 }
 
-/** A gauge read at each scrape. */
+/** Registers a gauge whose value is computed whenever metrics are read. */
 export function gauge(registry: Registry, name: string, help: string, read: () => number): void {
   registry.add({ name, help, type: "gauge", samples: (give) => give("", "", read()) });
 }
 
-/** A gauge with labels, read at each scrape. @param read calls `set` for each existing combination of labels */
+/**
+ * Registers a gauge with labels whose values are computed whenever metrics are read. @param read calls `set` for each
+ * combination of labels
+ */
 export function labelledGauge<Name extends string>(
   registry: Registry,
   { name, help, labelNames }: { readonly name: string; readonly help: string; readonly labelNames: readonly Name[] },

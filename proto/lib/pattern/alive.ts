@@ -1,17 +1,21 @@
 /**
- * Bounds the states of a program alive at once, for any text: each costs time at every character. The bound covers all texts with the same last characters,
- * so a list of many words does not count as one long repetition.
+ * Limits how many states of a pattern's program can be alive at once, for any text, because each takes time at every
+ * character. The limit considers all texts with the same last characters, so a list of many words does not count like
+ * one long repetition.
  */
 import { Follower } from "./follow.ts";
 import type { Program } from "./program.ts";
 import { PatternError } from "./refusal.ts";
 import type { AcceptIndex, SymbolId } from "./symbols.ts";
 
-/** Limit of states alive at once: 20,000 characters take less than a second at it (`npm test -- proto/pattern-work`). */
+/**
+ * Maximum number of states alive at once: with as many, 20,000 characters take less than a second (`npm test --
+ * proto/pattern-work`).
+ */
 export const maxAliveStates = 1_050;
-/** Number of preceding characters considered. */
+/** Maximum number of preceding characters that are considered. */
 const maxDepth = 8;
-/** Visits of states after which a pattern counts as too complex: a tenth of a second. */
+/** Number of visited states, about a tenth of a second, after which a pattern counts as too complex. */
 const maxVisits = 8_000_000;
 
 /** @throws PatternError when more than `maxAliveStates` states can be alive at once */
@@ -46,7 +50,7 @@ class Search {
     }
   }
 
-  /** Whether some text with this ending may keep too many states alive, judged by these symbols only. */
+  /** Whether some text with this ending may keep too many states alive, as far as the ending shows. */
   exceeds(ending: readonly SymbolId[]): boolean {
     if (this.#visits > maxVisits) return true;
     if (ending.length > 0 && this.#countAfter(ending) <= maxAliveStates) return false;
@@ -54,7 +58,7 @@ class Search {
     return this.#symbols.some((symbol) => this.exceeds([symbol, ...ending]));
   }
 
-  /** States alive after the last symbol, if every state may be alive before the first. */
+  /** Number of states alive after the last symbol, if every state may have been alive before the first. */
   #countAfter(symbols: readonly SymbolId[]): number {
     let alive: readonly number[] = [];
     let visited = 0;
@@ -64,7 +68,8 @@ class Search {
       this.#follower.startPosition();
       visited = 0;
       for (const { at, to = at + 1 } of accepting) visited += this.#follower.reach(to, next);
-      // Threads started at every character cost one look each and are not counted: a list of words starts with all of them.
+      // Threads that start at every character only take one comparison each and are not counted: a list of words starts
+      // with all of them.
       if (index < symbols.length - 1) this.#visits += this.#follower.reach(0, next);
       this.#visits += alive.length + visited;
       alive = next;

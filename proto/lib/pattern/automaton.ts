@@ -1,7 +1,7 @@
 /**
- * Compiles a pattern into an automaton lazily, while texts are read. A state is the ordered list of live threads of the program, most preferred first.
- * The starts of the threads are kept per scan (see `threads.ts`): threads that continue the same thread share a start, and a move maps the new starts to
- * the old starts.
+ * Compiles a pattern into a deterministic automaton, lazily while texts are read. A state is the ordered list of live
+ * threads of the program, most preferred first. Where threads began is kept per scan (see `threads.ts`): threads that
+ * continue the same thread share a start, and a transition maps the new starts to the old ones.
  */
 import { measureDistances } from "./distances.ts";
 import { Follower, unknownContext } from "./follow.ts";
@@ -12,53 +12,61 @@ import type { SymbolId } from "./symbols.ts";
 export interface State {
   /** Number of a cached state, counted from 1; 0 for an uncached state. */
   readonly id: number;
-  /** Instructions waiting for a character or for the context after the position. Threads starting at the position are not included. */
+  /**
+   * Instructions at which threads wait for a character, or for the context after the position. Threads that start at
+   * the position are not included.
+   */
   readonly threads: readonly number[];
-  /** Index of each thread's start; starts are numbered in the order of their first threads. */
+  /** Index of the start of each thread; starts are numbered in the order of their first threads. */
   readonly starts: readonly number[];
   /** Number of different starts. */
   readonly startCount: number;
-  /** UTF-16 units since each start; 0 when the threads do not determine it, so the scan must remember the start. */
+  /**
+   * Number of UTF-16 units since each start; 0 when it differs between texts, so that the scan must remember the start.
+   */
   readonly ages: readonly number[];
   /** Context bits of the character before the position. */
   readonly before: number;
-  /** Moves by symbol, filled on first use. */
+  /** Transitions by symbol, filled on first use. */
   readonly moves: (Transition | undefined)[];
 }
 
-/** Index of a start in the previous state, or `startedBeforeSymbol` for a thread started before the symbol. */
+/** Index of a start in the previous state, or `startedBeforeSymbol` for a thread that started before the symbol. */
 export type StartIndex = number;
 export const startedBeforeSymbol: StartIndex = -1;
 
 export interface Transition {
   readonly to: State;
-  /** No match ends, and the scan already remembers every surviving start at its index. */
+  /** True when no match ends and every surviving start keeps its index, so that the scan has nothing to do. */
   readonly quiet: boolean;
-  /** The scan only has to remember the thread started before the symbol. */
+  /** True when the scan only has to remember the thread that started before the symbol. */
   readonly begins: boolean;
-  /** The start of the match ending before the symbol, now that the context after it is known. Less preferred threads are dropped. */
+  /**
+   * Start of the match that ends before the symbol, now that the context after it is known; undefined for none. Less
+   * preferred threads are dropped.
+   */
   readonly before: StartIndex | undefined;
-  /** The start of the match ending after the symbol. */
+  /** Start of the match that ends after the symbol; undefined for none. */
   readonly after: StartIndex | undefined;
-  /** Number of leading starts the scan need not remember. */
+  /** Number of first starts that the scan need not remember. */
   readonly kept: number;
-  /** The previous start continued by each of the next starts; later starts need not be remembered either. */
+  /** For each of the next starts, the previous start that it continues; later starts need not be remembered either. */
   readonly origins: readonly StartIndex[];
   /** Ages of the starts before the symbol. */
   readonly ages: readonly number[];
 }
 
-/** Cache limits: 1 to 3 MB per pattern. A full cache is emptied and refilled on demand. */
+/** Maximum sizes of the cache, 1 to 3 MB per pattern. A full cache is emptied and filled again. */
 const maxStates = 1_000;
 const maxMoves = 10_000;
-/** Threads of all cached states: each takes some 40 bytes. */
+/** Maximum number of threads in all cached states; each takes some 40 bytes. */
 const maxThreads = 50_000;
-/** Maximum threads of a cached state. Accepted patterns have no larger state today. */
+/** Maximum number of threads in a cached state. No accepted pattern has a larger state today. */
 const maxRemembered = 4_096;
 
-/** Threads with their origins, grouped by start: an earlier start is preferred. */
+/** A list of threads with their origins, grouped by start; earlier starts are preferred. */
 class ThreadList {
-  /** Entries from `count` on are stale: a list is reused, because creating it took longer than filling it. */
+  /** Entries from `count` on are unused: the list is reused, because creating it took longer than filling it. */
   readonly threads: number[] = [];
   /** The origin of each thread. */
   readonly origins: StartIndex[] = [];
@@ -70,7 +78,7 @@ class ThreadList {
     this.hit = undefined;
   }
 
-  /** Assigns this origin to all threads without an origin. @param from count before they were added */
+  /** Assigns an origin to all threads that have none yet. @param from `count` before these threads were added */
   fill(origin: StartIndex, from: number): void {
     for (let index = from; index < this.count; index++) this.origins[index] = origin;
   }
@@ -79,19 +87,19 @@ class ThreadList {
 export class Automaton {
   readonly program: Program;
   readonly #follower: Follower;
-  /** UTF-16 units from the start of a match to each instruction; -1 where they vary. */
+  /** Number of UTF-16 units from the start of a match to each instruction; -1 where it varies. */
   readonly #distances: Int32Array;
   /** Accept index of each instruction; -1 for instructions that accept no character. */
   readonly #accepted: Int32Array;
-  /** The instruction after each accepting one. */
+  /** The instruction after each accepting instruction. */
   readonly #nextAfterAccept: Int32Array;
   /** States by a hash of their threads and starts. */
   readonly #states = new Map<number, State[]>();
-  /** Threads started at a position, by the context before it. */
+  /** Threads that start at a position, by the context before it. */
   readonly #startThreadsByContext = new Map<number, readonly number[]>();
   readonly #ready = new ThreadList();
   readonly #next = new ThreadList();
-  /** The start of each thread of `#next`; the next two hold the origin and the age of each start. */
+  /** The start of each thread in `#next`; the next two fields hold the origin and the age of each start. */
   readonly #starts: number[] = [];
   readonly #origins: StartIndex[] = [];
   readonly #ages: number[] = [];
@@ -101,7 +109,7 @@ export class Automaton {
   #ids = 0;
   /** Number of cache resets. */
   resets = 0;
-  /** Threads followed so far: the work done without a cached move. */
+  /** Number of threads followed so far, a measure of the work without a cached transition. */
   steps = 0;
 
   constructor(program: Program) {
@@ -135,7 +143,7 @@ export class Automaton {
     return move;
   }
 
-  /** The thread whose match ends with the text. */
+  /** Start of the match that ends with the text; undefined for none. */
   finish(state: State): StartIndex | undefined {
     this.#resolveAssertions(state, context.edge);
     return this.#ready.hit;
@@ -171,14 +179,14 @@ export class Automaton {
     };
   }
 
-  /** Fills `#ready` with all threads ready for a character, once the context after the position is known. */
+  /** Fills `#ready` with all threads that are ready for a character, once the context after the position is known. */
   #resolveAssertions(state: State, after: number): void {
     const ready = this.#ready;
     const beginning = this.#startThreads(state.before);
     const { threads, starts } = state;
     ready.clear();
     if (this.program.symbols.mask === 0) {
-      // No thread depends on the context after the position.
+      // Fast path: no thread depends on the context after the position.
       for (let index = 0; index < threads.length; index++) {
         ready.threads[index] = threads[index] as number;
         ready.origins[index] = starts[index] as StartIndex;
@@ -191,7 +199,7 @@ export class Automaton {
     for (let index = 0; index < threads.length && ready.hit === undefined; index++) {
       this.#resolveThread(threads[index] as number, starts[index] as StartIndex, state.before, after);
     }
-    // A thread started here is less preferred than the match ending here, and not compared with it.
+    // A thread that starts here is less preferred than the match that ends here, and is not compared with it.
     const { hit } = ready;
     for (const at of beginning) this.#resolveThread(at, startedBeforeSymbol, state.before, after);
     ready.hit = hit;
@@ -242,7 +250,7 @@ export class Automaton {
     return threads;
   }
 
-  /** Numbers the starts of the next threads in their order. @returns their number */
+  /** Numbers the starts of the next threads in their order. @returns the number of starts */
   #numberStarts(): number {
     const { origins, count } = this.#next;
     let starts = 0;
@@ -254,7 +262,7 @@ export class Automaton {
     return starts;
   }
 
-  /** The state of the next threads. */
+  /** The state for the next threads, from the cache if it has it. */
   #state(startCount: number, before: number): State {
     const { threads, count } = this.#next;
     const starts = this.#starts;
@@ -306,7 +314,7 @@ export class Automaton {
 }
 
 const { imul } = Math;
-/** The prime of the hash FNV-1a. */
+/** The prime of the hash function FNV-1a. */
 const hashPrime = 0x01000193;
 const noOrigins: readonly StartIndex[] = [];
 

@@ -1,12 +1,12 @@
-/** The context of a position for assertions: the characters before and after it. */
+/** The context of a position in a text, for assertions such as `^` and `\b`: the characters before and after it. */
 
-/** Bits describing one side of a position. */
+/** Bits that describe one side of a position. */
 export const context = {
   /** The text starts or ends here. */
   edge: 1,
   lineEnd: 2,
   word: 4,
-  /** A word character under the flag `i`, which adds two characters to the usual ones. */
+  /** A word character under the flag `i`, which adds two characters to the usual word characters. */
   anyCaseWord: 8,
 } as const;
 
@@ -17,7 +17,7 @@ export function contextOf(character: string): number {
   return /^\w$/iu.test(character) ? context.anyCaseWord : 0;
 }
 
-/** All possible contexts of one side of a position. */
+/** All contexts that one side of a position can have. */
 export const contexts: readonly number[] = [
   0,
   context.edge,
@@ -27,7 +27,7 @@ export const contexts: readonly number[] = [
 ];
 
 export interface Assertion {
-  /** Context bits tested by the assertion. */
+  /** Context bits that the assertion tests. */
   readonly mask: number;
   /** Whether the assertion can be tested before the next character is known. */
   readonly backward: boolean;

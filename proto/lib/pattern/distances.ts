@@ -1,15 +1,16 @@
 /**
- * How far behind its start a thread is at each instruction. When all paths to an instruction have the same length, scans need not remember where a thread
- * began: ordinary text starts a thread at every second character, and nearly all end at the next character.
+ * Measures how far a thread is behind its start at each instruction. When all paths to an instruction have the same
+ * length, scans need not remember where a thread began: ordinary text starts a thread at every second character, and
+ * nearly all threads end at the next.
  */
 import type { Instruction, Program } from "./program.ts";
 
-/** Entry for an instruction reached by paths of different or unknown length. */
+/** Entry for an instruction that is reached by paths of different or unknown length. */
 const varying = -1;
-/** Entry for an instruction not reached yet. */
+/** Entry for an instruction that has not been reached yet. */
 const unvisited = -2;
 
-/** UTF-16 units from the start of a match to each instruction; -1 where they vary. */
+/** Number of UTF-16 units from the start of a match to each instruction; -1 where it varies. */
 export function measureDistances({ instructions, symbols }: Program): Int32Array {
   const distances = new Int32Array(instructions.length).fill(unvisited);
   const open: number[] = [];

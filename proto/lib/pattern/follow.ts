@@ -1,8 +1,8 @@
-/** Finds the instructions reachable without reading a character, most preferred first. */
+/** Finds the instructions that can be reached without reading a character, most preferred first. */
 import type { Assertion } from "./context.ts";
 import type { Program } from "./program.ts";
 
-/** The context after the position is not known yet. */
+/** Means that the context after the position is not known yet. */
 export const unknownContext = -1;
 
 const match = 0;
@@ -12,16 +12,19 @@ const accept = 3;
 const assert = 4;
 const opcodes = { match, jump, split, accept, assert };
 
-/** Follows instructions at one position of a text. The first thread at an instruction keeps it, since all threads continue alike from there. */
+/**
+ * Follows instructions at one position of a text. The first thread that reaches an instruction keeps it, since all
+ * threads continue alike from there.
+ */
 export class Follower {
-  /** The instructions as typed arrays, since every thread reads them. */
+  /** The instructions in typed arrays, because every thread reads them. */
   readonly #operations: Uint8Array;
   readonly #first: Int32Array;
   readonly #second: Int32Array;
   readonly #assertions: (Assertion | undefined)[];
   readonly #seen: Uint32Array;
   #round = 0;
-  /** Instructions still to visit: each visited instruction adds two at most. */
+  /** Instructions still to visit; each visited instruction adds two at most. */
   readonly #open: Int32Array;
   /** Whether a match ended in the last call of `follow`. */
   matched = false;
@@ -38,7 +41,7 @@ export class Follower {
     this.#open = new Int32Array(2 * size + 1);
   }
 
-  /** Starts a new position without reached instructions. */
+  /** Moves on to a new position, at which no instruction is reached yet. */
   startPosition(): void {
     this.#round++;
     if (this.#round < 2 ** 32) return;
@@ -54,10 +57,10 @@ export class Follower {
   }
 
   /**
-   * Adds to `reached` the reachable instructions that accept a character, and the assertions that cannot be tested yet. Sets `matched` where a match ends
-   * here; less preferred instructions are then left out.
-   * @param before context bits, like `after`
-   * @param count entries of `reached` so far
+   * Adds to `reached` the instructions that accept a character, and assertions that cannot be tested yet. Sets
+   * `matched` when a match ends here; less preferred instructions are then left out.
+   * @param before context bits before the position; `after` has those after it
+   * @param count number of entries in `reached` so far
    * @returns the number of entries afterwards
    */
   follow(from: number, before: number, after: number, reached: number[], count: number): number {
@@ -94,7 +97,7 @@ export class Follower {
   }
 
   /**
-   * Adds to `reached` all reachable instructions that accept a character, in any context and of any preference.
+   * Adds to `reached` all instructions that accept a character, in any context and with any preference.
    * @returns the number of visited instructions
    */
   reach(from: number, reached: number[]): number {

@@ -1,4 +1,4 @@
-/** Scans one text with several patterns at once; the matches are the same as in separate scans. */
+/** Scans a text with several patterns at once. The matches are the same as in separate scans. */
 import type { Automaton, State } from "./automaton.ts";
 import type { Scan, TextSpan } from "./finder.ts";
 import {
@@ -12,19 +12,19 @@ import { PatternScan, lengthOfWholeCharacters } from "./scan.ts";
 import { Threads } from "./threads.ts";
 import { unitAt } from "../text/unit-at.ts";
 
-/** A `Found` with the matches of each pattern. */
+/** Results of a joint scan, with the matches of each pattern. */
 export interface JointFound {
   readonly spans: readonly (readonly [MemberIndex, readonly TextSpan[]])[];
-  /** Place before which all patterns are decided. */
+  /** Position before which all patterns are decided. */
   readonly decided: number;
 }
 
 export class JointScan {
   readonly #joint: JointAutomaton;
   #state: JointState;
-  /** Threads per pattern, allocated at its first match or start of one. */
+  /** Starts and matches of each pattern, allocated when it first has one to remember. */
   readonly #threads: (Threads | undefined)[] = [];
-  /** Some pattern may have unreported matches. */
+  /** Whether some pattern may have matches that are not reported yet. */
   #hasReserved = false;
   #position = 0;
   /** First half of a surrogate pair at the end of the text so far. */
@@ -57,7 +57,7 @@ export class JointScan {
     return { spans, decided: this.#position };
   }
 
-  /** Copies the scan at its current state. */
+  /** Copies the scan in its current state. */
   fork(): JointScan {
     const fork = new JointScan(this.#joint);
     fork.#state = this.#state;
@@ -71,7 +71,7 @@ export class JointScan {
     return fork;
   }
 
-  /** Splits into one scan per pattern; this scan must not be used afterwards. */
+  /** Splits the scan into one for each pattern; it must not be used afterwards. */
   split(): readonly Scan[] {
     return this.#joint.automata.map((automaton: Automaton, member) => {
       const reading = { state: this.#stateOf(member), threads: this.#threadsOf(member) };
@@ -83,7 +83,7 @@ export class JointScan {
     let decided = this.#position;
     for (const member of this.#state.alive) {
       const state = this.#stateOf(member);
-      // Threads are made only for starts whose age the state does not determine.
+      // Starts must be remembered only where their age varies.
       const age = state.ages[0] as number;
       const start = age > 0 ? this.#position - age : this.#threadsOf(member).startIn(state, this.#position);
       if (start < decided) decided = start;

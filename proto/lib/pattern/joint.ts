@@ -1,23 +1,24 @@
 /**
- * Combines several patterns into one automaton, built lazily while texts are read. A joint state is the tuple of the members' states. When no member has
- * anything to record, a move costs as much as in a single pattern; otherwise the move lists the members concerned.
+ * Combines several patterns into one automaton, built lazily while texts are read. A joint state is the list of the
+ * patterns' states. If no pattern has anything to record, a transition takes as long as with a single pattern;
+ * otherwise the transition lists the patterns concerned.
  */
 import type { Automaton, Transition, StartIndex, State } from "./automaton.ts";
 import type { SymbolId } from "./symbols.ts";
 
-/** Index of a pattern within the joint automaton. */
+/** Index of a pattern in the joint automaton. */
 export type MemberIndex = number;
 
 export interface JointState {
-  /** State of each member. */
+  /** State of each pattern. */
   readonly states: readonly State[];
-  /** Members with live threads. */
+  /** Indexes of the patterns with live threads. */
   readonly alive: readonly MemberIndex[];
-  /** Moves by symbol, filled on first use. */
+  /** Transitions by symbol, filled on first use. */
   readonly moves: (JointTransition | undefined)[];
-  /** The next state by ASCII character, when no member has anything to record; filled on first use. */
+  /** The next state by ASCII character if no pattern has anything to record; filled on first use. */
   readonly next: (JointState | undefined)[];
-  /** The matches ending with the text, computed on first use. */
+  /** Matches that end with the text, computed on first use. */
   ends: readonly JointEnd[] | undefined;
 }
 
@@ -25,17 +26,17 @@ export type JointEnd = readonly [MemberIndex, StartIndex];
 
 export interface JointTransition {
   readonly to: JointState;
-  /** Members with something to record, with their moves in `noted` at the same index. */
+  /** Indexes of the patterns with something to record; `noted` has their transitions at the same index. */
   readonly members: readonly MemberIndex[];
   readonly noted: readonly Transition[];
-  /** Whether any member has a match. */
+  /** Whether any of the patterns has a match. */
   readonly matches: boolean;
 }
 
-/** Cache limits: about 4 MB for 64 patterns. A full cache is emptied and refilled on demand. */
+/** Maximum sizes of the cache, about 4 MB for 64 patterns. A full cache is emptied and filled again. */
 const maxStates = 1_000;
 const maxMoves = 10_000;
-/** Maximum of patterns per joint automaton: more patterns mean more states. */
+/** Maximum number of patterns in a joint automaton; with more patterns there are more states. */
 export const maxMembers = 64;
 
 export class JointAutomaton {
@@ -44,7 +45,7 @@ export class JointAutomaton {
   readonly #states = new Map<string, JointState>();
   #initial: JointState | undefined;
   #moves = 0;
-  /** Sum of the members' resets when the cache was last checked. */
+  /** Sum of the patterns' resets when the cache was last checked. */
   #memberResets = 0;
 
   constructor(automata: readonly Automaton[]) {
@@ -61,7 +62,7 @@ export class JointAutomaton {
     return state.moves[symbol] ?? this.#buildMove(state, symbol);
   }
 
-  /** The matches ending with the text. */
+  /** Matches that end with the text. */
   finish(state: JointState): readonly JointEnd[] {
     return (state.ends ??= state.states.flatMap((own, member) => {
       const hit = this.automata[member]?.finish(own);
@@ -102,7 +103,7 @@ export class JointAutomaton {
     return state;
   }
 
-  /** Whether a member has emptied its cache, which leaves joint states with dropped states. */
+  /** Whether a pattern has emptied its cache, so that joint states refer to dropped states. */
   #membersWereReset(): boolean {
     const before = this.#memberResets;
     this.#memberResets = this.automata.reduce((sum, { resets: forgotten }) => sum + forgotten, 0);
@@ -116,7 +117,7 @@ export class JointAutomaton {
   }
 }
 
-/** Most texts consist of ASCII; a table by character saves the lookup of its symbol. */
+/** Number of ASCII characters, of which most texts consist; a table by character saves looking up their symbols. */
 export const asciiCharacters = 128;
 
 const buildState = (states: readonly State[]): JointState => ({
@@ -140,12 +141,12 @@ function buildKey(states: readonly State[]): string {
 
 const pageSize = 256;
 
-/** The joint alphabet: characters with the same symbol in every member share a symbol. */
+/** The joint alphabet: characters that have the same symbol in every pattern share a symbol. */
 class JointSymbols {
   readonly #automata: readonly Automaton[];
-  /** Symbols by page and code point; 0 for a character not seen yet. */
+  /** Symbols by page and code point; 0 for a character that has not occurred yet. */
   readonly #pages: (Uint32Array | undefined)[] = [];
-  /** Each member's symbol, by joint symbol, counted from 1. */
+  /** The symbols of each pattern by joint symbol, counted from 1. */
   readonly #members: Uint32Array[] = [new Uint32Array()];
   readonly #known = new Map<string, SymbolId>();
 

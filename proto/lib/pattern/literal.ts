@@ -1,13 +1,16 @@
-/** Finds a literal text of any length by the Knuth-Morris-Pratt algorithm, without going back in the text. */
+/** Finds a literal text of any length by the Knuth-Morris-Pratt algorithm, which never goes back in the text. */
 import { Automaton } from "./automaton.ts";
 import type { Finder, Found, Scan, TextSpan } from "./finder.ts";
 import { parse } from "./parse.ts";
 import { compileProgram } from "./program.ts";
 import { unitAt } from "../text/unit-at.ts";
 
-/** A longer prefix does not speed up the native search, and makes its worst case slower. */
+/** Maximum length of the prefix that is searched natively: a longer one is no faster, and slower in the worst case. */
 const maxSearched = 16;
-/** UTF-16 units up to which a literal joins other patterns; a longer literal is found as fast in a separate scan. */
+/**
+ * Maximum length in UTF-16 units of a literal that joins other patterns; a longer literal is found as fast in a
+ * separate scan.
+ */
 const maxJointLength = 64;
 
 export class Literal implements Finder {
@@ -26,14 +29,14 @@ export class Literal implements Finder {
     }
   }
 
-  /** Length of the prefix matched after reading `unit`, when `matched` units had matched before. */
+  /** Length of the prefix that matches after `unit` is read, when `matched` units matched before. */
   extend(matched: number, unit: number): number {
     let length = matched;
     while (length > 0 && unitAt(this.text, length) !== unit) length = this.borders[length] as number;
     return unitAt(this.text, length) === unit ? length + 1 : 0;
   }
 
-  /** Undefined for a literal too long to join other patterns. */
+  /** The automaton for joint scans; undefined for a literal that is too long. */
   get automaton(): Automaton | undefined {
     if (this.text.length > maxJointLength) return undefined;
     return (this.#automaton ??= new Automaton(compileProgram(parse(this.text))));

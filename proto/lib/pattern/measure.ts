@@ -1,28 +1,31 @@
-/** Measures a program's size before it is built, since nested repeats multiply. */
+/** Measures the size of a program before it is built, because nested repetitions multiply. */
 import type { AST } from "@eslint-community/regexpp";
 import { PatternError, notLinearError } from "./refusal.ts";
 
-/** Limit of states: a text can keep all of them alive, and each costs some nanoseconds per character. */
+/** Maximum number of states: a text can keep all of them alive, and each takes some nanoseconds per character. */
 export const maxStates = 20_000;
 
 export interface Measure {
-  /** Number of instructions in the compiled program. */
+  /** Number of instructions in the program. */
   readonly states: number;
-  /** Whether the pattern can match the empty string. */
+  /** Whether the node can match the empty string. */
   readonly nullable: boolean;
-  /** Whether the pattern can match a character. */
+  /** Whether the node can match a character. */
   readonly consuming: boolean;
-  /** Whether it prefers the empty match although it could match more: `|a`, `a??`. */
+  /** Whether the node prefers the empty match although it could match more, as `|a` and `a??` do. */
   readonly idle: boolean;
 }
 
-/** Size of an element with at least one character: it is emitted twice, before and after its first character, with an end in between. */
+/**
+ * Size of an element that must match at least one character: it is emitted twice, before and after its first character,
+ * with an end in between.
+ */
 const statesOfNonEmpty = ({ states }: Measure): number => 2 * states + 1;
 
-/** The measure of each node. */
+/** The measure of each node of a pattern. */
 export type Measures = ReadonlyMap<AST.Node, Measure>;
 
-/** @throws PatternError when the pattern is too large or cannot be matched in linear time */
+/** Measures a pattern. @throws PatternError when it is too large or cannot be matched in linear time */
 export function measure(root: AST.Pattern): Measures {
   const measures = new Map<AST.Node, Measure>();
   const { states } = record(root, measures);
@@ -80,7 +83,7 @@ const sum = (all: readonly Measure[]): number => all.reduce((total, { states }) 
 
 function measureRepeat({ min, max, greedy }: AST.Quantifier, element: Measure): Measure {
   const { states, consuming } = element;
-  // An empty element is also walked once per repetition.
+  // Even an empty element is walked once for each repetition.
   const fixed = min * Math.max(states, 1);
   const nullable = element.nullable || min === 0;
   return {
@@ -91,7 +94,10 @@ function measureRepeat({ min, max, greedy }: AST.Quantifier, element: Measure): 
   };
 }
 
-/** Size of the optional repetitions: one split per copy; a split and a jump for a loop; only a split for a loop over the last copy. */
+/**
+ * Size of the optional repetitions: a split for each copy; for a loop, a split and a jump, or only a split if it
+ * repeats the last copy.
+ */
 function statesOfOptional(min: number, max: number, element: Measure): number {
   const states = element.idle ? statesOfNonEmpty(element) : element.states;
   if (max !== Number.POSITIVE_INFINITY) return (max - min) * (states + 1);

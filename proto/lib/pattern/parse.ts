@@ -1,4 +1,4 @@
-/** Parses a pattern: JavaScript's syntax with the flag u, and leading flags as in RE2. */
+/** Parses a pattern in JavaScript's syntax with the flag u, or with leading flags as in RE2. */
 import { type AST, RegExpParser, RegExpSyntaxError } from "@eslint-community/regexpp";
 import { PatternError } from "./refusal.ts";
 
@@ -13,16 +13,19 @@ export interface Parsed {
   readonly flags: Flags;
 }
 
-/** Parsing takes about 2 microseconds per character, and must not block the process for 50 ms. */
+/**
+ * Maximum length of a pattern: parsing takes about 2 microseconds per character, and must not block the process for 50
+ * ms.
+ */
 const maxLength = 20_000;
-/** Nesting limit: the parser and the walks over its result are recursive. */
+/** Maximum depth of nested groups, because the parser and later passes are recursive. */
 const maxDepth = 250;
 
 const leadingFlags = /^(?:\(\?[ims]+\))+/;
 
 const parser = new RegExpParser({ ecmaVersion: 2025 });
 
-/** @throws PatternError */
+/** @throws PatternError for a pattern that cannot be parsed or exceeds the limits */
 export function parse(source: string): Parsed {
   if (source.length > maxLength) {
     throw new PatternError(`at most ${maxLength} characters, unless it is plain text without operators`);
@@ -45,8 +48,9 @@ function readPattern(source: string, start: number): AST.Pattern {
 }
 
 /**
- * Parses forms valid only without the flag u, where RE2 reads them the same way: `\-`, or a brace outside a count. Escapes with another meaning in other
- * engines (`\A`, `\pL`, `[[:alpha:]]`) are refused: such a rule would be in force and never match.
+ * Parses forms that are valid only without the flag u, if RE2 reads them the same way: `\-`, or a brace outside of a
+ * count. Escapes with another meaning in other engines (`\A`, `\pL`, `[[:alpha:]]`) are refused, because such a rule
+ * would be in force and never match.
  */
 function readLegacy(source: string, start: number): AST.Pattern | undefined {
   const escapes = source.match(/\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|c[a-z]|[^])?/gi) ?? [];
@@ -66,7 +70,7 @@ function refuse({ message, index }: RegExpSyntaxError): never {
   throw new PatternError(`not a valid pattern: ${reason} (character ${index + 1})`);
 }
 
-/** Maximum depth of nested groups. It does not recurse, because it decides whether recursion is safe. */
+/** Depth of nested groups, measured without recursion, because it decides whether recursion is safe. */
 function measureDepth(source: string): number {
   let depth = 0;
   let deepest = 0;

@@ -1,4 +1,4 @@
-/** Compiles users' patterns into finders. */
+/** Compiles patterns of users into finders. */
 import { checkAliveStates } from "./alive.ts";
 import { Automaton } from "./automaton.ts";
 import { contexts } from "./context.ts";
@@ -10,12 +10,13 @@ import { type Program, compileProgram } from "./program.ts";
 import { PatternError } from "./refusal.ts";
 import { PatternScan } from "./scan.ts";
 
-/** A text without operators and without lone surrogates. */
+/** Matches a pattern that is a plain text, without operators and lone surrogates. */
 const plain = /^[^\\^$.*+?()[\]{}|\p{Surrogate}]+$/u;
 
 /**
- * Matches like JavaScript with the flags g and u, in linear time. Compiling takes 20 ms at worst, and 120 ms for a pattern near the limits.
- * @throws PatternError
+ * Compiles a pattern, which then matches as in JavaScript with the flags g and u, but in linear time. Compiling takes
+ * 20 ms at worst, or 120 ms near the limits.
+ * @throws PatternError for a pattern that cannot be parsed, is too large, or needs more than linear time
  */
 export function compilePattern(source: string): Finder {
   const finder = compileStoredPattern(source);
@@ -24,19 +25,22 @@ export function compilePattern(source: string): Finder {
 }
 
 /**
- * Compiles a pattern accepted when it was stored. It stays in force even if it would be refused today: then it takes more time in total, in steps of the
- * same length.
- * @throws PatternError
+ * Compiles a pattern that was accepted when it was stored. It stays in force even if it would be refused today: it then
+ * takes more time in total, but pauses as often.
+ * @throws PatternError for a pattern that cannot be parsed
  */
 export function compileStoredPattern(source: string): Finder {
   return plain.test(source) ? new Literal(source) : new Pattern(compileProgram(parse(source)));
 }
 
-/** Steps in about 10 ms, measured on texts that need a new state at every character. */
+/** Number of steps in about 10 ms, measured on texts that need a new state at every character. */
 const stepsPerPiece = 250_000;
-/** Steps in about 2 ms, for patterns whose long texts need new states at every character. */
+/** Number of steps in about 2 ms, for patterns that may need new states at every character of long texts. */
 const stepsPerShortPiece = 50_000;
-/** Steps per character below which a pattern soon needs known states only. Short pieces took 20 KB more of memory for a request under 50 such patterns. */
+/**
+ * Number of steps per character below which a pattern soon needs only known states. With short pieces, a request under
+ * 50 such patterns took 20 KB more memory.
+ */
 const maxSmall = 400;
 
 class Pattern implements Finder {
@@ -58,7 +62,7 @@ class Pattern implements Finder {
 /** Maximum number of steps per character. */
 const stepsPerCharacter = ({ instructions, symbols }: Program): number => instructions.length + 10 * symbols.classes;
 
-/** Whether the pattern matches the empty string at some position, and so in every text. */
+/** Whether the pattern matches the empty string at some position, and so matches every text. */
 function matchesEmpty(program: Program): boolean {
   const follower = new Follower(program);
   // A pattern without assertions does not depend on the context.

@@ -1,4 +1,4 @@
-/** Compiles a parsed pattern into instructions by Thompson's construction, preferred alternatives first. */
+/** Compiles a parsed pattern into instructions by Thompson's construction, with preferred alternatives first. */
 import type { AST } from "@eslint-community/regexpp";
 import { type Assertion, lineEnd, lineStart, wordBorder } from "./context.ts";
 import { type Measures, measure } from "./measure.ts";
@@ -6,9 +6,9 @@ import type { Flags, Parsed } from "./parse.ts";
 import { type AcceptIndex, Symbols } from "./symbols.ts";
 
 export type Instruction =
-  /** Continues at the next instruction, or at `to`. */
+  /** Accepts a character, and continues at `to` or else at the next instruction. */
   | { readonly op: "accept"; readonly accepted: AcceptIndex; readonly to?: number }
-  /** The thread prefers `first`. */
+  /** Continues at both instructions, and prefers `first`. */
   | { readonly op: "split"; readonly first: number; readonly second: number }
   | { readonly op: "jump"; readonly to: number }
   | { readonly op: "assert"; readonly assertion: Assertion }
@@ -17,25 +17,25 @@ export type Instruction =
 export interface Program {
   readonly instructions: readonly Instruction[];
   readonly symbols: Symbols;
-  /** Literal prefix of every match; empty when unknown. */
+  /** Text with which every match begins; empty when unknown. */
   readonly prefix: string;
 }
 
-/** @throws PatternError */
+/** @throws PatternError for a pattern that is too large or needs more than linear time */
 export function compileProgram({ root, flags }: Parsed): Program {
   const emitter = new Emitter(measure(root));
   emitter.emit(root, flags);
   return emitter.finish();
 }
 
-/** A longer prefix does not speed up its search, and makes the worst case slower. */
+/** Maximum length of the prefix: a longer one does not make the search faster, and makes the worst case slower. */
 const maxPrefix = 16;
 
 class Emitter {
   readonly #measures: Measures;
   readonly #symbols = new Symbols();
   readonly #instructions: Instruction[] = [];
-  /** Common first characters of every match. */
+  /** The first characters that every match has in common. */
   #prefix = "";
   #prefixOpen = true;
 
@@ -75,7 +75,7 @@ class Emitter {
     return this.#instructions.push(instruction) - 1;
   }
 
-  /** Reserves a slot for a later instruction. */
+  /** Reserves a place for an instruction that is set later. */
   #reserveSlot(): number {
     return this.#put({ op: "jump", to: -1 });
   }
@@ -119,7 +119,8 @@ class Emitter {
   #repeat({ element, min, max, greedy }: AST.Quantifier, flags: Flags): void {
     const endless = max === Number.POSITIVE_INFINITY;
     const nullable = this.#measures.get(element)?.nullable === true;
-    // In a loop, an element with an empty match must not match the empty string again after its first round; any other element loops back on its last copy.
+    // In a loop, an element that can match the empty string must not do so again after its first round; any other
+    // element loops back to its last copy.
     const loopsBack = endless && min > 0 && !nullable;
     let last = 0;
     for (let copy = 0; copy < min; copy++) {
@@ -147,7 +148,10 @@ class Emitter {
     for (const split of splits) this.#instructions[split] = branch(greedy, split + 1, this.#instructions.length);
   }
 
-  /** Emits an optional repetition without the empty match: the element's other alternatives are tried instead. */
+  /**
+   * Emits an optional repetition that cannot match the empty string: the element's other alternatives are tried
+   * instead.
+   */
   #emitOptionalCopy(element: AST.QuantifiableElement, flags: Flags): void {
     const first = this.#instructions.length;
     this.emit(element, flags);
@@ -156,7 +160,7 @@ class Emitter {
     this.#instructions[end] = { op: "jump", to: end };
     const shift = end + 1 - first;
     this.emit(element, flags);
-    // Accepting the first character leads from the first copy into the second.
+    // When the first character is accepted, the thread continues in the second copy.
     for (let at = first; at < end; at++) {
       const one = this.#instructions[at] as Instruction;
       if (one.op === "accept") this.#instructions[at] = { ...one, to: (one.to ?? at + 1) + shift };
@@ -174,7 +178,7 @@ function applyModifiers(flags: Flags, modifiers: AST.Modifiers | null): Flags {
   return { ignoreCase: of("ignoreCase"), multiline: of("multiline"), dotAll: of("dotAll") };
 }
 
-/** The class in the syntax of the flag u, which refuses some older forms. */
+/** Writes a class in the syntax of the flag u, which refuses some older forms. */
 function writeClass(node: AST.CharacterSet | AST.CharacterClass): string {
   if (node.type === "CharacterSet") return node.raw;
   return `[${node.negate ? "^" : ""}${node.elements.map(writeElement).join("")}]`;

@@ -1,8 +1,8 @@
-/** The reason for refusing a pattern, in words for its author. */
+/** Error for a refused pattern; its text is written for the pattern's author. */
 export class PatternError extends Error {
   override readonly name = "PatternError";
 }
 
-/** The error for syntax without a linear-time implementation. */
+/** Builds the error for syntax that cannot be matched in linear time. */
 export const notLinearError = (what: string): PatternError =>
   new PatternError(`${what} not supported: patterns must match in linear time`);

@@ -1,14 +1,16 @@
-/** Scans one text with an automaton: finds what the native `matchAll` finds, and reads every character once. */
+/**
+ * Scans a text with an automaton. It finds the same matches as the native `matchAll`, and reads every character once.
+ */
 import type { Automaton, State } from "./automaton.ts";
 import type { Found, Scan } from "./finder.ts";
 import { Threads } from "./threads.ts";
 import { unitAt } from "../text/unit-at.ts";
 
-/** The state of a scan under way. */
+/** The state of a running scan. */
 export interface ScanState {
   readonly state: State;
   readonly threads: Threads;
-  /** UTF-16 units read so far. */
+  /** Number of UTF-16 units read so far. */
   readonly position: number;
   /** First half of a surrogate pair at the end of the text so far. */
   readonly half: string;
@@ -22,7 +24,7 @@ export class PatternScan implements Scan {
   #position: number;
   #half: string;
 
-  /** @param reading a scan to continue; it must not be used elsewhere */
+  /** @param reading state of a scan to continue; nothing else may use it */
   constructor(automaton: Automaton, reading?: ScanState) {
     this.#automaton = automaton;
     this.#prefix = automaton.program.prefix;
@@ -69,7 +71,7 @@ export class PatternScan implements Scan {
         }
       }
       let code = unitAt(text, index);
-      // The slower call is needed only for the first half of a pair.
+      // `codePointAt` is slower, and needed only at the first half of a surrogate pair.
       if (code >= 0xd800 && code <= 0xdbff) code = text.codePointAt(index) as number;
       const symbol = symbols.symbolOf(code);
       const move = state.moves[symbol] ?? this.#automaton.move(state, symbol);
@@ -82,7 +84,7 @@ export class PatternScan implements Scan {
     this.#position = offset + length;
   }
 
-  /** The next possible start of a match, when no thread is alive. */
+  /** Position of the next possible start of a match, when no thread is alive. */
   #skip(text: string, from: number, length: number): number {
     const last = length - this.#prefix.length;
     if (from > last) return from;

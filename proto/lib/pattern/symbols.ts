@@ -1,11 +1,12 @@
 /**
- * The alphabet of one pattern: characters equivalent for the pattern share a symbol. The native engine tests the membership in classes, once per character,
- * so classes, properties and case mean exactly the same as in JavaScript.
+ * The alphabet of a pattern: characters that are equivalent for it share a symbol. The native engine decides which
+ * classes a character belongs to, once per character, so classes, properties and case mean exactly the same as in
+ * JavaScript.
  */
 import { contextOf } from "./context.ts";
 import { PatternError } from "./refusal.ts";
 
-/** Index into the list of everything accepted by the pattern's instructions. */
+/** Index into the list of all sets of characters that the pattern's instructions accept. */
 export type AcceptIndex = number;
 
 /** Number of a symbol, counted from 1. */
@@ -18,14 +19,14 @@ type Kind =
 interface Known {
   readonly code: number;
   readonly folded: number;
-  /** A digit per class of the pattern: 1 if the character belongs to it. */
+  /** A digit for each class of the pattern: 1 if the character belongs to it, else 0. */
   readonly classes: string;
   readonly context: number;
 }
 
 const pageSize = 256;
 const maxCode = 0x10ffff;
-/** ASCII, and letters, marks, digits and signs of some scripts. */
+/** Characters of usual texts: ASCII, and letters, marks, digits and signs of some scripts. */
 const usualCharacters = [
   ...Array.from({ length: 0x80 }, (_, code) => code),
   ...Array.from(
@@ -34,12 +35,12 @@ const usualCharacters = [
   ),
 ];
 
-/** A class whose characters, and their other cases, visibly take one UTF-16 unit each. */
+/** Matches a class whose characters, and their other cases, evidently take one UTF-16 unit each. */
 const basicClass = /^(?:\\[dws]|\[(?:\\u\{[\da-f]{1,4}\}|\\[dws]|-)+\])$/;
-/** Letters below it have no other case beyond the basic plane. */
+/** Letters below this code have no other case beyond the basic plane. */
 const firstSurrogate = 0xd800;
 
-/** Limit of classes: each is tested on every new character, which takes 0.1 microseconds. */
+/** Maximum number of classes: each is tested on every new character, which takes 0.1 microseconds. */
 const maxClasses = 250;
 
 export class Symbols {
@@ -49,15 +50,15 @@ export class Symbols {
   readonly #folded = new Set<number>();
   readonly #classes: RegExp[] = [];
   readonly #classIndices: AcceptIndex[] = [];
-  /** Characters next to the ends of ranges. */
+  /** Code points next to the ends of ranges. */
   readonly #edges = new Set<number>();
-  /** Symbols by page and code point; 0 for a character not seen yet. */
+  /** Symbols by page and code point; 0 for a character that has not occurred yet. */
   readonly #pages: (Uint32Array | undefined)[] = [];
   readonly #known: Known[] = [{ code: -1, folded: -1, classes: "", context: 0 }];
   /** Acceptance table of each symbol, filled on first use. */
   readonly #acceptance: Uint8Array[] = [];
   readonly #bySignature = new Map<string, SymbolId>();
-  /** Context bits tested by the pattern's assertions. */
+  /** Context bits that the pattern's assertions test. */
   mask = 0;
 
   /** Number of classes in the pattern. */
@@ -72,7 +73,7 @@ export class Symbols {
     return this.#index(`${type} ${value}`, () => ({ type, code: value }));
   }
 
-  /** @param source one class in the syntax of the flag u */
+  /** Adds a class. @param source the class in the syntax of the flag u */
   class(source: string, flags: string): AcceptIndex {
     return this.#index(`${flags} ${source}`, () => {
       if (this.#classes.length === maxClasses) throw new PatternError(`too complex: more than ${maxClasses} classes`);
@@ -95,7 +96,10 @@ export class Symbols {
     return index;
   }
 
-  /** Symbols of all characters named by the pattern, of those around its ranges, and of members of each of its classes. */
+  /**
+   * Symbols that represent all others: of all characters in the pattern, of those next to its ranges, and of members of
+   * each of its classes.
+   */
   examples(): readonly SymbolId[] {
     const codes = new Set([...this.#exact, ...this.#folded, ...this.#edges, ...usualCharacters]);
     for (const members of this.#classes) {
@@ -112,7 +116,7 @@ export class Symbols {
     return this.#pages[code >> 8]?.[code & (pageSize - 1)] || this.#learn(code);
   }
 
-  /** An entry per `AcceptIndex`: 1 if the symbol is accepted, else 0. */
+  /** For each `AcceptIndex`, 1 if the symbol is accepted, else 0. */
   acceptance(symbol: SymbolId): Uint8Array {
     const { code, folded, classes } = this.#known[symbol] as Known;
     return (this.#acceptance[symbol] ??= Uint8Array.from(this.#kinds, (kind) => {
@@ -121,7 +125,7 @@ export class Symbols {
     }));
   }
 
-  /** Everything that accepts the symbol, found without a look at every character named by the pattern. */
+  /** All sets of characters that contain the symbol, found without a comparison with every character in the pattern. */
   acceptedBy(symbol: SymbolId): readonly AcceptIndex[] {
     const { code, folded, classes } = this.#known[symbol] as Known;
     const named = [this.#indices.get(`exact ${code}`), this.#indices.get(`folded ${folded}`)];
@@ -129,7 +133,7 @@ export class Symbols {
     return [...named.filter((index) => index !== undefined), ...members];
   }
 
-  /** UTF-16 units of every accepted character; undefined when they differ, or may. */
+  /** Number of UTF-16 units that every accepted character takes; undefined when it differs, or may differ. */
   widthOf(accepted: AcceptIndex): number | undefined {
     const kind = this.#kinds[accepted] as Kind;
     if (kind.type === "class") return kind.isBasic ? 1 : undefined;
@@ -169,8 +173,8 @@ export class Symbols {
 }
 
 /**
- * Maps characters equal under the flags i and u to one of them. Folding upper to lower case joins characters with several lower-case forms; the engine
- * itself rejects folds to another letter (\u0131 to i).
+ * Maps characters that are equal under the flags i and u to one of them. Folding upper to lower case joins characters
+ * that have several lower-case forms; the engine itself rejects folds to another letter (\u0131 to i).
  */
 function fold(code: number): number {
   const character = String.fromCodePoint(code);

@@ -1,32 +1,34 @@
 /**
- * The part of a scan outside the automaton's state: where its threads began, as far as their instructions do not determine it, and the matches found so
- * far.
+ * The part of a scan that the automaton's state does not contain: where its threads began, unless their instructions
+ * determine it, and the matches found so far.
  *
- * A thread preferred to a found match may still replace it. Until all such threads have ended, the match is reserved, and the search continues after it as
- * if it were final; matches found there are reserved as well. When a thread of that search reaches the same instruction as a thread of an earlier search,
- * it need not be followed: if it succeeds, so does the earlier thread, which discards everything after it. So there are never more threads than
+ * A thread that is preferred to a found match may still replace it. Until all such threads have ended, the match is
+ * reserved, and the search continues after it as if it were final; matches found there are reserved too. When a thread
+ * of that later search reaches the same instruction as a thread of an earlier search, it need not be followed: if it
+ * succeeds, so does the earlier thread, which discards everything after it. So there are never more threads than
  * instructions, however many matches are reserved.
  */
 import { type Transition, type StartIndex, type State, startedBeforeSymbol } from "./automaton.ts";
 import type { TextSpan } from "./finder.ts";
 
-/** Threads of finished scans, for reuse: creating them took a quarter of the scan of a short text. */
+/** Objects of finished scans, for reuse: creating them took a quarter of the scan of a short text. */
 const spare: Threads[] = [];
-/** Each takes 200 bytes. */
+/** Maximum number of objects kept for reuse; each takes 200 bytes. */
 const maxSpare = 512;
 
-/** Buffers for the current move; moves are never nested. */
+/** Buffers for the current transition; transitions are never nested. */
 const continuedStarts: number[] = [];
 const continuedRanks: number[] = [];
 
 export class Threads {
   /**
-   * Place of each start; `#ranks` holds the number of matches before it. Entries beyond those of the state, and of starts whose age the state determines,
-   * are stale. Nearly every pattern has at most two starts, and an empty array would take room for seventeen at its first entry.
+   * Position of each start; `#ranks` has the number of matches before it. Entries beyond the starts of the state are
+   * unused, as are those of starts whose age the state determines. Both arrays begin with two entries: nearly every
+   * pattern has at most two starts, and an empty array would take room for seventeen at its first entry.
    */
   #starts: number[] = [0, 0];
   #ranks: number[] = [0, 0];
-  /** Replaceable matches: a thread may still replace them. Settled matches are reported and removed. */
+  /** Reserved matches, which a thread may still replace. Final matches are reported and removed. */
   #reserved: TextSpan[] = [];
   /** Number of matches reported so far. */
   #reported = 0;
@@ -35,24 +37,24 @@ export class Threads {
     return spare.pop() ?? new Threads();
   }
 
-  /** Returns the threads for reuse at the end of their scan. The scan must not use them afterwards. */
+  /** Gives the object back for reuse at the end of the scan, which must not use it afterwards. */
   close(): void {
     this.#reserved.length = 0;
     this.#reported = 0;
     if (spare.length < maxSpare) spare.push(this);
   }
 
-  /** @returns the start of the most preferred thread, counted from `at` */
+  /** @returns the position where the most preferred thread started. @param at the current position */
   startIn(state: State, at: number): number {
     return this.#startOf(0, at, state.ages);
   }
 
-  /** Whether any match is still unreported. */
+  /** Whether any match is not reported yet. */
   get hasReserved(): boolean {
     return this.#reserved.length > 0;
   }
 
-  /** @param count number of starts in the state */
+  /** Copies the object. @param count number of starts in the state */
   fork(count: number): Threads {
     const fork = new Threads();
     fork.#starts = this.#starts.slice(0, count);
@@ -62,7 +64,7 @@ export class Threads {
     return fork;
   }
 
-  /** @param from place where the move's symbol starts @param until place where the symbol ends */
+  /** Follows a transition. @param from position where its symbol starts @param until position where the symbol ends */
   take(move: Transition, from: number, until: number): void {
     const { before, after, ages } = move;
     if (move.begins) return this.#continueOne(move, startedBeforeSymbol, from);
@@ -74,12 +76,12 @@ export class Threads {
     this.#reserve(start, until, rank);
   }
 
-  /** Adds a match ending at the current place. @param ages of the starts there */
+  /** Adds a match that ends at a position. @param ages of the starts there */
   hit(origin: StartIndex, at: number, ages: readonly number[]): void {
     this.#reserve(this.#startOf(origin, at, ages), at, this.#rankOf(origin, at, ages));
   }
 
-  /** Final matches, which no live thread can replace any more; each is reported once. */
+  /** Removes and returns final matches, which no live thread can replace any more. */
   takeSettled(state: State, at: number): readonly TextSpan[] {
     if (this.#reserved.length === 0) return nothing;
     const isAlive = state.threads.length > 0;
@@ -98,14 +100,14 @@ export class Threads {
   /** Number of matches before a start. */
   #rankOf(origin: StartIndex, from: number, ages: readonly number[]): number {
     if (origin !== startedBeforeSymbol && ages[origin] === 0) return this.#ranks[origin] as number;
-    // A replaceable match ends after the start of its thread; all others end before it.
+    // A match that the thread may replace ends after the thread's start; all others end before it.
     const start = this.#startOf(origin, from, ages);
     let count = this.#reserved.length;
     while (count > 0 && (this.#reserved[count - 1] as TextSpan).end > start) count--;
     return this.#reported + count;
   }
 
-  /** Replaces the match of this rank and all matches after it. */
+  /** Replaces the match of this rank, and removes all matches after it. */
   #reserve(start: number, end: number, rank: number): void {
     this.#reserved.length = rank - this.#reported;
     this.#reserved.push({ start, end });
@@ -115,7 +117,7 @@ export class Threads {
     const { kept, origins, ages } = move;
     const count = origins.length;
     if (count === 1) return this.#continueOne(move, origins[0] as StartIndex, from);
-    // A start can continue a start about to be overwritten, so all are read before any is written.
+    // All starts are read before any is written, because a start can continue one that is about to be overwritten.
     for (let index = 0; index < count; index++) {
       const origin = origins[index] as StartIndex;
       continuedStarts[index] = this.#startOf(origin, from, ages);

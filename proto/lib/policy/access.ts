@@ -1,7 +1,8 @@
 /**
- * Resolves keys to their callers, and workspaces to their inactive end users.
+ * Finds the policies of keys (callers), and the inactive end users of workspaces.
  *
- * While admin-svc or its database is unreachable, a known key keeps working for 300 s on its last policy, and an unknown key gets 503, never 401.
+ * While admin-svc or its database is unavailable, a known key can be used for 300 s with its last policy; an unknown
+ * key gets status 503, never 401.
  */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
@@ -17,13 +18,13 @@ import { unsupportedFieldIn } from "../rpc/supported-fields.ts";
 import type { TraceHeaders } from "../tracing/context.ts";
 import { invalid } from "../validation/problems.ts";
 
-/** The policy used for a turn. */
+/** The policy with which a turn runs. */
 export interface ResolvedPolicy {
-  /** Absent when the key is unknown, disabled or expired. */
+  /** The key with its policy; undefined when the key is unknown, disabled or expired. */
   readonly caller: Caller | undefined;
-  /** Generation of the policy in force. */
+  /** Policy generation up to which the policy is current. */
   readonly generation: bigint;
-  /** True when a newer policy exists but could not be read. */
+  /** Whether a newer policy exists but could not be read. */
   readonly isSuperseded: boolean;
 }
 
@@ -39,12 +40,12 @@ export class Access implements PolicyState {
   readonly #supersededServed: Counter;
   #seen = 0n;
   applied = 0n;
-  /** The last acknowledged generation: in force with the providers of the database. */
+  /** The last acknowledged generation, which is in force together with the providers of the database. */
   #acknowledged = 0n;
   #changed: (keyHashes: readonly string[] | null) => void = () => {};
   #announced: (generation: bigint, keyHashes: readonly string[] | null) => void = () => {};
   #readProviders: (() => Promise<void>) | undefined;
-  /** A reading of the providers under way: nothing is acknowledged before its end. */
+  /** Running read of the providers in the database; nothing is acknowledged before it ends. */
   #reading: Promise<void> | undefined;
 
   constructor({ registry, ...options }: AccessOptions) {
@@ -68,7 +69,9 @@ export class Access implements PolicyState {
     });
   }
 
-  /** True once admin-svc has answered: before that no key can be resolved, and the process is not ready. */
+  /**
+   * Whether admin-svc has answered since the start. Before that no key can be resolved, and the process is not ready.
+   */
   get ready(): boolean {
     return this.silentMs !== Number.POSITIVE_INFINITY;
   }
@@ -77,7 +80,7 @@ export class Access implements PolicyState {
     return this.#watch.silentMs;
   }
 
-  /** Whether policies are known, and policy changes arrive. */
+  /** Reports a hindrance when policies are unknown or policy changes do not arrive; undefined otherwise. */
   findHindrance(): HindranceFinding | undefined {
     const { silentMs } = this;
     if (!this.ready) return { reason: "admin-svc was not reached since the start", isPartial: false };
@@ -85,18 +88,21 @@ export class Access implements PolicyState {
     return silentMs >= maxSilenceMs ? { reason: "admin-svc does not answer", isPartial: true } : undefined;
   }
 
-  /** The highest generation known to this process. */
+  /** The highest generation that this process has heard of. */
   get generation(): bigint {
     return this.#seen;
   }
 
-  /** Records a generation learned elsewhere, such as from the answer to a write; older policies are read again. */
+  /**
+   * Records a generation learned in another way, such as from the answer to a write, so that older policies are read
+   * again.
+   */
   note(generation: bigint): void {
     if (generation > this.#seen) this.#seen = generation;
   }
 
   /**
-   * Checks a request with settings: an admin-svc of an earlier build would silently drop unknown fields.
+   * Checks that admin-svc knows all fields of a request: an earlier build would silently drop unknown ones.
    * @throws Fault INVALID_REQUEST naming the field
    */
   requireKnown<Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): void {
@@ -104,38 +110,45 @@ export class Access implements PolicyState {
     if (path !== undefined) throw invalid(path, "not known to admin-svc, which is of an earlier build");
   }
 
-  /** Calls the listener with the affected keys, or null for every key, before each change is acknowledged. */
+  /**
+   * Sets a listener for changes, called before a change is acknowledged. It gets the hashes of the changed keys, or
+   * null for all keys.
+   */
   onChange(listener: (keyHashes: readonly string[] | null) => void): void {
     this.#changed = listener;
   }
 
-  /** Calls the listener with each announced generation, and the affected keys: null for every key at a greeting, none at a heartbeat. Call it before `watch`. */
+  /**
+   * Sets a listener for announced generations. It also gets the hashes of the changed keys: null, for all keys, when a
+   * connection begins, and none at a heartbeat. Call it before `watch`.
+   */
   onGeneration(listener: (generation: bigint, keyHashes: readonly string[] | null) => void): void {
     this.#announced = listener;
   }
 
   /**
-   * Calls the listener at each greeting of admin-svc and when the providers in the database have changed. Changes are acknowledged when its promise
-   * settles: the promises must settle in the order of the calls, and not reject. Call it before `watch`.
+   * Sets a listener that is called when a connection to admin-svc begins and when providers in the database have
+   * changed. A change is acknowledged when its promise settles; the promises must settle in the order of the calls, and
+   * never reject. Call it before `watch`.
    */
   onProviders(listener: () => Promise<void>): void {
     this.#readProviders = listener;
   }
 
-  /** Calls the listener with endpoint news from other processes. Call it before `watch`. */
+  /** Sets a listener for endpoint news from other processes. Call it before `watch`. */
   onEndpoints(listener: (news: readonly EndpointChange[]) => void): void {
     this.#watch.onEndpointNews(listener);
   }
 
-  /** Reports an observation about an endpoint to the other processes. Delivery is not guaranteed. */
+  /** Sends news about an endpoint to other processes. Delivery is not guaranteed. */
   reportEndpoint(news: EndpointChange): void {
     this.#watch.reportEndpoint(news, this.#acknowledged);
   }
 
   /**
-   * The caller of a key, as of `minGeneration` or later.
-   * @param trace of the request, when it causes a call to admin-svc
-   * @throws Fault UNAVAILABLE when the caller cannot be read
+   * Finds the policy of a key, as of `minGeneration` or later.
+   * @param trace headers of the request, for a call of admin-svc that it causes
+   * @throws Fault UNAVAILABLE when the policy cannot be read
    */
   resolve(
     keyHash: string,
@@ -150,13 +163,13 @@ export class Access implements PolicyState {
     if (isSuperseded) this.#supersededServed.inc();
     else this.note(generation);
     const expiresAtMs = value?.expiresAtMs;
-    // An expiry takes effect without a message.
+    // A key expires without a message from admin-svc.
     const isExpired = expiresAtMs !== undefined && Number(expiresAtMs) <= Date.now();
     return { caller: isExpired ? undefined : value, generation, isSuperseded };
   }
 
   /**
-   * Registered but inactive end users of a workspace, as of `minGeneration` or later.
+   * Finds the end users of a workspace that are registered but inactive, as of `minGeneration` or later.
    * @throws Fault UNAVAILABLE when they cannot be read
    */
   async inactiveEndUsers(workspaceId: string, minGeneration: bigint = this.#seen): Promise<ReadonlySet<string>> {
@@ -164,7 +177,7 @@ export class Access implements PolicyState {
     return value ?? new Set();
   }
 
-  /** Watches until `stop()`. Settles when the first message is in force, or never. */
+  /** Watches for policy changes until `stop()`. Settles when the first message is in force, or never. */
   watch(): Promise<void> {
     return this.#watch.start();
   }
@@ -173,19 +186,22 @@ export class Access implements PolicyState {
     this.#announced(generation, message.all ? null : keyHashes);
     // The database was restored from a backup, or another admin-svc has not read the last change yet.
     if (message.all && generation < this.applied) this.#goBack(generation);
-    // A reconnect at the current generation has missed nothing.
+    // After a reconnect at the current generation, no change was missed.
     const all = message.all && generation !== this.applied;
     for (const policies of [this.#callers, this.#endUsers]) policies.invalidate(all ? null : keyHashes, generation);
     this.applied = generation;
     this.note(generation);
     if (all || keyHashes.length > 0) this.#changed(all ? null : keyHashes);
-    // Another build of admin-svc may know providers that the former one did not.
+    // Another build of admin-svc may know providers that the earlier one did not.
     if (this.#readProviders && (message.all || keyHashes.includes(providersName))) this.#readAgain(this.#readProviders);
     if (!this.#reading) return (this.#acknowledged = generation);
     return this.#reading.then(() => (this.#acknowledged = generation));
   }
 
-  /** A policy of before would count as newer than every policy of the restored database. */
+  /**
+   * Goes back to an earlier generation and forgets all policies, because policies read before would count as newer than
+   * every policy of the restored database.
+   */
   #goBack(generation: bigint): void {
     for (const policies of [this.#callers, this.#endUsers]) policies.forget();
     this.#seen = generation;

@@ -1,11 +1,11 @@
-/** Holds keys to the networks from which they may be used. */
+/** Checks that a key is used from one of its allowed networks. */
 import { Fault, FaultOrigin, FaultReason } from "../faults/fault.ts";
 import { networksOf } from "../networks/networks.ts";
 
 /**
- * Refuses a key that is used from elsewhere.
+ * Refuses a key that is used from an address outside its allowed networks.
  * @param allowed networks of the key; an empty list allows every address
- * @param address plain address of the client; empty when it is unknown, which no list allows
+ * @param address normalized address of the client; empty when unknown, which no list allows
  * @throws Fault PERMISSION_DENIED naming the setting and the address
  */
 export function requireAllowedNetwork(allowed: readonly string[], address: string): void {
@@ -15,7 +15,7 @@ export function requireAllowedNetwork(allowed: readonly string[], address: strin
 
 const permission = "allowed_networks";
 
-/** The refusal of a key that is used from an address. */
+/** The fault for a key that is used from a forbidden address. */
 export const networkRefusal = (address: string): Fault =>
   new Fault(
     FaultReason.PERMISSION_DENIED,
@@ -23,10 +23,13 @@ export const networkRefusal = (address: string): Fault =>
     { origin: FaultOrigin.CLIENT, metadata: { error_type: "permission_denied", permission, value: address } },
   );
 
-/** Whether a fault refuses a key for the address from which it is used. */
+/** Whether a fault refuses a key because of the client's address. */
 export const isNetworkRefusal = ({ reason, metadata }: Fault): boolean =>
   reason === FaultReason.PERMISSION_DENIED && metadata?.["permission"] === permission;
 
-/** Whether a fault refuses the key itself, which is unknown or used from elsewhere, so that no limit of a key counts its requests. */
+/**
+ * Whether a fault refuses the key itself, because it is unknown or its network is not allowed, so that no rate limit of
+ * a key counts the request.
+ */
 export const isKeyRefusal = (fault: Fault): boolean =>
   fault.reason === FaultReason.UNAUTHENTICATED || isNetworkRefusal(fault);

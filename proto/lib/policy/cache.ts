@@ -1,40 +1,42 @@
 /**
- * Cache of policies, with marks for policies changed since they were read. It reads nothing itself.
+ * Cache of policies, which marks policies that have changed since they were read. It reads nothing itself.
  *
- * A changed policy is kept as a fallback for an outage of admin-svc. A reading started before a change is refused after it: without this check a revoked
- * setting would come back to life.
+ * A changed policy is kept as a fallback for an outage of admin-svc. A policy whose read began before a change is
+ * refused after the change; otherwise a withdrawn permission could come back.
  */
 const maxPolicies = 100_000;
 
 export interface CachedPolicy<Value> {
-  /** The record; absent when admin-svc does not know a record of this name. */
+  /** The record; undefined when admin-svc has no record of this name. */
   readonly value: Value | undefined;
   readonly generation: bigint;
-  /** Time of the reading by performance.now(), so a clock step cannot revive a policy. */
+  /** Time when the policy was read, by performance.now(), so that setting the clock cannot revive a policy. */
   readonly filledAt: number;
-  /** Time of the last attempt to read, answered or not: an outage must not make every request wait for it. */
+  /** Time of the last attempt to read, successful or not: an outage must not make every request wait for an attempt. */
   requestedAt: number;
-  /** Time at which this process learned of a change. */
+  /** Time when this process learned that the policy has changed. */
   supersededAt?: number;
 }
 
 export class PolicyCache<Value> {
   readonly #policies = new Map<string, CachedPolicy<Value>>();
-  /** Generation of the last change of each name, for readings under way. */
+  /** Generation of the last change of each name, by which results of running reads are checked. */
   readonly #changed = new Map<string, bigint>();
-  /** Generation of the last change of all names. */
+  /** Generation of the last change that affected all names. */
   #allChanged = 0n;
 
   get(name: string): CachedPolicy<Value> | undefined {
     return this.#policies.get(name);
   }
 
-  /** True when the policy has changed after `generation`. */
+  /** Whether the policy of a name has changed after `generation`. */
   isOutdated(name: string, generation: bigint): boolean {
     return generation < this.#allChanged || generation < (this.#changed.get(name) ?? 0n);
   }
 
-  /** Stores a reading, unless it is outdated. Above 100,000 entries the oldest reading is dropped. */
+  /**
+   * Stores a policy that was read, unless it is outdated. Beyond 100,000 policies, the one read longest ago is dropped.
+   */
   store(name: string, policy: CachedPolicy<Value>): void {
     if (this.isOutdated(name, policy.generation)) return;
     this.#policies.delete(name);
@@ -44,7 +46,7 @@ export class PolicyCache<Value> {
     if (oldest.done !== true) this.#policies.delete(oldest.value);
   }
 
-  /** Marks the named policies as changed. */
+  /** Marks the policies of these names as changed. */
   supersede(names: readonly string[], generation: bigint): void {
     const now = performance.now();
     for (const name of names) {
@@ -66,8 +68,8 @@ export class PolicyCache<Value> {
 }
 
 /**
- * The first change counts, because the time limit for the last policy starts there. A policy read at the generation of the change already includes it:
- * messages often arrive after the reading they would trigger.
+ * The time of the first change counts, because the time limit of the last policy starts with it. A policy read at the
+ * generation of the change includes it already: messages often arrive after the read that they would cause.
  */
 function mark(
   policy: { readonly generation: bigint; supersededAt?: number } | undefined,

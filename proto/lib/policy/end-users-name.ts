@@ -1,8 +1,11 @@
-/** The name of a workspace's end users in policy changes. Apart from the calls, whose library the command line must not load. */
+/**
+ * The name for a workspace's end users in policy changes. This is a separate file because the command line must not
+ * load the RPC library that questions.ts needs.
+ */
 
 const prefix = "end-users/";
 
-/** Name of a workspace's end users in policy changes, among the hashes of keys. */
+/** Name for a workspace's end users in policy changes, which otherwise name hashes of keys. */
 export const endUsersName = (workspaceId: string): string => `${prefix}${workspaceId}`;
 
 export const workspaceOf = (name: string): string => name.slice(prefix.length);

@@ -1,4 +1,4 @@
-/** The words of a guardrail in JSON, each with its enum value in messages and its traits. */
+/** The words of a guardrail in JSON, each with its enum value in messages and its properties. */
 import {
   AppliesTo,
   ErrorPolicy,
@@ -10,18 +10,18 @@ import { type Tone, EnumWords } from "./words.ts";
 
 interface ActionTraits {
   readonly value: FilterAction;
-  /** Past participle, the name of a decision in receipts, trials and alerts. */
+  /** Past participle, by which receipts, trials and alerts name the decision. */
   readonly done: string;
-  /** Effect of the action, for descriptions. */
+  /** Effect of the action, as a clause for descriptions. */
   readonly does: string;
   readonly tone: Tone;
-  /** Whether it refuses a request, or ends an answer. */
+  /** Whether the action refuses a request, or ends an answer. */
   readonly stops: boolean;
-  /** Whether it replaces the matched part of a text; a rule in words has no such part. */
+  /** Whether the action replaces the matched part of a text; a rule in words has no such part. */
   readonly redacts: boolean;
 }
 
-/** Actions of a rule on matched text, the most severe first. */
+/** Actions of a rule on matched text, most severe first. */
 const actions = {
   block: {
     value: FilterAction.BLOCK,
@@ -50,20 +50,23 @@ export type ScanScopeWord = "all_messages" | "user_only";
 
 export const filterActions = new EnumWords<FilterActionWord, ActionTraits>(actions);
 
-/** An action with its traits. */
+/** An action with its properties. */
 export type RuleAction = ReturnType<typeof filterActions.of>;
 
-/** Whether the action leaves requests and answers as they are. */
+/** Whether the action changes neither requests nor answers. */
 export const onlyReports = ({ stops, redacts }: RuleAction): boolean => !stops && !redacts;
 
-/** An action unknown to this build counts as block: a newer admin-svc may send it, and ignoring it would weaken the guardrail. */
+/**
+ * The action for an enum value. A value unknown to this build counts as block: a newer admin-svc may send it, and to
+ * ignore it would weaken the guardrail.
+ */
 export const actionOrBlock = (value: FilterAction): RuleAction =>
   filterActions.ofValue(value) ?? filterActions.of("block");
 
-/** Possible actions of a rule in words, which has no place in the text. */
+/** Actions allowed for a rule in words, which matches no particular part of a text. */
 export const judgeActions: readonly RuleAction[] = filterActions.rows.filter(({ redacts }) => !redacts);
 
-/** Colours of the decisions of a guardrail about a text. */
+/** Console colours for the decisions of a guardrail about a text. */
 export const decisions: Readonly<Record<string, Tone>> = {
   allowed: "good",
   ...Object.fromEntries(filterActions.rows.toReversed().map(({ done, tone }) => [done, tone])),
@@ -78,7 +81,7 @@ export const appliesTo = new EnumWords<AppliesToWord, { readonly value: AppliesT
 
 interface ModeTraits {
   readonly value: GuardrailMode;
-  /** Whether the guardrail acts; otherwise it reports what it would have done. */
+  /** Whether the guardrail acts; otherwise it only reports what it would have done. */
   readonly acts: boolean;
 }
 

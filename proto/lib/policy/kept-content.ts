@@ -1,7 +1,10 @@
-/** Whether a key's guardrails let Sluice keep prompts and answers. */
+/** Decides whether a key's guardrails allow Sluice to keep prompts and answers. */
 import { type Caller, type Guardrail, GuardrailMode } from "../../gen/sluice/admin/v1/access_service_pb.ts";
 
-/** Whether the guardrail restricts any model to providers without retention, training or publication: then Sluice keeps nothing either. */
+/**
+ * Whether the guardrail restricts models to providers without retention, training or publication, so that Sluice may
+ * not keep content either.
+ */
 function forbidsKeeping({ mode, routingPolicy: policy }: Guardrail): boolean {
   if (mode === GuardrailMode.AUDIT || policy === undefined) return false;
   const { enforceZdrAnthropic, enforceZdrOpenai, enforceZdrGoogle, enforceZdrXai, enforceZdrOther } = policy;

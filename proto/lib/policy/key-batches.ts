@@ -1,19 +1,27 @@
 /**
- * Reads keys from admin-svc: one per call while few calls are under way; keys requested meanwhile share a call.
+ * Reads policies of keys from admin-svc. While few calls are running, each call reads one key; keys requested meanwhile
+ * share a call.
  *
- * After a change of every key a process needs each of its keys again. With one call per key, admin-svc limited the whole account for minutes, and a fifth
- * of the requests found no policy; a further key in a call costs a small part of another call.
+ * After a change of all keys, a process needs each of its keys again. With one call per key, admin-svc refused calls of
+ * the whole account for minutes, and a fifth of the requests found no policy; a further key in a call takes a small
+ * part of the time of another call.
  */
 import { type PolicyAnswer, isUnreachable } from "./reader.ts";
 import type { TraceHeaders } from "../tracing/context.ts";
 
-/** Maximum simultaneous calls of a process. A slow call holds up no others, and a busy admin-svc gets fewer and larger calls. */
+/**
+ * Maximum number of concurrent calls of a process. With several, a slow call does not delay the others; with few, a
+ * busy admin-svc gets fewer and larger calls.
+ */
 const maxCalls = 4;
-/** Number of keys read by admin-svc in addition to the first of a call. It bounds the work for one call, because others wait for it. */
+/**
+ * Maximum number of keys in a call in addition to the first. It limits the work for one call, because other calls wait
+ * meanwhile.
+ */
 export const maxFurtherKeys = 100;
 
 /**
- * Reads keys with one call. @returns their answers in order; the last of them may be missing, but not the first
+ * Reads keys with one call. @returns their answers in order; the last ones may be missing, but not the first
  * @throws the error of the call
  */
 export type ReadKeys<Value> = (
@@ -37,7 +45,7 @@ export class KeyBatches<Value> {
     this.#readKeys = readKeys;
   }
 
-  /** @throws the error of the call */
+  /** Reads a key, possibly together with others. @throws the error of the call */
   request(keyHash: string, trace: TraceHeaders | undefined): Promise<PolicyAnswer<Value>> {
     return new Promise((answered, failed) => {
       this.#waiting.push({ keyHash, trace, answered, failed });
@@ -66,7 +74,10 @@ export class KeyBatches<Value> {
     }
   }
 
-  /** When admin-svc is away, waiting keys fail too: their calls would use the same connection and wait as long again. */
+  /**
+   * Fails waiting keys too when admin-svc is unavailable: their calls would use the same connection and wait as long
+   * again.
+   */
   #failed(questions: readonly Question<Value>[], error: unknown): void {
     if (!isUnreachable(error) && questions.length > 1)
       return questions.forEach((question) => void this.#callAlone(question));
@@ -74,7 +85,10 @@ export class KeyBatches<Value> {
     for (const { failed } of [...questions, ...waiting]) failed(error);
   }
 
-  /** Reads each key in a separate call: an earlier build of admin-svc answers only the first key, and one broken policy must not fail the others. */
+  /**
+   * Reads each key in a separate call: an admin-svc of an earlier build only answers the first key, and one invalid
+   * policy must not fail the others.
+   */
   async #callAlone({ keyHash, trace, answered, failed }: Question<Value>): Promise<void> {
     try {
       const [answer] = await this.#readKeys([keyHash], trace);

@@ -1,4 +1,4 @@
-/** States of a key, as the command line and the console show them. */
+/** States of a key, as shown by the command line and the console. */
 import type { Tone } from "./words.ts";
 
 const states = { active: "good", disabled: "warn", expired: "warn", revoked: "danger" } as const satisfies Readonly<
@@ -16,7 +16,7 @@ interface KeyFacts {
   readonly expiresAt: Date | null;
 }
 
-/** The state of a key; of several reasons for a refusal the one that is hardest to undo counts. */
+/** The state of a key. If it would be refused for several reasons, the reason that is hardest to undo decides. */
 export function keyState({ isRevoked = false, disabled, expiresAt }: KeyFacts, now = Date.now()): KeyState {
   const isExpired = expiresAt !== null && expiresAt.getTime() <= now;
   const word = isRevoked ? "revoked" : disabled ? "disabled" : isExpired ? "expired" : "active";

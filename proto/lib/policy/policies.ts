@@ -1,7 +1,8 @@
 /**
- * Policies of one kind by name: each is read from admin-svc once and cached while it is in force.
+ * Policies of one kind by name. Each is read from admin-svc once and cached while it is in force.
  *
- * A policy known to be superseded is read again before use. While admin-svc or its database is unreachable, a known policy is served for 300 s more.
+ * A policy known to be superseded is read again before use. While admin-svc or its database is unavailable, a known
+ * policy is used for 300 s more.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { type CachedPolicy, PolicyCache } from "./cache.ts";
@@ -9,46 +10,48 @@ import { type FetchPolicy, PolicyReader, isOutage } from "./reader.ts";
 import type { TraceHeaders } from "../tracing/context.ts";
 
 /**
- * Heartbeats confirm a cached policy every second, and each change is announced. Reading again covers unannounced changes, such as a manual edit in the
- * database. With 30 s instead, two hundred processes with a hundred thousand keys made a third of all requests to admin-svc, and these waited.
+ * Milliseconds after which a cached policy is read again. Heartbeats confirm it every second, and each change is
+ * announced, so this only covers unannounced changes, such as a manual edit in the database. With 30 s instead, two
+ * hundred processes with a hundred thousand keys made a third of all requests to admin-svc, and other requests waited
+ * for them.
  */
 const freshMs = 300_000;
-/** No heartbeat confirms a cached policy during an outage of the watch, so it is read again soon. */
+/** Milliseconds after which a policy is read again while no heartbeats arrive to confirm it. */
 const freshUnwatchedMs = 2_000;
-/** Maximum time for which an unconfirmed policy is served. */
+/** Maximum time in milliseconds for which an unconfirmed policy is used. */
 export const maxUnverifiedMs = 300_000;
 const unknownMs = 5_000;
-/** Silence before the connection counts as lost; heartbeats come every second. */
+/** Silence in milliseconds after which the connection counts as lost; heartbeats come every second. */
 export const maxSilenceMs = 3_000;
-/** Two missing heartbeats: admin-svc or its database probably hangs. */
+/** Silence in milliseconds, two heartbeats, after which admin-svc or its database probably hangs. */
 const suspectedSilenceMs = 2_000;
-/** Maximum wait for an unresponsive admin-svc when a last policy is known. */
+/** Maximum wait in milliseconds for an unresponsive admin-svc when an earlier policy is known. */
 const maxHangWaitMs = 250;
-/** Pause before a failed reading is repeated. */
+/** Pause in milliseconds before a failed read is repeated. */
 const retryMs = 100;
-/** Maximum wait for the successor of a superseded policy while heartbeats arrive. */
+/** Maximum wait in milliseconds for the new version of a superseded policy while heartbeats arrive. */
 const maxReplaceMs = 3_000;
 
-/** Connection state of a process: policy generations, and time since the last message of admin-svc. */
+/** Connection state of a process: its policy generation, and the time since the last message of admin-svc. */
 export interface PolicyState {
   /** Generation up to which every change has arrived. */
   readonly applied: bigint;
-  /** Time since the last message of admin-svc; infinite before the first. */
+  /** Milliseconds since the last message of admin-svc; infinite before the first. */
   readonly silentMs: number;
 }
 
-/** The policy for a request. */
+/** A policy as it is used for a request. */
 export interface ServedPolicy<Value> {
   /** Absent when admin-svc does not know this name. */
   readonly value: Value | undefined;
-  /** Generation of the policy in force. */
+  /** Policy generation up to which the policy is current. */
   readonly generation: bigint;
-  /** True when a newer policy exists but could not be read. */
+  /** Whether a newer policy exists but could not be read. */
   readonly isSuperseded: boolean;
 }
 
 interface Renewal {
-  /** False after a change has superseded the last policy. */
+  /** Whether no change has superseded the last policy. */
   readonly isCurrent: boolean;
   readonly minGeneration: bigint;
   readonly trace: TraceHeaders | undefined;
@@ -66,13 +69,16 @@ export class Policies<Value> {
     this.#reader = new PolicyReader(fetchPolicy, this.#cache);
   }
 
-  /** Drops every policy, also those being read: their generations are of another history of the database. */
+  /**
+   * Forgets all policies, including those being read: after a restore of the database, their generations are
+   * meaningless.
+   */
   forget(): void {
     this.#cache = new PolicyCache();
     this.#reader = new PolicyReader(this.#fetchPolicy, this.#cache);
   }
 
-  /** Processes a message of admin-svc: the changed names, or null for all. */
+  /** Handles a message of admin-svc. @param names of changed policies; null for all */
   invalidate(names: readonly string[] | null, generation: bigint): void {
     if (names === null) this.#cache.supersedeAll(generation);
     else this.#cache.supersede(names, generation);
@@ -80,7 +86,7 @@ export class Policies<Value> {
   }
 
   /**
-   * The policy as of `minGeneration` or later.
+   * Finds a policy, as of `minGeneration` or later.
    * @throws Fault UNAVAILABLE when it cannot be read
    */
   resolve(
@@ -99,7 +105,10 @@ export class Policies<Value> {
     return this.#renew(name, known, { isCurrent, minGeneration, trace });
   }
 
-  /** A heartbeat confirms every policy it does not supersede, however long ago it was read. */
+  /**
+   * Whether a policy is too old to be used. A heartbeat confirms all policies that it does not supersede, however long
+   * ago they were read.
+   */
   #isTooOld({ value, filledAt, supersededAt }: CachedPolicy<Value>): boolean {
     const age = performance.now() - filledAt;
     if (!value) return age >= unknownMs;
@@ -117,18 +126,18 @@ export class Policies<Value> {
     return this.#live(await this.#reader.read(name, isCurrent ? 0n : minGeneration, trace));
   }
 
-  /** The last policy is probably still valid, so it is used when the reading fails or takes long. */
+  /** Reads a policy again that is probably still valid: the last one is used when the read fails or takes long. */
   async #refresh(name: string, last: CachedPolicy<Value>, renewal: Renewal): Promise<ServedPolicy<Value>> {
     const reading = this.#read(name, renewal).catch(() => undefined);
     const served = this.#reader.isAnswered ? await within(maxHangWaitMs, reading) : undefined;
     if (served) return served;
-    // A change may have arrived meanwhile.
+    // Another change may have arrived during the read.
     return last.supersededAt === undefined ? this.#live(last) : superseded(last);
   }
 
   /**
-   * A superseded policy must not be served while the new one can be read. Heartbeats prove that admin-svc and its database answer, so the reading is
-   * awaited and repeated until heartbeats stop.
+   * Reads the new version of a superseded policy, which must not be used while the new one can be read. Heartbeats
+   * prove that admin-svc and its database answer, so the read is awaited and repeated until heartbeats stop.
    */
   async #replace(name: string, last: CachedPolicy<Value>, renewal: Renewal): Promise<ServedPolicy<Value>> {
     const until = performance.now() + maxReplaceMs;
@@ -147,7 +156,7 @@ export class Policies<Value> {
     return this.#read(name, renewal);
   }
 
-  /** The policy with its current generation: a policy not superseded is valid up to the applied generation. */
+  /** A policy for use; one that is not superseded is valid up to the current generation. */
   #live({ value, generation }: CachedPolicy<Value>): ServedPolicy<Value> {
     const { applied } = this.#state;
     return { value, generation: generation > applied ? generation : applied, isSuperseded: false };
@@ -160,7 +169,7 @@ const superseded = <Value>({ value, generation }: CachedPolicy<Value>): ServedPo
   isSuperseded: true,
 });
 
-/** The outcome of `work`, or undefined when it takes longer. */
+/** The outcome of `work`; undefined when it takes longer than `ms`. */
 async function within<Result>(ms: number, work: Promise<Result>): Promise<Result | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const elapsed = new Promise<undefined>((resolve) => {

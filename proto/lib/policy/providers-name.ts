@@ -1,2 +1,5 @@
-/** Name of the providers in the database among the hashes of keys in policy changes. Apart from the calls, whose library the command line must not load. */
+/**
+ * The name for the providers of the database in policy changes, which otherwise name hashes of keys. This is a separate
+ * file because the command line must not load the RPC library of other files.
+ */
 export const providersName = "providers";

@@ -1,4 +1,4 @@
-/** Calls to admin-svc for reading policies. */
+/** Calls of admin-svc that read policies. */
 import {
   type DescMessage,
   type DescMethodUnary,
@@ -33,7 +33,7 @@ export interface PolicyConnection {
   readonly log: Logger;
 }
 
-/** Policies of keys, by key hash. */
+/** Reads the policies of keys, by their hashes. */
 export function callerReader(connection: PolicyConnection): FetchPolicy<Caller> {
   const guardrails = new SharedGuardrails();
   const batches = new KeyBatches(callersReader(connection));
@@ -56,7 +56,10 @@ const callersReader =
     return [caller, ...further.map((key) => key.caller)].map((value) => ({ value, generation }));
   };
 
-/** @throws when a guardrail is missing, because the key's rules cannot be enforced without it */
+/**
+ * Adds guardrails to a key's policy. @throws Error when one is missing, because the key's rules cannot be enforced
+ * without it
+ */
 function joinGuardrails(key: FurtherKey, byId: ReadonlyMap<string, Guardrail>): void {
   const find = (id: string): Guardrail => {
     const guardrail = byId.get(id);
@@ -66,11 +69,11 @@ function joinGuardrails(key: FurtherKey, byId: ReadonlyMap<string, Guardrail>): 
   if (!key.caller) return;
   if (key.guardrailId !== "") key.caller.guardrail = find(key.guardrailId);
   key.caller.workspaceGuardrails = key.workspaceGuardrailIds.map(find);
-  // An unknown field may be an additional rule.
+  // A field unknown to this build may be an additional rule, so it is kept for the check.
   if (key.$unknown) key.caller.$unknown = [...(key.caller.$unknown ?? []), ...key.$unknown];
 }
 
-/** Inactive end users of a workspace, named as by `endUsersName`. */
+/** Reads the inactive end users of a workspace, by the name from `endUsersName`. */
 export function endUserReader(connection: PolicyConnection): FetchPolicy<ReadonlySet<string>> {
   return async (name, trace) => {
     const users = new Set<string>();
@@ -79,7 +82,7 @@ export function endUserReader(connection: PolicyConnection): FetchPolicy<Readonl
       const input = { workspaceId: workspaceOf(name), after };
       const page = await callPolicyService(connection, listInactiveEndUsers, input, trace);
       for (const user of page.users) users.add(user);
-      // A change between two pages is announced after the generation of the first.
+      // The generation of the first page counts: a change between two pages is announced later with a higher one.
       generation ??= page.generation;
       if (page.next === "") return { value: users, generation };
       after = page.next;
@@ -95,7 +98,9 @@ const callPolicyService = <Input extends DescMessage, Output extends DescMessage
 ): Promise<MessageShape<Output>> =>
   call(client, method, create(method.input, input), serviceMetadata(token, { trace }), timeoutMs);
 
-/** A policy with fields unknown to this build cannot be enforced, so the key waits for a newer build. */
+/**
+ * Refuses a policy with fields unknown to this build, which cannot be enforced; the key can be used with a newer build.
+ */
 function requireUnderstood(caller: Caller | undefined, log: Logger): void {
   const path = caller && unknownFieldIn(CallerSchema, caller);
   if (path === undefined) return;
@@ -104,17 +109,17 @@ function requireUnderstood(caller: Caller | undefined, log: Logger): void {
 }
 
 /**
- * Keeps one copy of a guardrail for all its keys: a guardrail of the account may have a megabyte of patterns, and a process caches up to a hundred thousand
- * keys.
+ * Keeps one copy of a guardrail for all keys that have it: a guardrail of the account may have a megabyte of patterns,
+ * and a process caches up to a hundred thousand keys.
  */
 class SharedGuardrails {
   readonly #known = new Map<string, WeakRef<Guardrail>>();
   readonly #forgotten = new FinalizationRegistry<string>((id) => {
-    // A newer version of the guardrail may have replaced it.
+    // The id may belong to a newer version of the guardrail by now, which stays.
     if (this.#known.get(id)?.deref() === undefined) this.#known.delete(id);
   });
 
-  /** Replaces the caller's guardrails by equal cached copies. They must not be modified. */
+  /** Replaces the guardrails of a policy by equal cached copies, which must not be modified. */
   share(caller: Caller): void {
     if (caller.guardrail) caller.guardrail = this.#shared(caller.guardrail);
     caller.workspaceGuardrails = caller.workspaceGuardrails.map((guardrail) => this.#shared(guardrail));

@@ -1,21 +1,24 @@
-/** Reads policies from admin-svc: one call at a time for each name; a result outdated by a change during the call is discarded. */
+/**
+ * Reads policies from admin-svc, with one call at a time for each name. A result is discarded if the policy changed
+ * during the call.
+ */
 import { Fault, FaultOrigin, FaultReason } from "../faults/fault.ts";
 import type { CachedPolicy, PolicyCache } from "./cache.ts";
 import type { TraceHeaders } from "../tracing/context.ts";
 
 export interface PolicyAnswer<Value> {
   readonly value: Value | undefined;
-  /** Policy generation of the reading. */
+  /** Policy generation at which the policy was read. */
   readonly generation: bigint;
 }
 
-/** @throws the error of the call */
+/** Reads a policy. @throws the error of the call */
 export type FetchPolicy<Value> = (name: string, trace: TraceHeaders | undefined) => Promise<PolicyAnswer<Value>>;
 
 export class PolicyReader<Value> {
   readonly #fetchPolicy: FetchPolicy<Value>;
   readonly #policies: PolicyCache<Value>;
-  /** Readings under way, started after the last change of their policy. */
+  /** Running reads that began after the last change of their policy, by name. */
   readonly #reading = new Map<string, Promise<CachedPolicy<Value>>>();
   #isAnswered = true;
 
@@ -24,26 +27,29 @@ export class PolicyReader<Value> {
     this.#policies = policies;
   }
 
-  /** False after a failed reading, until admin-svc answers or sends a message. */
+  /** Whether the last read succeeded, or admin-svc has sent a message since. */
   get isAnswered(): boolean {
     return this.#isAnswered;
   }
 
-  /** Processes a message of admin-svc, sent after a read of its database: the changed names, or null for all. */
+  /**
+   * Handles a message that admin-svc sends after it has read its database. @param names of changed policies; null for
+   * all
+   */
   invalidate(names: readonly string[] | null): void {
     this.#isAnswered = true;
     if (names === null) this.#reading.clear();
     for (const name of names ?? []) this.#reading.delete(name);
   }
 
-  /** Reads a policy and caches it. @throws Fault UNAVAILABLE */
+  /** Reads a policy and caches it. @throws Fault UNAVAILABLE when it cannot be read */
   read(name: string, minGeneration: bigint, trace: TraceHeaders | undefined): Promise<CachedPolicy<Value>> {
     const fetch = () => this.#fetch(name, trace);
     const running = this.#reading.get(name);
-    // A reading under way may have started before the requested generation.
+    // A running read may have begun before the requested generation.
     if (running) return running.then((policy) => (policy.generation >= minGeneration ? policy : fetch()));
     const reading = fetch()
-      // A change during the reading, perhaps already acknowledged, has outdated it.
+      // A change during the read, perhaps acknowledged already, has outdated the result.
       .then((policy) => (this.#policies.isOutdated(name, policy.generation) ? fetch() : policy))
       .finally(() => {
         if (this.#reading.get(name) === reading) this.#reading.delete(name);
@@ -66,8 +72,8 @@ export class PolicyReader<Value> {
 }
 
 /**
- * True when admin-svc or its database is unreachable. Any other failure concerns the policy itself, and an older policy must not replace
- * it.
+ * Whether an error means that admin-svc or its database is unavailable. Any other failure concerns the policy itself,
+ * and must not be hidden by using an older policy.
  */
 export const isOutage = (error: unknown): boolean => error instanceof Fault && isUnreachable(error.cause);
 

@@ -1,6 +1,6 @@
 /**
- * The stream of policy changes from admin-svc. It reconnects automatically and acknowledges each change once it is in force, because admin-svc answers a
- * write when every live process has acknowledged it.
+ * The stream of policy changes from admin-svc. It reconnects automatically, and acknowledges each change once it is in
+ * force, because admin-svc answers a write when every connected process has acknowledged it.
  */
 import { create } from "@bufbuild/protobuf";
 import type { Client, ClientDuplexStream } from "@grpc/grpc-js";
@@ -25,17 +25,20 @@ export interface PolicyWatchOptions {
   readonly log: Logger;
 }
 
-/** Puts a message into force. @returns the generation then in force, at once or when all of it is in force */
+/** Puts a message into force. @returns the generation then in force; a promise if that takes time */
 type Apply = (message: WatchPolicyResponse) => bigint | Promise<bigint>;
 
-/** A change in the state of an endpoint, without the members used only in the protobuf message. */
+/** A change in the state of an endpoint, without the fields that only the protobuf message has. */
 export type EndpointChange = Pick<EndpointNews, "endpoint" | "failing">;
 
-/** Silence of admin-svc after which news of endpoints are dropped: they describe the present, and would arrive late. */
+/**
+ * Silence of admin-svc in milliseconds after which news about endpoints are dropped, because they would arrive too late
+ * to be useful.
+ */
 const newsLimitMs = 3_000;
 const firstBackoffMs = 50;
 const maxBackoffMs = 1_000;
-/** Silence is logged after this time; a replaced process is back earlier. */
+/** Milliseconds after which a silence of admin-svc is logged; after a restart it is back earlier. */
 const patienceMs = 10_000;
 
 export class PolicyWatch {
@@ -43,7 +46,7 @@ export class PolicyWatch {
   readonly #apply: Apply;
   readonly #since = performance.now();
   #heardAt = Number.NEGATIVE_INFINITY;
-  /** True when the silence of admin-svc has been logged. */
+  /** Whether the silence of admin-svc has been logged. */
   #isMissed = false;
   #knows: SupportedFields = {};
   #onNews: ((news: readonly EndpointChange[]) => void) | undefined;
@@ -57,12 +60,12 @@ export class PolicyWatch {
     this.#apply = apply;
   }
 
-  /** Time since the last message; infinite before the first. */
+  /** Milliseconds since the last message; infinite before the first. */
   get silentMs(): number {
     return performance.now() - this.#heardAt;
   }
 
-  /** Request fields supported by admin-svc; none before its greeting. */
+  /** Request fields that admin-svc supports; none before its first message. */
   get knows(): SupportedFields {
     return this.#knows;
   }
@@ -72,13 +75,16 @@ export class PolicyWatch {
     this.#onNews = listener;
   }
 
-  /** Sends news to other processes, unless admin-svc is unreachable. @param appliedGeneration the last acknowledged generation */
+  /**
+   * Sends news about an endpoint to other processes, unless admin-svc is unavailable. @param appliedGeneration the last
+   * acknowledged generation
+   */
   reportEndpoint(news: EndpointChange, appliedGeneration: bigint): void {
     if (this.silentMs > newsLimitMs) return;
     this.#call?.write(create(WatchPolicyRequestSchema, { appliedGeneration, endpoints: [news] }));
   }
 
-  /** Watches until `stop()` and reconnects automatically. Settles when the first message is in force, or never. */
+  /** Watches until `stop()`, reconnecting automatically. Settles when the first message is in force, or never. */
   start(): Promise<void> {
     return new Promise((resolve) => this.#connect(resolve));
   }
@@ -138,7 +144,7 @@ export class PolicyWatch {
 
   stop(): void {
     this.#stopped = true;
-    // A closed client throws at its caller.
+    // A closed client throws an error.
     clearTimeout(this.#reconnect);
     this.#call?.end();
   }

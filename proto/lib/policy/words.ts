@@ -1,14 +1,17 @@
-/** The words of a field, each a value with its traits, so that code asks a trait and never compares words. */
+/**
+ * Describes the words that a field can have, each with its properties, so that code checks a property and never
+ * compares words.
+ */
 
 /** Colour of a word in the console. */
 export type Tone = "good" | "warn" | "danger";
 
-/** A word with its traits. */
+/** A word with its properties. */
 type Row<Word, Traits> = Traits & { readonly word: Word };
 
 export class EnumWords<Word extends string, Traits extends { readonly value: number }> {
   readonly all: readonly Word[];
-  /** Every word with its traits, the default first. */
+  /** Every word with its properties, the default word first. */
   readonly rows: readonly Row<Word, Traits>[];
   readonly #byWord: Readonly<Record<Word, Row<Word, Traits>>>;
   readonly #byValue: ReadonlyMap<number, Row<Word, Traits>>;
@@ -24,12 +27,15 @@ export class EnumWords<Word extends string, Traits extends { readonly value: num
     return this.#byWord[word];
   }
 
-  /** @param word any value, such as one of a stored document; undefined for what is no such word */
+  /**
+   * Finds a word. @param word any value, such as one from a stored document; the result is undefined when it is not one
+   * of the words
+   */
   find(word: unknown): Row<Word, Traits> | undefined {
     return this.rows.find((row) => row.word === word);
   }
 
-  /** @param value the enum value in messages; undefined for an unset value, and for a value added by a newer build */
+  /** Finds the word of an enum value; undefined for an unset value, and for a value unknown to this build. */
   ofValue(value: number): Row<Word, Traits> | undefined {
     return this.#byValue.get(value);
   }

@@ -6,12 +6,12 @@ import { nearestWord } from "../validation/edit-distance.ts";
 import { fitTable } from "./table.ts";
 import { version } from "./version.ts";
 
-/** Wrong command line: exit code 2. */
+/** Error for a wrong command line; the exit code is 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** Failed command: exit code 1. */
+/** Error for a failed command; the exit code is 1. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
 }
@@ -19,14 +19,14 @@ export class CommandError extends Error {
 export interface Terminal {
   /** Writes a line to standard output. */
   readonly print: (line: string) => void;
-  /** Columns of the terminal; undefined when the output goes to a file or a pipe. */
+  /** Width of the terminal in characters; undefined when the output goes to a file or a pipe. */
   readonly columns?: number | undefined;
 }
 
 export interface Command<Context extends Terminal = Terminal> {
-  /** Arguments and options for the help, after the name of the command. */
+  /** Arguments and options of the command, for the help. */
   readonly usage: string;
-  /** A sentence for the help. */
+  /** A sentence that the help shows for the command. */
   readonly summary: string;
   /** Further lines of help. */
   readonly details?: readonly string[];
@@ -36,7 +36,7 @@ export interface Command<Context extends Terminal = Terminal> {
 
 export interface Output {
   write(text: string): unknown;
-  /** Columns of a terminal. */
+  /** Width of the terminal in characters. */
   readonly columns?: number | undefined;
 }
 
@@ -45,7 +45,7 @@ const beforeDashes = (args: readonly string[]): readonly string[] =>
 
 export const isHelp = (argument: string | undefined): boolean => argument === "--help" || argument === "-h";
 
-/** Whether a command line only requests the version of Sluice. */
+/** Whether a command line only asks for the version of Sluice. */
 export const isVersion = ([first]: readonly string[]): boolean => first === "--version";
 
 export function printVersion(print: Terminal["print"]): 0 {
@@ -74,7 +74,7 @@ export async function runCommand<Context extends Terminal>(
   }
 }
 
-/** True for a UsageError, and for errors of Node's `parseArgs`. */
+/** Whether an error is a UsageError, or one of Node's `parseArgs`. */
 export function isUsageError(error: unknown): error is Error {
   if (error instanceof UsageError) return true;
   const coded = typeof error === "object" && error !== null && "code" in error;
@@ -83,19 +83,22 @@ export function isUsageError(error: unknown): error is Error {
 
 type Options = Readonly<Record<string, { readonly type: "boolean" | "string" }>>;
 
-/** Values of the given options. */
+/** Values of the options, by their names. */
 type Values<Given extends Options> = {
   readonly [Name in keyof Given]?: Given[Name]["type"] extends "boolean" ? boolean : string;
 };
 
-/** The refusal of an unknown word of a command line, with the word that was probably meant, or else all known ones. */
+/** The error for an unknown word on a command line, with the word that was probably meant, or else all known words. */
 export function unknownWord(what: string, word: string, known: readonly string[]): UsageError {
   const nearest = nearestWord(word, known, Math.max(1, Math.floor(word.length / 3)));
   const remedy = nearest === undefined ? `one of ${known.join(", ")}` : `did you mean ${nearest}?`;
   return new UsageError(`${what}; ${remedy}`);
 }
 
-/** Parses options and positional arguments. `names` lists the required arguments. @throws UsageError when there are fewer or more */
+/**
+ * Parses options and positional arguments. @param names of the required positional arguments. @throws UsageError when
+ * there are fewer or more
+ */
 export function readArguments<Given extends Options, Name extends string>(
   args: string[],
   options: Given,
@@ -105,7 +108,7 @@ export function readArguments<Given extends Options, Name extends string>(
   return { values, named: namedArguments(positionals, ...names) };
 }
 
-/** @throws UsageError, or the error of Node, which names the option */
+/** @throws UsageError, or the error of Node.js, which names the option */
 function parseOptions<Given extends Options>(args: string[], options: Given) {
   try {
     return parseArgs({ args, options, allowPositionals: true });
@@ -133,17 +136,17 @@ export function requiredOption(option: string, value: string | undefined): strin
   return value;
 }
 
-/** Control and other invisible characters as escapes: a name must not write to the terminal. */
+/** Escapes control characters and other invisible characters, so that a name cannot control the terminal. */
 export const escapeUnprintable = (text: string): string =>
   text.replace(/[\p{Control}\p{Format}\p{Surrogate}\p{Line_Separator}\p{Paragraph_Separator}]/gu, (character) => {
     const codePoint = character.codePointAt(0) ?? 0;
     return `\\u{${codePoint.toString(16)}}`;
   });
 
-/** Columns of the terminal of the running command; a process runs one. */
+/** Width of the terminal of the running command; a process runs only one. */
 let columns = Infinity;
 
-/** Lines of aligned columns under their titles, as wide as the terminal of the command at most. */
+/** Formats lines of aligned columns under their titles, at most as wide as the terminal. */
 export const table = (titles: readonly string[], rows: readonly (readonly string[])[]): string[] =>
   fitTable(
     titles,
@@ -151,11 +154,13 @@ export const table = (titles: readonly string[], rows: readonly (readonly string
     columns,
   );
 
-/** Runs a command line when the module was started as a program, not imported, and exits with its exit code. */
+/**
+ * Runs a command line if the module was started as a program instead of being imported, and exits with its exit code.
+ */
 export async function runAsProgram(moduleUrl: string, run: (argv: string[]) => Promise<number>): Promise<void> {
   const script = process.argv[1];
   if (script === undefined || !existsSync(script) || realpathSync(script) !== fileURLToPath(moduleUrl)) return;
-  // A reader such as `head` may close the pipe before everything is written.
+  // A reader such as `head` may close the pipe early, which is no error.
   process.stdout.on("error", () => process.exit());
   process.exitCode = await run(process.argv.slice(2));
 }

@@ -1,7 +1,7 @@
 /** Recognizes changes of files without reading them. */
 import { statSync } from "node:fs";
 
-/** Identifies the content of a file by its metadata. Follows links. */
+/** A text that changes with the content of a file, made of the file's metadata. Follows links. */
 export function fileVersion(path: string): string {
   try {
     const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true });

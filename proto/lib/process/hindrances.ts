@@ -1,6 +1,6 @@
 /**
- * Local causes, such as a full disk, that stop or slow down a process. Each is checked once a second, even without traffic, so a process is ready again
- * within a second of the repair.
+ * Local causes, such as a full disk, that stop or slow down a process. Each is checked once a second, even without
+ * traffic, so that a process is ready again within a second of the repair.
  */
 import type { Logger } from "../log/log.ts";
 
@@ -11,13 +11,13 @@ export type Cause = "spool" | "policy" | "descriptors" | "memory" | "configurati
 
 export interface Hindrance {
   readonly cause: Cause;
-  /** For operators: contains no paths, addresses or secrets. */
+  /** Reason as a text for operators, without paths, addresses or secrets. */
   readonly reason: string;
-  /** The process works, less well than others, and stays ready. */
+  /** Whether the process still works, though less well than others, and stays ready. */
   readonly isPartial: boolean;
 }
 
-/** Checks for a problem at present; undefined when there is none. */
+/** Checks for a problem; undefined when there is none. */
 export type CheckHindrance = () => HindranceFinding | undefined | Promise<HindranceFinding | undefined>;
 export type HindranceFinding = Pick<Hindrance, "reason" | "isPartial">;
 
@@ -32,21 +32,24 @@ export class Hindrances {
   readonly #watched = new Map<Cause, Watched>();
   readonly #watchers = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
-  /** The most severe current cause: a full stop counts before an impairment. Every turn reads it, and it seldom changes. */
+  /**
+   * The most severe current cause: one that stops all work comes before one that only slows it down. Every turn reads
+   * it, though it seldom changes.
+   */
   current: Hindrance | undefined;
-  /** The cause that stops all work of the process; undefined while it works. */
+  /** The cause that stops all work of the process; undefined while it can work. */
   whole: Hindrance | undefined;
 
   constructor(log: Pick<Logger, "info" | "error">) {
     this.#log = log;
   }
 
-  /** Every watched cause with its last finding. */
+  /** All watched causes with their last results. */
   *[Symbol.iterator](): Iterator<readonly [Cause, HindranceFinding | undefined]> {
     for (const [cause, { found }] of this.#watched) yield [cause, found];
   }
 
-  /** Checks a cause once a second from now on. @param found before the first check */
+  /** Checks a cause once a second from now on. @param found result before the first check */
   watch(cause: Cause, look: CheckHindrance, found?: HindranceFinding): void {
     this.#watched.set(cause, { look, found, isLooking: false });
     this.#timer ??= setInterval(() => {
@@ -55,7 +58,7 @@ export class Hindrances {
     if (found) this.#changed();
   }
 
-  /** Checks a cause at once, after an event that points to it. Never rejects. */
+  /** Checks a cause at once, after an event that may be due to it. Never rejects. */
   async look(cause: Cause): Promise<void> {
     const watched = this.#watched.get(cause);
     if (!watched || watched.isLooking) return;
@@ -67,13 +70,13 @@ export class Hindrances {
     }
   }
 
-  /** Records the finding of an attempt to work. */
+  /** Records a result that was found by trying to work. */
   found(cause: Cause, found: HindranceFinding): void {
     const watched = this.#watched.get(cause);
     if (watched && !watched.found) this.#note(cause, watched, found);
   }
 
-  /** Calls the watcher at every change. */
+  /** Sets a watcher that is called at every change. */
   onChange(watcher: () => void): void {
     this.#watchers.add(watcher);
   }

@@ -1,11 +1,11 @@
-/** Start, readiness and end of a process. SIGTERM drains, so no request fails because of it. */
+/** Start, readiness and end of a process. On SIGTERM it finishes running requests, so that none fails. */
 import { Hindrances } from "./hindrances.ts";
 import type { Logger } from "../log/log.ts";
 
-/** A step of the drain; later steps begin after the end of earlier steps. */
+/** A step of the shutdown; it begins after the end of earlier steps. */
 export type DrainStep = () => void | Promise<void>;
 
-/** Time before the drain limit, at most half of it, at which open streams should end. */
+/** Milliseconds before the shutdown's time limit, at most half of it, at which open streams are to end. */
 const lastWordsMs = 5_000;
 
 export class Lifecycle {
@@ -26,12 +26,12 @@ export class Lifecycle {
     });
   }
 
-  /** True between `started()` and the first signal, while nothing hinders the process. */
+  /** Whether the process can serve: true between `started()` and the first signal, while nothing hinders it. */
   get ready(): boolean {
     return this.#started && !this.#draining && this.hindrances.whole === undefined;
   }
 
-  /** Why the process is not ready, or its current hindrance while ready; undefined without any. */
+  /** Why the process is not ready, or which hindrance it has while ready; undefined for none. */
   get reason(): string | undefined {
     const { current } = this.hindrances;
     return current && `${current.cause}: ${current.reason}`;
@@ -41,17 +41,17 @@ export class Lifecycle {
     return this.#draining;
   }
 
-  /** Adds a drain step; steps run in this order. */
+  /** Adds a step of the shutdown; steps run in the order in which they are added. */
   onDrain(step: DrainStep): void {
     this.#steps.push(step);
   }
 
-  /** Adds work for shortly before the drain limit, to end everything still open. */
+  /** Adds work that runs shortly before the time limit of the shutdown, to end everything still open. */
   onLastMoment(step: () => void): void {
     this.#lastSteps.push(step);
   }
 
-  /** Calls the watcher at once and at every change; returns a function to stop it. */
+  /** Sets a watcher that is called at once and at every change. @returns a function that removes the watcher */
   watch(watcher: (ready: boolean) => void): () => void {
     this.#watchers.add(watcher);
     watcher(this.ready);
@@ -64,10 +64,10 @@ export class Lifecycle {
   }
 
   /**
-   * Drains on SIGTERM and SIGINT, then exits 0; exits at once when the process has not started yet. Call it before the first await: the first process of a
-   * container gets only signals with a handler.
+   * Shuts down on SIGTERM and SIGINT, then exits with code 0; exits at once if the process has not started yet. Call it
+   * before the first await: the first process of a container receives only signals that it handles.
    * @param delayMs between "not ready" and the first step, so that load balancers stop sending traffic
-   * @param limitMs after which the process exits 1 with unfinished steps
+   * @param limitMs after which the process exits with code 1 although steps are unfinished
    */
   handleSignals(delayMs: number, limitMs: number): void {
     const stop = (signal: NodeJS.Signals) => {

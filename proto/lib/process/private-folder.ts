@@ -1,11 +1,12 @@
-/** Creates folders readable only by their owner. */
+/** Creates folders that only their owner can read. */
 import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
 /**
- * Creates the folder and its missing parents one at a time: when none can be created (`/proc`), Node's recursive option never ends.
+ * Creates the folder and its missing parents one by one: where none can be created (`/proc`), Node's recursive option
+ * never ends.
  * @throws the error of the file system
  */
 export function makePrivateFolder(path: string): void {
@@ -14,7 +15,7 @@ export function makePrivateFolder(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    // Another process has created the folder first.
+    // Another process may have created the folder meanwhile.
     if (!isFolder(path)) throw error;
   }
 }

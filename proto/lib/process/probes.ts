@@ -6,11 +6,11 @@ import type { Registry } from "../metrics/metrics.ts";
 
 export interface ProbesAddress {
   readonly port: number;
-  /** All addresses of the machine when undefined. */
+  /** Address on which probes are accepted; undefined for all addresses of the machine. */
   readonly host: string | undefined;
 }
 
-/** Few programs probe a process; file descriptors are reserved for its clients. */
+/** Maximum number of connections: few programs probe a process, and file descriptors are needed for its clients. */
 const maxProbes = 32;
 
 export async function serveProbes(address: ProbesAddress, lifecycle: Lifecycle, registry: Registry): Promise<Server> {
@@ -43,7 +43,7 @@ export async function serveProbes(address: ProbesAddress, lifecycle: Lifecycle, 
     server.once("error", reject);
     server.listen(address, resolve);
   });
-  server.on("error", () => {}); // a connection that could not be accepted
+  server.on("error", () => {}); // a connection that could not be accepted is not an error of this process
   server.unref();
   return server;
 }

@@ -1,4 +1,4 @@
-/** The common parts of every service: its log, metrics, drain, and proof of identity to the other services. */
+/** The parts that all services have: log, metrics, shutdown, and authentication between services. */
 import { hostname } from "node:os";
 import type { z } from "zod";
 import type { commonEnvironment } from "./environment.ts";
@@ -12,7 +12,7 @@ import { openTracing } from "../tracing/open.ts";
 import type { Tracing } from "../tracing/span.ts";
 
 export interface ProcessDeps {
-  /** Name of this process among those of its service. */
+  /** Name of this process, unique among those of its service. */
   readonly instance: string;
   readonly token: ServiceToken;
   /** Certificates for connections between services; clear text when undefined. */
@@ -21,14 +21,17 @@ export interface ProcessDeps {
   readonly log: Logger;
   readonly registry: Registry;
   readonly tracing: Tracing | undefined;
-  /** Fraction of the memory and file descriptors of the process for this service: 1 unless another service runs in it. */
+  /**
+   * Fraction of the process's memory and file descriptors for this service; 1 unless another service runs in the same
+   * process.
+   */
   readonly share: number;
 }
 
 type CommonSettings = Readonly<z.infer<z.ZodObject<typeof commonEnvironment>>>;
 
 /**
- * Opens the parts of this process. Call it before the first await, because it handles the termination signals.
+ * Creates the parts of a process. Call it before the first await, because it handles termination signals.
  * @param share below 1 when another service will run in the process
  */
 export async function openProcess(room: string, settings: CommonSettings, share = 1): Promise<ProcessDeps> {
@@ -39,7 +42,7 @@ export async function openProcess(room: string, settings: CommonSettings, share 
   return openParts(room, settings, { log, lifecycle, share });
 }
 
-/** Opens the parts of a second service in the same process: it starts and ends with the first. */
+/** Creates the parts of a second service in the same process, which starts and ends together with the first. */
 export function openSecondService(
   { lifecycle, share }: ProcessDeps,
   room: string,

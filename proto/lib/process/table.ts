@@ -1,19 +1,20 @@
-/** Tables of the command line: aligned by the width of characters, and cut to the columns of the terminal. */
+/** Formats tables of the command line, aligned by the width of characters and cut to the width of the terminal. */
 import stringWidth from "string-width";
 
 const gap = "  ";
 const ellipsis = "…";
-/** A cut cell has at least this many columns. */
+/** Minimum width of a cut cell in characters. */
 const minColumns = 8;
-/** Columns left of a cut id: as many digits name a record. */
+/** Minimum width of a cut id: its first 13 characters usually suffice to name the record. */
 const idColumns = 13;
 const id = /^(?:[0-9a-f]{24,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
-/** Numbers, amounts, times and dashes: half of one would be another. */
+/** Values that must not be cut, such as numbers, amounts, times and dashes: a part would read as another value. */
 const whole = /^[\d.,:%/ +TZ-]*(?:ms|USD)?$/;
 
 /**
- * Lines of aligned columns under their titles. Ids are cut first, then the widest texts; numbers, and rows that even so do not fit, stay as they are.
- * @param width columns of the terminal; infinite for a file or a pipe
+ * Formats lines of aligned columns under their titles. Ids are cut first, then the widest texts; numbers are never cut,
+ * and rows that still do not fit stay too wide.
+ * @param width of the terminal in characters; infinite for a file or a pipe
  */
 export function fitTable(titles: readonly string[], rows: readonly (readonly string[])[], width: number): string[] {
   const lines = [titles, ...rows];
@@ -40,7 +41,7 @@ export function fitTable(titles: readonly string[], rows: readonly (readonly str
 
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
 
-/** Takes from the widest columns until they fit, or until none can be narrower. */
+/** Makes the widest columns narrower until the row fits, or until none can be narrower. */
 function shrink(widths: number[], leasts: readonly number[], room: number): void {
   for (let excess = sumOf(widths) - room; excess > 0; excess--) {
     let widest = -1;
@@ -52,7 +53,7 @@ function shrink(widths: number[], leasts: readonly number[], room: number): void
   }
 }
 
-/** The text, or as much of it as fits before an ellipsis. A character of two columns is never halved. */
+/** Cuts a text to a width and adds an ellipsis. A character of width two is never halved. */
 function cut(text: string, columns: number): string {
   if (stringWidth(text) <= columns) return text;
   let kept = "";

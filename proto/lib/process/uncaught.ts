@@ -1,6 +1,6 @@
 /**
- * A serving process survives uncaught errors, such as a timer without a free file descriptor: an exit would end every open stream. The error is logged and
- * counted. During the start of a process, such an error ends it.
+ * Keeps a serving process alive after uncaught errors, such as a timer that finds no free file descriptor, because an
+ * exit would end every open stream. The error is logged and counted. During the start, such an error ends the process.
  */
 import type { Logger } from "../log/log.ts";
 import { Counter, type Registry } from "../metrics/metrics.ts";

@@ -1,4 +1,7 @@
-/** Version of Sluice from the package.json in the root of the checkout or of the image, four folders above the built file. */
+/**
+ * The version of Sluice, from the package.json at the root of the checkout or image, four folders above the compiled
+ * file.
+ */
 import { readFileSync } from "node:fs";
 
 const { version } = JSON.parse(readFileSync(new URL("../../../../package.json", import.meta.url), "utf8")) as {

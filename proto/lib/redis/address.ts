@@ -1,4 +1,4 @@
-/** Addresses of Redis: one server, a Redis behind Sentinels, or a Redis Cluster. */
+/** Parses addresses of Redis: of one server, of a primary found through Sentinels, or of a Redis Cluster. */
 
 export interface RedisNode {
   readonly host: string;
@@ -10,10 +10,10 @@ export interface RedisLogin {
   readonly password?: string;
 }
 
-/** Servers that name others, and the login of all of them. */
+/** Several servers through which others are found, and the login at the servers with data. */
 interface GroupAddress {
   readonly nodes: readonly RedisNode[];
-  /** For the servers with the data. */
+  /** Login at the servers with data. */
   readonly login: RedisLogin;
   readonly hasTls: boolean;
 }
@@ -25,10 +25,10 @@ export interface ServerAddress {
 }
 export interface SentinelAddress extends GroupAddress {
   readonly kind: "sentinel";
-  /** Name of the primary among Sentinels. */
+  /** Name under which the Sentinels know the primary. */
   readonly primary: string;
   readonly db: number;
-  /** For the Sentinels themselves. */
+  /** Login at the Sentinels themselves. */
   readonly sentinelLogin: RedisLogin;
 }
 export interface ClusterAddress extends GroupAddress {
@@ -43,13 +43,13 @@ const usualPorts = { sentinel: 26_379, cluster: 6379 } as const;
 const form = /^redis(s?)\+(sentinel|cluster):\/\/(?:([^@/?]*)@)?([^@/?]+)(?:\/([^?]*))?(?:\?(.*))?$/;
 const sentinelOptions = ["sentinel_username", "sentinel_password"];
 
-/** @returns undefined for a text of another form */
+/** Parses an address. @returns undefined for a text of another form */
 export function readRedisAddress(url: string): RedisAddress | undefined {
   if (/^rediss?:\/\//.test(url)) return URL.canParse(url) ? { kind: "server", url } : undefined;
   try {
     return readGroup(url);
   } catch {
-    // A percent sign that encodes nothing.
+    // The text has a percent sign that encodes nothing.
     return undefined;
   }
 }
@@ -71,7 +71,10 @@ function readGroup(url: string): RedisAddress | undefined {
   return { kind, ...group, primary: decodeURIComponent(primary), db: Number(db), sentinelLogin };
 }
 
-/** A name in the slot of a key of a Redis Cluster. Without braces the whole key decides about its slot. */
+/**
+ * Builds a key in the same slot of a Redis Cluster as another key. If a key has no braces, the whole key determines its
+ * slot.
+ */
 export const inSlotOf = (key: string, name: string): string => `${key.includes("{") ? key : `{${key}}`}:${name}`;
 
 function readNode(text: string, usualPort: number): RedisNode | undefined {
@@ -79,7 +82,7 @@ function readNode(text: string, usualPort: number): RedisNode | undefined {
   if (!URL.canParse(url)) return undefined;
   const { hostname, port } = new URL(url);
   if (hostname === "") return undefined;
-  // Brackets of an IPv6 address belong to the URL.
+  // The brackets around an IPv6 address belong to the URL and not to the address.
   return { host: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? usualPort : Number(port) };
 }
 

@@ -1,6 +1,7 @@
 /**
- * Connections to Redis that never keep a command for later: what Redis cannot do now, its caller does without it. No command is sent twice either, because
- * a server whose connection broke may have run it; only the answers MOVED, ASK and TRYAGAIN, upon which nothing was run, lead a command to another server.
+ * Connections to Redis without a queue: when Redis cannot take a command now, the command fails and the caller
+ * continues without it. No command is sent twice, because a server may have run it before its connection broke. Only
+ * the answers MOVED, ASK and TRYAGAIN, which mean that nothing was run, send a command to another server.
  */
 import { Cluster, type ClusterOptions, Redis } from "ioredis";
 import { type ClusterAddress, type RedisAddress, type SentinelAddress, readRedisAddress } from "./address.ts";
@@ -9,16 +10,16 @@ export type RedisClient = Redis | Cluster;
 
 const connectMs = 1_000;
 const maxBackoffMs = 1_000;
-/** An established connection without the answer that is due leads to a server that hangs or is gone, and is made anew. */
+/** Milliseconds without a due answer after which a connection is replaced, because its server hangs or is gone. */
 const silentMs = 2_000;
 
-/** Spread, because all processes lose a server at the same moment. */
+/** Pause before a reconnect. It is partly random, because all processes lose a server at the same moment. */
 const backoff = (attempt: number): number => Math.min(maxBackoffMs, 50 * attempt) * (0.5 + Math.random() / 2);
 
 const limits = { maxRetriesPerRequest: 0, connectTimeout: connectMs, socketTimeout: silentMs };
 const connection = { ...limits, enableOfflineQueue: false, retryStrategy: backoff };
 
-/** @throws for an address of another form */
+/** Opens connections to Redis. @throws Error for an invalid address */
 export function openRedis(url: string): RedisClient {
   const address = readRedisAddress(url);
   if (address === undefined) throw new Error("no address of Redis");
@@ -38,13 +39,16 @@ function openAddress(address: RedisAddress): RedisClient {
 
 const closed = new WeakSet<RedisClient>();
 
-/** Ends the connections for good. */
+/** Closes the connections and prevents reconnects. */
 export function closeRedis(client: RedisClient): void {
   closed.add(client);
   client.disconnect();
 }
 
-/** Whether commands can be sent: in a Redis Cluster to every primary. Connections to primaries are opened without a command. */
+/**
+ * Whether commands can be sent: in a Redis Cluster, to every primary. This also opens connections to primaries, for
+ * which the library waits until the first command.
+ */
 export function isReady(client: RedisClient): boolean {
   if (client.status !== "ready") return false;
   if (client instanceof Redis) return true;
@@ -62,10 +66,11 @@ function reopen(client: Redis): void {
 }
 
 /**
- * Asks the Sentinels at every connection, and passes over a named server that is no primary. After a failover the former primary is gone, hangs, takes no
- * writes or is told by the Sentinels to close its connections.
+ * Opens a connection to a primary that Sentinels name. They are asked at every connect, and a named server that is not
+ * a primary is skipped. After a failover, the former primary is gone, hangs, refuses writes, or is made to close its
+ * connections by the Sentinels.
  *
- * Certificates of Sentinels and of the servers that they name have to be valid for the announced names.
+ * Certificates of the Sentinels and of the servers that they name must be valid for the announced names.
  */
 function openBySentinel(address: SentinelAddress): Redis {
   const { nodes, primary, db, login, sentinelLogin, hasTls } = address;
@@ -78,16 +83,18 @@ function openBySentinel(address: SentinelAddress): Redis {
     ...(sentinelLogin.username !== undefined && { sentinelUsername: sentinelLogin.username }),
     ...(sentinelLogin.password !== undefined && { sentinelPassword: sentinelLogin.password }),
     ...(hasTls && { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true }),
-    // A Sentinel that hangs is passed over.
+    // Timeout after which a Sentinel that hangs is skipped.
     sentinelCommandTimeout: connectMs,
     sentinelRetryStrategy: backoff,
   });
-  // The library gives up when it is to connect anew while it asks a Sentinel.
+  // The library ends the client when a reconnect is due while it asks a Sentinel, so the client is opened again.
   client.on("end", () => setTimeout(() => reopen(client), backoff(1)).unref());
   return client;
 }
 
-/** The client library checks the certificate of a server against the address to which it resolved the name, unless the name stays. */
+/**
+ * Leaves host names unresolved: the library would check a server's certificate against the address instead of the name.
+ */
 const keepName: NonNullable<ClusterOptions["dnsLookup"]> = (name, callback) => callback(null, name, 0);
 
 function openCluster({ nodes, login, hasTls }: ClusterAddress): Cluster {
@@ -101,7 +108,8 @@ function openCluster({ nodes, login, hasTls }: ClusterAddress): Cluster {
     ...(hasTls && { dnsLookup: keepName }),
     redisOptions: { ...limits, ...login, ...(hasTls && { tls: {} }) },
   });
-  // After the command that has found the server, which the library sends only over an unopened or an open connection.
+  // The connection is opened after the command that has found the server; otherwise the library would not send that
+  // command.
   client.on("+node", (node: Redis) => node.options.readOnly === true || setImmediate(connectIdle, node));
   return client;
 }

@@ -1,8 +1,8 @@
-/** Writes the members of `usage` common to all formats: cost, and the work of server tools. */
+/** Writes the members of `usage` that all API formats have: the cost, and the use of server tools. */
 import type { Cost, ServerToolUse, Usage } from "../../gen/sluice/inference/v1/turn_pb.ts";
 import { toDollars } from "../ledger/money.ts";
 
-/** Members with leading commas. */
+/** The members as JSON, each with a comma before it. */
 export const chargeMembers = ({ estimated, cost, serverToolUse }: Usage): string =>
   `,"is_byok":false${estimated ? ',"is_estimated":true' : ""}${cost ? costMembers(cost) : ""}` +
   (serverToolUse ? `,"server_tool_use_details":${serverToolUseJson(serverToolUse)}` : "");
@@ -11,7 +11,7 @@ export const chargeMembers = ({ estimated, cost, serverToolUse }: Usage): string
 export const totalCost = ({ inputPicoUsd, outputPicoUsd, serverToolsPicoUsd }: Cost): number =>
   toDollars(inputPicoUsd + outputPicoUsd + serverToolsPicoUsd);
 
-/** Cost in USD. Nothing is added to the prices of the providers. */
+/** The cost in USD as JSON members; it consists of the providers' prices only. */
 function costMembers(cost: Cost): string {
   const { inputPicoUsd, outputPicoUsd, serverToolsPicoUsd } = cost;
   return (

@@ -1,15 +1,17 @@
-/** The request settings repeated in a response object: JSON fragments, built once and written many times. */
+/**
+ * Request settings that the response object repeats, as pieces of JSON that are built once and written several times.
+ */
 import type { RunTurnRequest } from "../../gen/sluice/inference/v1/turn_pb.ts";
 import type { JsonObject } from "../validation/fields.ts";
 import { ByteMemory } from "../json/byte-memory.ts";
 import { elementsOf, membersOf, removeLineBreaks, withMembers } from "../json/span.ts";
 
 export interface Echo {
-  /** The value of `instructions`. */
+  /** JSON of `instructions`. */
   readonly instructionsJson: string;
-  /** Members from `parallel_tool_calls` to `reasoning`, without commas around them. */
+  /** JSON members from `parallel_tool_calls` to `reasoning`, without commas around them. */
   readonly beforeTier: string;
-  /** Members from `store` to `safety_identifier`, without commas around them. */
+  /** JSON members from `store` to `safety_identifier`, without commas around them. */
   readonly afterTier: string;
 }
 
@@ -19,20 +21,21 @@ interface Samplers {
   readonly penalty?: number;
 }
 
-/** Values of unset samplers for clients that do not accept null. */
+/** Values of unset sampling parameters for clients that do not accept null. */
 const filledSamplers: Samplers = { temperature: 1, topP: 1, penalty: 0 };
 const unsetSamplers: Samplers = {};
 
-/** Body fields not carried by the turn in their original form. */
+/** Body fields that the checked request no longer has in their original form. */
 interface Sent {
-  /** Value of `reasoning` with unchecked members; only known members are repeated. */
+  /** `reasoning` as the client sent it; only known members are repeated. */
   readonly reasoning: JsonObject | null | undefined;
   readonly metadata: Readonly<Record<string, string>> | null | undefined;
 }
 
 /**
- * Joins the members, because a joined text is one object: a text concatenated step by step keeps all its pieces in memory.
- * @param fillDefaults whether an unset field shows its default instead of null
+ * Builds the repeated settings. Members are joined into one text: a text concatenated step by step would keep all its
+ * pieces in memory.
+ * @param fillDefaults whether unset fields have their default instead of null
  */
 export function buildEcho(request: RunTurnRequest, { reasoning, metadata }: Sent, fillDefaults: boolean): Echo {
   const isUnset = !fillDefaults && !reasoning && !metadata && !hasBeforeTier(request);
@@ -83,7 +86,7 @@ function beforeTier(request: BeforeTier, { reasoning, metadata }: Sent, fillDefa
   ].join(",");
 }
 
-// Members of requests without these fields, as most are: a constant is neither concatenated nor kept for each request.
+// The members when none of these fields is set, as in most requests: a constant needs no memory for each request.
 const noMetadata = '"metadata":null';
 const noReasoning = '"reasoning":{"effort":null,"summary":null}';
 const noSamplers = '"temperature":null,"top_p":null,"frequency_penalty":null,"presence_penalty":null,"top_logprobs":0';
@@ -130,7 +133,10 @@ function verbatim(json: Uint8Array, otherwise: string): string {
 const cacheOptions = (json: Uint8Array): string =>
   json.length === 0 ? "" : `,"prompt_cache_options":${verbatim(json, "")}`;
 
-/** Shown tools by the bytes of the request: an agent repeats its tools with every step, and the search for credentials reads each byte. */
+/**
+ * Tools as they are shown, by the bytes in the request: an agent repeats its tools with every step, and the search for
+ * credentials reads every byte.
+ */
 const shownTools = new ByteMemory<string>();
 
 function toolsText(json: Uint8Array): string {
@@ -140,15 +146,15 @@ function toolsText(json: Uint8Array): string {
   if (known !== undefined) return known;
   const written = removeLineBreaks(bytes);
   const shown = withoutCredentials(written);
-  // Credentials are not kept after the request.
+  // A text with removed credentials is not remembered, because credentials must not be kept after the request.
   if (shown === written) shownTools.keep(bytes, shown);
   return shown;
 }
 
-/** Credentials of MCP servers must reach only these servers: no answer repeats them. */
+/** Removes the credentials of MCP servers, which only these servers may receive, from the repeated tools. */
 function withoutCredentials(json: string): string {
-  // A type may be written with escapes. The search compares only the first character at first, and JSON is full of quotation marks, so the pattern does not
-  // begin with one.
+  // A type may be written with escapes. The pattern does not begin with a quotation mark, because the search first
+  // looks for the first character, and JSON is full of quotation marks.
   if (!json.includes('mcp"') && !json.includes("\\u")) return json;
   const bytes = Buffer.from(json);
   const tools = elementsOf(bytes).map(({ start, end }) => bytes.toString("utf8", start, end));
@@ -157,7 +163,7 @@ function withoutCredentials(json: string): string {
 
 const isMcp = (tool: string): boolean => (JSON.parse(tool) as JsonObject | null)?.["type"] === "mcp";
 
-/** Adds to function tools the members required by clients that accept no null. */
+/** Adds to function tools the members that clients without support for null require. */
 function filledTools(json: string): string {
   const bytes = Buffer.from(json);
   const tools = elementsOf(bytes).map(({ start, end }) => filledTool(bytes.subarray(start, end)));

@@ -1,23 +1,26 @@
-/** The part of a response object known before its turn begins. */
+/** The part of a response object that is known before its turn begins. */
 import type { RunTurnRequest } from "../../gen/sluice/inference/v1/turn_pb.ts";
 import { newId } from "../ids/id.ts";
 import type { Echo } from "./echo.ts";
 
 export interface ResponseIdentity {
-  /** resp_... */
+  /** Id of the response, such as resp_... */
   readonly id: string;
-  /** Epoch seconds. */
+  /** Creation time in seconds since 1970. */
   readonly createdAt: number;
-  /** Epoch seconds, the same at every call; the present time when absent. */
+  /**
+   * Returns the completion time in seconds since 1970, always the same; without this function, the present time is
+   * used.
+   */
   readonly completedAt?: () => number;
-  /** The slug in the request. */
+  /** Slug of the model as the request names it. */
   readonly model: string;
   readonly echo: Echo;
   /** Second name of `service_metadata`. */
   readonly metadataAlias?: string | undefined;
 }
 
-/** The present time in epoch seconds. */
+/** The present time in seconds since 1970. */
 export const seconds = (): number => Math.floor(Date.now() / 1000);
 
 /** @param metadataAlias second name of `service_metadata`; null for none */
@@ -35,7 +38,10 @@ export const identifyResponse = (
   metadataAlias: metadataAlias ?? undefined,
 });
 
-/** Calls `read` once and repeats its value, because several clients may get the same end of a turn. */
+/**
+ * Returns a function that calls `read` once and then repeats its value, because several clients may get the same end of
+ * a turn.
+ */
 function fixed(read: () => number): () => number {
   let value: number | undefined;
   return () => (value ??= read());

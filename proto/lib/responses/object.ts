@@ -8,19 +8,19 @@ import { usageJson, withheldUsageJson } from "./usage.ts";
 
 const noOutput: readonly string[] = [];
 
-/** Receives finished items as JSON, by output index. */
+/** Receives finished items as JSON. @param items by output index */
 export type ItemReceiver = (items: readonly (string | undefined)[]) => void;
 
-/** Folds events into the object. A stream shows the same object in several states. */
+/** Builds the response object from events. In a stream, the same object appears in several states. */
 export class ResponseObject {
   readonly #identity: ResponseIdentity;
   readonly #taker: ItemReceiver | undefined;
-  /** Slug of the serving model. */
+  /** Slug of the model that serves the request. */
   #model: string;
   /** Finished items as JSON, by output index. */
   readonly #output: (string | undefined)[] = [];
   #end: TurnEnd | undefined = undefined;
-  /** Usage of a failing turn. */
+  /** Usage of a turn that fails. */
   #usage: Usage | undefined = undefined;
 
   /** @param taker receives the items of a finished answer */
@@ -51,17 +51,20 @@ export class ResponseObject {
     this.#output[index] = itemJson;
   }
 
-  /** JSON of the tokens consumed by a turn before its failure; undefined when they are unknown. */
+  /** JSON of the tokens that a turn used before it failed; undefined when they are unknown. */
   get withheldUsageJson(): string | undefined {
     return this.#usage && withheldUsageJson(this.#usage);
   }
 
-  /** The object while the turn runs. */
+  /** JSON of the response object while the turn runs. */
   inProgress(): string {
     return this.#write("in_progress", noOutput, undefined, undefined);
   }
 
-  /** The object of a finished turn; undefined before its end. A turn without an end is never shown as complete. */
+  /**
+   * JSON of the response object of a finished turn; undefined before its end. A turn without an end is never shown as
+   * complete.
+   */
   terminal(): { readonly status: "completed" | "incomplete"; readonly json: string } | undefined {
     if (!this.#end) return undefined;
     if (this.#output.includes(undefined)) throw new Error("the turn ended without one of its items");
@@ -74,7 +77,7 @@ export class ResponseObject {
     return this.terminal()?.json;
   }
 
-  /** @param partial unfinished items, as JSON by output index */
+  /** JSON of the response object of a failed turn. @param partial unfinished items, as JSON by output index */
   failed(fault: Fault, partial: ReadonlyMap<number, string>): string {
     const output = [...this.#output];
     for (const [index, item] of partial) output[index] = item;
@@ -90,7 +93,7 @@ export class ResponseObject {
   ): string {
     const { id, createdAt, completedAt = seconds, echo, metadataAlias } = this.#identity;
     const serviceMetadata = end?.serviceMetadataJson ?? fault?.serviceMetadataJson;
-    // Joined at once: a text grown piece by piece takes the memory of its pieces as well.
+    // Joined in one step: a text that grows piece by piece also takes the memory of its pieces.
     return [
       `{"id":"`,
       id,
@@ -129,7 +132,7 @@ const noIncomplete = ',"incomplete_details":null';
 const errorJson = ({ responseCode, message }: Fault): string =>
   `{"code":"${responseCode}","message":${JSON.stringify(message)}}`;
 
-/** The member `alignment` with a leading comma; an empty text without the plugin. */
+/** The member `alignment` with a comma before it; an empty text without the plugin. */
 function alignmentMember(end: TurnEnd | undefined, fault: Fault | undefined): string {
   if (end && end.alignmentJson.length > 0) return `,"alignment":${textOf(end.alignmentJson)}`;
   const verdicts = fault?.metadata?.["alignment"];

@@ -1,8 +1,8 @@
-/** Writes `usage` of a response: the tokens of a turn and their cost. */
+/** Writes the member `usage` of a response: the tokens of a turn and their cost. */
 import type { Usage } from "../../gen/sluice/inference/v1/turn_pb.ts";
 import { chargeMembers, totalCost } from "./charges.ts";
 
-/** `null` when no usage is known. */
+/** JSON of the usage; `null` when it is unknown. */
 export function usageJson(value: Usage | undefined): string {
   if (!value) return "null";
   return (
@@ -13,7 +13,7 @@ export function usageJson(value: Usage | undefined): string {
   );
 }
 
-/** Usage of withheld answers: sums without details. */
+/** JSON of the usage of an answer that a guardrail withheld: sums without details. */
 export const withheldUsageJson = ({ inputTokens, outputTokens, cost }: Usage): string =>
   `{"input_tokens":${inputTokens},"output_tokens":${outputTokens},"total_tokens":${inputTokens + outputTokens}` +
   `${cost ? `,"cost":${totalCost(cost)}` : ""}}`;

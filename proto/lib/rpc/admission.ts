@@ -1,6 +1,7 @@
 /**
- * Admits RPC messages before they are read: connect-node reads a whole message before it calls a handler, so 60 callers without a key could send 48 MiB
- * each. The headers identify the sender, and memory is reserved as its message arrives.
+ * Decides whether RPC messages are read. connect-node reads a whole message before it calls a handler, so without this,
+ * 60 callers without a key could send 48 MiB each. The headers identify the sender, and memory is reserved as the
+ * message arrives.
  */
 import { type IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { Http2ServerRequest, type Http2Session, constants } from "node:http2";
@@ -13,25 +14,31 @@ import { reflectionPath } from "./reflection.ts";
 import type { LogRefusal } from "./refusal-log.ts";
 import { toConnectError } from "./status.ts";
 
-/** A message is held twice: in its chunks, and as a whole. */
+/** Number of times that a message is in memory: in its chunks, and as a whole. */
 const copiesHeld = 2;
-/** Bytes a client may send before any of its message is read. */
+/** Bytes that a client may send before any of its message is read. */
 export const untrustedWindowBytes = 256 * 1024;
-/** A session carries all turns of a gateway, and its throughput is at most one window per round trip. */
+/**
+ * Bytes that a gateway may send before they are read. A session carries all turns of a gateway, and transmits at most
+ * one such window per round trip.
+ */
 export const trustedWindowBytes = 4 * 1024 * 1024;
 
-/** A process of Sluice as the sender: its messages are few and bounded, and their memory is reserved at the point of decoding. */
+/**
+ * Sender for processes of Sluice, whose messages are few and limited in size; their memory is reserved when they are
+ * decoded.
+ */
 export const trustedSender = "trusted";
 
 export interface Sender {
-  /** The key for which memory is reserved. */
+  /** Key for which memory is reserved. */
   readonly key: string;
   readonly maxBytes?: number;
 }
 
 export interface MessageAdmission {
   /**
-   * The sender of a message, determined from its headers and the other end of its connection.
+   * Identifies the sender of a message by its headers and the other end of its connection.
    * @param peer address of the other end; undefined once the connection is closed
    * @throws Fault when the message is refused
    */
@@ -46,16 +53,16 @@ export interface MessageAdmission {
 type Request = Parameters<RequestHandler>[0];
 type Response = Parameters<RequestHandler>[1];
 
-/** A health check has no sender, and its message is only the name of a service. */
+/** Health checks have no sender; their messages contain only the name of a service. */
 const healthPath = "/grpc.health.v1.Health/";
 const health: Sender = { key: healthPath, maxBytes: 4_096 };
-/** Reflection calls have no sender either, and query only names, some dozens per client. */
+/** Sender of reflection calls, which have no key and request only names, some dozens per client. */
 const reflected: Sender = { key: reflectionPath, maxBytes: 65_536 };
 
 const senderWithoutKey = (path: string): Sender | undefined =>
   path.startsWith(healthPath) ? health : path.startsWith(reflectionPath) ? reflected : undefined;
 
-/** Wraps a handler, which reads admitted messages; a refused message fails as if it had not arrived. */
+/** Wraps a handler, so that it reads only admitted messages; a refused call fails without its message being read. */
 export const withAdmission =
   (admission: MessageAdmission, handle: RequestHandler, refused: LogRefusal): RequestHandler =>
   (request, response) => {
@@ -107,7 +114,7 @@ async function* reserved(
   }
 }
 
-/** Reserves memory for a call, until its answer ends. */
+/** Reserves memory for a call until its answer ends. */
 function openRoom(budget: ByteBudget, key: string, response: Response): Reservation {
   const room = budget.open(key);
   if (response.closed) room.release();
@@ -115,17 +122,20 @@ function openRoom(budget: ByteBudget, key: string, response: Response): Reservat
   return room;
 }
 
-/** Makes the client stop sending after it has read the refusal; otherwise it would fill its window and wait there. */
+/** Makes the client stop sending after it has read the refusal; otherwise it would fill its window and wait. */
 function endUnread(request: Request): void {
   if (request instanceof IncomingMessage) return;
   const { stream } = request;
-  // Another listener, registered before this one, sends the status in the trailers.
+  // Delayed, because a listener registered before this one sends the status in the trailers.
   stream.once("wantTrailers", () => setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR)));
 }
 
 const widened = new WeakSet<object>();
 
-/** Runs once for all streams of a connection, because HTTP/2 has no window of this size for a single stream. */
+/**
+ * Widens the receive window of a connection, once for all of its streams, because HTTP/2 cannot do so for a single
+ * stream.
+ */
 export function widenWindow(session: Http2Session | undefined): void {
   if (!session || session.destroyed || widened.has(session)) return;
   widened.add(session);

@@ -1,4 +1,4 @@
-/** The client's end of a gRPC call as a plain HTTP/2 stream on a separate connection. */
+/** The client's end of a gRPC call, as a plain HTTP/2 stream on a separate connection. */
 import { type ClientHttp2Stream, type IncomingHttpHeaders, connect } from "node:http2";
 import { type Socket, connect as connectSocket } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -12,20 +12,22 @@ import { maxMessageBytes } from "./serve.ts";
 import { statusName } from "./status.ts";
 
 export interface ClientStreamListener {
-  /** An error thrown by it ends the call. */
+  /** Called with each message; an error thrown by it ends the call. */
   readonly message: MessageListener;
-  /** Called when writing may resume after a `write` that returned false. */
+  /** Called when writing may resume after `write` returned false. */
   drained(): void;
-  /** Called exactly once, after the last message; without an error when the server ended the call with status OK. */
+  /**
+   * Called exactly once, after the last message. @param error undefined when the server ended the call with status OK
+   */
   closed(error: Error | undefined): void;
 }
 
 export interface ClientStreamOptions {
-  /** host:port */
+  /** Address of the server as host:port. */
   readonly address: string;
   readonly path: string;
   readonly token: ServiceToken;
-  /** Expected identity of the server; clear text when absent. */
+  /** Expected identity of the server in its certificate; without it, the connection is in clear text. */
   readonly peer: TlsPeer | undefined;
 }
 
@@ -35,7 +37,7 @@ export class ClientStream {
   readonly #stream: ClientHttp2Stream;
   readonly #splitter: MessageSplitter;
   #head: IncomingHttpHeaders = {};
-  /** Trailers, or the head of an answer without messages. */
+  /** Trailers, or the headers of an answer without messages. */
   #status: IncomingHttpHeaders = {};
   #failure: Error | undefined = undefined;
 
@@ -50,19 +52,22 @@ export class ClientStream {
     stream.on("drain", () => listener.drained());
     session.on("error", (error: Error) => this.#fail(error));
     stream.on("error", (error: Error) => this.#fail(error.cause instanceof Error ? error.cause : error));
-    // The error of the connection may follow the end of its streams.
+    // The error of a connection may be reported after the end of its streams.
     stream.on("close", () => {
       session.close();
       setImmediate(() => listener.closed(this.#outcome()));
     });
   }
 
-  /** @param bytes a message with its prefix, or a part of it. @returns false to request a pause until `drained` */
+  /**
+   * Sends bytes. @param bytes a message with its prefix, or a part of it. @returns false to request a pause until
+   * `drained`
+   */
   write(bytes: Uint8Array): boolean {
     return this.#stream.destroyed || this.#stream.write(bytes);
   }
 
-  /** Half-closes the call; the server ends it. */
+  /** Closes the sending side; the server then ends the call. */
   end(): void {
     if (!this.#stream.destroyed) this.#stream.end();
   }
@@ -92,11 +97,11 @@ export class ClientStream {
 }
 
 function openSession({ address, peer }: ClientStreamOptions) {
-  // The address is the authority of requests; here it only provides the scheme.
+  // The host name in this URL is not used to connect; only the scheme matters.
   const session = connect(`${peer ? "https" : "http"}://sluice`, {
     createConnection: () => openSocket(address, peer),
     settings: { initialWindowSize: trustedWindowBytes, enablePush: false },
-    // Node's limit of 10 MB counts messages waiting for the socket.
+    // Node's limit of 10 MB would count messages that wait for the socket.
     maxSessionMemory: Number.MAX_SAFE_INTEGER,
   });
   session.once("connect", () => session.setLocalWindowSize(trustedWindowBytes));

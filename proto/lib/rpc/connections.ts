@@ -1,4 +1,4 @@
-/** HTTP/2 connections of a server, and how they end when it drains. */
+/** HTTP/2 connections of a server, and how they end when it shuts down. */
 import type { connectNodeAdapter } from "@connectrpc/connect-node";
 import type { Http2Session, Http2Stream } from "node:http2";
 
@@ -6,7 +6,7 @@ export type RequestHandler = ReturnType<typeof connectNodeAdapter>;
 
 export class Connections {
   readonly #sessions = new Set<Http2Session>();
-  /** Number of calls per connection ended by their clients; absent means none. */
+  /** Number of open calls per connection that only their clients end; absent for none. */
   readonly #held = new Map<Http2Session, number>();
   readonly #calls = new WeakMap<Http2Session, number>();
   #draining = false;
@@ -20,18 +20,18 @@ export class Connections {
     });
   }
 
-  /** Ends a connection without open calls. */
+  /** Ends a connection that has no open calls. */
   endIdle(session: Http2Session): void {
     if ((this.#calls.get(session) ?? 0) === 0) session.close();
   }
 
-  /** Refuses new calls, except on connections with calls ended by their clients: these close after their last such call. */
+  /** Refuses new calls. Connections with calls that only their clients end stay until the last of these calls. */
   drain(): void {
     this.#draining = true;
     for (const session of this.#sessions) if (!this.#held.has(session)) session.close();
   }
 
-  /** Keeps the connection of a call until its client ends the call, as clients do during a drain. */
+  /** Keeps the connection until the client has ended this call, as clients do during a shutdown. */
   hold(stream: Http2Stream): void {
     const { session } = stream;
     if (!session) return;

@@ -1,4 +1,7 @@
-/** grpc-js clients for the services of Sluice: they survive a GOAWAY during a new call, and a keep-alive PING finds black holes. */
+/**
+ * gRPC clients (grpc-js) for the services of Sluice. A new call survives a GOAWAY of the server, and keep-alive PINGs
+ * detect connections whose packets are lost.
+ */
 import { type DescMessage, type DescMethodUnary, type MessageShape, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Client, type ClientUnaryCall, Metadata, type ServiceError, credentials } from "@grpc/grpc-js";
 import type { TraceHeaders } from "../tracing/context.ts";
@@ -30,7 +33,7 @@ const channelOptions = {
 };
 
 /**
- * @param address host:port
+ * Creates a client. @param address host:port
  * @param peer expected identity of the server; clear text when absent
  */
 export function dial(address: string, peer?: TlsPeer): Client {
@@ -42,13 +45,16 @@ export function dial(address: string, peer?: TlsPeer): Client {
 
 const ipv4 = /^\d+\.\d+\.\d+\.\d+:\d+$/;
 
-/** Connects to any of several processes. A DNS name stands for all its addresses, and must be the only entry. */
+/**
+ * Creates a client that connects to any of several processes. A DNS name stands for all its addresses, and must be the
+ * only entry.
+ */
 export function dialAny(addresses: readonly [string, ...string[]], peer?: TlsPeer): Client {
   const known = addresses.filter((address) => ipv4.test(address));
   return dial(known.length > 1 ? `ipv4:${known.join(",")}` : addresses[0], peer);
 }
 
-/** Serializer and parser of a message type, in the form of grpc-js. */
+/** Serializer and parser of a message type, as grpc-js needs them. */
 export function codec<Desc extends DescMessage>(schema: Desc) {
   return {
     encode: (message: MessageShape<Desc>): Buffer => {
@@ -59,24 +65,24 @@ export function codec<Desc extends DescMessage>(schema: Desc) {
   };
 }
 
-/** Path of a method on the wire. */
+/** Path of a method in HTTP/2 requests. */
 export const pathOf = (method: { parent: { typeName: string }; name: string }): string =>
   `/${method.parent.typeName}/${method.name}`;
 
-/** The key and the request behind a call. */
+/** On whose behalf a process calls: the key, and the client's request. */
 export interface CallOrigin {
   readonly keyHash?: string;
   readonly requestId?: string;
   /** E-mail address of the person using the key in the console. */
   readonly person?: string | undefined;
-  /** Address of the client; undefined where there is none. */
+  /** Network address of the client; undefined without a client. */
   readonly address?: string | undefined;
   readonly trace?: TraceHeaders | undefined;
-  /** Workspace in which a management key of the account acts; its own when undefined. */
+  /** Workspace in which an account-wide management key acts; undefined for its own workspace. */
   readonly workspace?: string | undefined;
 }
 
-/** Metadata of a call between processes of Sluice. */
+/** Metadata for a call between processes of Sluice. */
 export function serviceMetadata(token: ServiceToken, origin: CallOrigin = {}): Metadata {
   const { keyHash, requestId, person, address, trace, workspace } = origin;
   const metadata = new Metadata();
@@ -93,7 +99,7 @@ export function serviceMetadata(token: ServiceToken, origin: CallOrigin = {}): M
   return metadata;
 }
 
-/** Makes a unary call. @param signal cancels the call. @throws Fault */
+/** Makes a unary call. @param signal cancels the call. @throws Fault when the call fails */
 export async function call<Input extends DescMessage, Output extends DescMessage>(
   client: Client,
   method: DescMethodUnary<Input, Output>,
@@ -105,7 +111,7 @@ export async function call<Input extends DescMessage, Output extends DescMessage
   return callEncoded(client, method, codec(method.input).encode(request), metadata, timeoutMs, signal);
 }
 
-/** Makes a unary call. @param request the encoded message @param signal cancels the call. @throws Fault */
+/** Makes a unary call with an encoded request. @param signal cancels the call. @throws Fault when the call fails */
 export function callEncoded<Input extends DescMessage, Output extends DescMessage>(
   client: Client,
   method: DescMethodUnary<Input, Output>,

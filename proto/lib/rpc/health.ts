@@ -1,4 +1,4 @@
-/** grpc.health.v1: a process serves once it has started, until it drains. */
+/** The service grpc.health.v1. A process reports "serving" from its start until its shutdown begins. */
 import { create } from "@bufbuild/protobuf";
 import {
   type HealthCheckResponse,
@@ -10,7 +10,7 @@ import type { Lifecycle } from "../process/lifecycle.ts";
 
 export interface HealthOptions {
   readonly lifecycle: Lifecycle;
-  /** Full names of the services. */
+  /** Full names of the services whose health is reported. */
   readonly serviceNames: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export function health({ lifecycle, serviceNames }: HealthOptions) {
           if (changed) {
             changed = false;
             yield answer(request.service, lifecycle.ready);
-            // A health watcher must not delay the drain.
+            // A watcher of the health must not delay the shutdown.
             if (lifecycle.draining) return;
             continue;
           }

@@ -7,24 +7,30 @@ import { answerParseError, refuseAmbiguous } from "../http1/framing.ts";
 import { addPendingResponse } from "../http1/pending-responses.ts";
 import { close, connectionsCheckingInterval, listen } from "../http1/server.ts";
 
-/** Share of the file descriptors for clients of this port. The HTTP/2 port has half of them, which leaves a quarter to providers. */
+/**
+ * Share of the file descriptors for clients of this port. The HTTP/2 port has half of them, so a quarter is left for
+ * providers.
+ */
 const clientShare = 0.25;
 
 export interface Http1Options {
   readonly port: number;
-  /** All addresses of the machine when undefined. */
+  /** Address on which to listen; undefined for all addresses of the machine. */
   readonly host?: string | undefined;
-  /** Origins of pages with access, or `*`. Read at every request, so that a changed list takes effect. */
+  /**
+   * Returns the origins of pages with access, or `*`. It is called at every request, so that a changed list takes
+   * effect.
+   */
   readonly allowOrigins: () => readonly string[];
 }
 
 export interface Http1Server {
   readonly port: number;
-  /** Refuses new calls; settles when the last running one has ended. */
+  /** Refuses new calls; settles when the last running call has ended. */
   drain(): Promise<void>;
 }
 
-/** @param share of the file descriptors available to the service */
+/** @param share of the process's file descriptors that belongs to the service */
 export async function serveHttp1(handle: RequestListener, options: Http1Options, share: number): Promise<Http1Server> {
   const { port, host, allowOrigins } = options;
   let origins = allowOrigins();

@@ -1,6 +1,6 @@
 /**
- * Calls between Sluice processes, served as plain HTTP/2 streams without the gRPC library: the library's work per message costs more than the work of a
- * small turn. Any gRPC client with the service token or a certificate may make such a call.
+ * Serves calls between Sluice processes as plain HTTP/2 streams without the gRPC library, whose work per message takes
+ * longer than that of a small turn. Any gRPC client with the service token or a certificate may make such a call.
  */
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Http2SecureServer, Http2Server, Http2Session, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
@@ -12,7 +12,7 @@ import { refuse } from "./server-stream.ts";
 import type { ServiceToken } from "./service-token.ts";
 import type { UnprovenConnections } from "./unproven.ts";
 
-/** Handlers of admitted calls, by the path of the call. */
+/** Handlers of admitted calls, by the path of the method. */
 export type InternalCalls = ReadonlyMap<string, (stream: ServerHttp2Stream) => void>;
 
 export interface InternalStreamsOptions {
@@ -25,10 +25,13 @@ export interface InternalStreamsOptions {
 
 type StreamListener = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, ...rest: unknown[]) => void;
 
-/** gRPC-Web, Connect and JSON are left to the library, which answers that the call is not implemented. */
+/**
+ * Content types served here. gRPC-Web, Connect and JSON are left to the library, which answers that the call is not
+ * implemented.
+ */
 const contentTypes: ReadonlySet<unknown> = new Set(["application/grpc", "application/grpc+proto"]);
 
-/** Takes the streams of these calls from the server. Call it before the server listens. */
+/** Takes over the streams of these calls from the server. Call it before the server listens. */
 export function interceptStreams(server: Http2Server | Http2SecureServer, options: InternalStreamsOptions): void {
   const admitted = new WeakSet<Http2Session>();
   const [handle] = server.listeners("stream") as StreamListener[];
@@ -40,7 +43,7 @@ export function interceptStreams(server: Http2Server | Http2SecureServer, option
       return handle.call(server, stream, headers, ...rest);
     }
     options.unproven.wait(stream, () => {
-      // The client may have reset the stream in the same bytes that opened it, and answering a reset stream throws.
+      // The client may have reset the stream in the same packet that opened it, and to answer a reset stream throws.
       if (stream.destroyed || stream.closed) return;
       try {
         admit(headers, options.token);
@@ -55,7 +58,9 @@ export function interceptStreams(server: Http2Server | Http2SecureServer, option
   server.on("stream", listener);
 }
 
-/** @throws Fault UNAUTHENTICATED, or ConnectError UNIMPLEMENTED for compressed messages */
+/**
+ * Checks the headers of a call. @throws Fault UNAUTHENTICATED, or ConnectError UNIMPLEMENTED for compressed messages
+ */
 function admit(headers: IncomingHttpHeaders, token: ServiceToken | undefined): void {
   const presented = headers[serviceTokenHeader];
   if (token !== undefined) checkServiceToken(typeof presented === "string" ? presented : null, token);

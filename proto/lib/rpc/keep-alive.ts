@@ -1,10 +1,10 @@
-/** Finds dead connections by unanswered PINGs: a peer whose machine failed does not close them. */
+/** Detects dead connections by unanswered PINGs: a machine that fails does not close its connections. */
 import type { Http2Session } from "node:http2";
 
 const everyMs = 10_000;
 const withinMs = 5_000;
 
-/** Destroys the connection when a PING gets no answer, or when the connection is never established. */
+/** Closes the connection when a PING is not answered, or when the connection is never established. */
 export function keepAlive(session: Http2Session): void {
   let isAnswered = true;
   let late: NodeJS.Timeout | undefined;
@@ -15,7 +15,7 @@ export function keepAlive(session: Http2Session): void {
     if (session.destroyed) return;
     isAnswered = false;
     session.ping((error) => (isAnswered ||= !error));
-    // After a pause of the whole process, the answer is read first.
+    // Delayed, so that after a pause of the whole process an answer that has arrived is read first.
     late = setTimeout(() => setImmediate(judge), withinMs).unref();
   }, everyMs).unref();
   session.once("close", () => {

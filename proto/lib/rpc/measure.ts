@@ -3,7 +3,7 @@ import { ConnectError, type Interceptor } from "@connectrpc/connect";
 import { Counter, Histogram, type Registry } from "../metrics/metrics.ts";
 import { statusName } from "./status.ts";
 
-/** Excludes streams, because their clients determine their duration. */
+/** Records metrics of unary calls only, because the duration of streams depends on their clients. */
 export function callMetricsInterceptor(registry: Registry): Interceptor {
   const registers = [registry];
   const calls = new Counter({

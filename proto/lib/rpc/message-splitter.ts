@@ -1,18 +1,21 @@
-/** Finds the messages in the bytes of a gRPC stream: each has a prefix of one byte for compression and four for the length. */
+/**
+ * Finds the messages in the bytes of a gRPC stream. Each message has a prefix: one byte for compression, and four for
+ * its length.
+ */
 import { Fault, FaultReason } from "../faults/fault.ts";
 
 const prefixBytes = 5;
 
-/** @param bytes contain a message from `start` to `end`, and may be kept */
+/** Receives a message. @param bytes contain the message from `start` to `end`; the listener may keep them */
 export type MessageListener = (bytes: Buffer, start: number, end: number) => void;
 
 export class MessageSplitter {
   readonly #maxBytes: number;
   readonly #take: MessageListener;
-  /** The prefix of the next message, when a chunk ended within it. */
+  /** Prefix of the next message, of which earlier chunks contained only a part. */
   readonly #prefix = Buffer.alloc(prefixBytes);
   #prefixLength = 0;
-  /** A message started in an earlier chunk. */
+  /** Message of which earlier chunks contained only a part. */
   #message: Buffer | undefined = undefined;
   #filled = 0;
 
@@ -22,8 +25,8 @@ export class MessageSplitter {
   }
 
   /**
-   * A message within one chunk is not copied.
-   * @throws Fault when a message is compressed or too large, and the listener's errors
+   * Reads a chunk. A message that lies within one chunk is not copied.
+   * @throws Fault when a message is compressed or too large, and any error of the listener
    */
   push(chunk: Buffer): void {
     let at = 0;

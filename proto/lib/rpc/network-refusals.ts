@@ -1,4 +1,7 @@
-/** Reports management keys that are used from networks that they do not allow, for the audit log. Turns refused so are on record with other refused turns. */
+/**
+ * Reports for the audit log that a management key was used from outside its allowed networks. Refused turns are
+ * recorded like other refused turns.
+ */
 import type { Client } from "@grpc/grpc-js";
 import { create } from "@bufbuild/protobuf";
 import { type Caller, KeyKind } from "../../gen/sluice/admin/v1/access_service_pb.ts";
@@ -9,7 +12,7 @@ import { type CallOrigin, call, serviceMetadata } from "./dial.ts";
 import type { ServiceToken } from "./service-token.ts";
 
 const timeoutMs = 5_000;
-/** Paths contain names that clients choose. */
+/** Maximum length of a recorded path, which contains names chosen by clients. */
 const maxCallLength = 200;
 
 export interface NetworkRefusalsDeps {
@@ -27,9 +30,9 @@ export class NetworkRefusals {
   }
 
   /**
-   * Settles once the refusal is in the audit log, or cannot be written.
-   * @param refused method and path, or the path of an RPC; a query is left out
-   * @param origin with the address of the client
+   * Settles once the refusal is in the audit log, or cannot be recorded.
+   * @param refused HTTP method and path without the query, or the path of an RPC
+   * @param origin includes the network address of the client
    */
   async note(
     { kind, keyHash }: Pick<Caller, "kind" | "keyHash">,

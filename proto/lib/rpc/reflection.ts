@@ -14,17 +14,17 @@ import type { Lifecycle } from "../process/lifecycle.ts";
 
 export const reflectionServices = [ServerReflection, ServerReflectionAlpha] as const;
 
-/** Paths of the calls. */
+/** Prefix of the paths of reflection calls. */
 export const reflectionPath = "/grpc.reflection.";
 
 /** Code of google.rpc.Code. */
 const notFound = 5;
 
 type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>["messageResponse"]>;
-/** Both versions have the same fields. */
+/** Fields of a request that both versions have. */
 type Question = Pick<ServerReflectionRequest, "host" | "messageRequest">;
 
-/** @param services of the port, including health and reflection */
+/** @param services of the port, including those for health and reflection */
 export function reflection(services: readonly DescService[], lifecycle: Lifecycle) {
   const files = new Files(services);
   return {
@@ -77,14 +77,14 @@ const described = (file: DescFile | undefined, name: string): Answer =>
       }
     : missing(name);
 
-/** The file and all its imports, each once. */
+/** A file of the contract and all files that it imports, each once. */
 function withImports(file: DescFile, found = new Set<DescFile>()): DescFile[] {
   if (found.has(file)) return [];
   found.add(file);
   return [file, ...file.dependencies.flatMap((imported) => withImports(imported, found))];
 }
 
-/** The files of some services, by name and by declared symbol. */
+/** Files of the contract for some services, by file name and by declared symbol. */
 class Files {
   readonly #byName = new Map<string, DescFile>();
   readonly #bySymbol = new Map<string, DescFile>();
@@ -116,7 +116,7 @@ class Files {
   }
 }
 
-/** The requests of a client, until its stream ends because the process drains. */
+/** Yields the requests of a client until its stream ends or the process shuts down. */
 async function* untilDrain<Question>(
   questions: AsyncIterable<Question>,
   lifecycle: Lifecycle,

@@ -1,4 +1,7 @@
-/** Writes a line for each refused call of a client, in the form of the gateway's lines. Processes of Sluice log the refusals of their calls themselves. */
+/**
+ * Logs each refused call of a client, in the same form as the gateway does. Processes of Sluice log the refusals of
+ * their own calls.
+ */
 import type { Fault } from "../faults/fault.ts";
 import { networkOf } from "../limits/client-network.ts";
 import { WindowCounts } from "../limits/window-counts.ts";
@@ -9,11 +12,11 @@ import { isServiceToken, parseBearer } from "./caller.ts";
 import type { ServiceToken } from "./service-token.ts";
 
 export interface RefusedCall {
-  /** A query is left out of the line: it can contain the message. */
+  /** Path of the call, without the query, which can contain the message. */
   readonly path: string;
-  /** Service token of the call. */
+  /** Service token that the caller presented. */
   readonly presented: string | null;
-  /** Header with the key of the call. */
+  /** Authorization header of the call. */
   readonly authorization: string | null | undefined;
   /** Address of the other end; undefined once the connection is closed. */
   readonly peer: string | undefined;
@@ -24,16 +27,19 @@ export type LogRefusal = (call: RefusedCall, fault: Fault) => void;
 export interface RefusalLogOptions {
   readonly log: Pick<Logger, "info">;
   readonly token?: ServiceToken | undefined;
-  /** Whether lines have the address of the client; they have none when absent. */
+  /** Whether lines contain the address of the client; by default they do not. */
   readonly logsAddresses?: (() => boolean) | undefined;
 }
 
 const windowMs = 60_000;
-/** Lines a minute about calls without a usable key, of one client and of all: no limit of a key counts these calls. */
+/**
+ * Maximum lines a minute about calls without a usable key, for one client and for all clients: no rate limit of a key
+ * counts these calls.
+ */
 const maxOfClient = 60;
 const maxOfAll = 600;
 const all = "all";
-/** Paths are chosen by clients. */
+/** Maximum length of a logged path, which clients choose. */
 const maxPathLength = 200;
 
 export function refusalLog({ log, token, logsAddresses = () => false }: RefusalLogOptions): LogRefusal {
@@ -61,7 +67,7 @@ export function refusalLog({ log, token, logsAddresses = () => false }: RefusalL
   };
 }
 
-/** Undefined for a header without the form of a key. */
+/** Hash of the key in a header; undefined when the header does not have the form of a key. */
 function keyHashIn(authorization: string | null | undefined): string | undefined {
   try {
     return parseBearer(authorization).keyHash;

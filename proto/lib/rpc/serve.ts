@@ -1,4 +1,7 @@
-/** Serves gRPC, gRPC-Web and Connect on one HTTP/2 port, in clear text or with TLS, with health checks and a drain that lets open calls finish. */
+/**
+ * Serves gRPC, gRPC-Web and Connect on one HTTP/2 port, in clear text or with TLS, with health checks and a shutdown
+ * that lets running calls finish.
+ */
 import type { DescService } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter, type Interceptor } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
@@ -29,70 +32,81 @@ import type { ServiceToken } from "./service-token.ts";
 import { refuseUnknownFields } from "./strict.ts";
 import { UnprovenConnections, connectionOf, maxConcurrentStreams, maxConcurrentStreamsUnproven } from "./unproven.ts";
 
-/** Maximum size of an RPC message, 48 MiB: a body of 32 MiB with room for its envelope. */
+/** Maximum size of an RPC message, 48 MiB: a body of 32 MiB, with room for what surrounds it. */
 export const maxMessageBytes = 48 * 1024 * 1024;
 
-/** Node's default closes a connection after 1,000 resets in a burst, with the streams of all its callers. Node 20 ignores this setting. */
+/**
+ * Maximum number of stream resets in a connection. Node closes a connection after 1,000 resets in a burst, and with it
+ * the streams of all its callers. Node 20 ignores this setting.
+ */
 const resetLimits = { streamResetBurst: 100_000, streamResetRate: 100_000 };
-/** Settings of connections without authentication, until a call authenticates. */
+/** HTTP/2 settings of a connection until one of its calls is authenticated. */
 const openOptions = {
   settings: { initialWindowSize: untrustedWindowBytes, maxConcurrentStreams: maxConcurrentStreamsUnproven },
   ...resetLimits,
 };
-/** Settings of connections with a certificate. */
+/** HTTP/2 settings of a connection with a client certificate. */
 const certifiedOptions = { settings: { initialWindowSize: trustedWindowBytes, maxConcurrentStreams }, ...resetLimits };
 
 /**
- * No compression in either direction: the processes are near each other, and gzip, which grpc-js accepts by default, took a third of the processor time of
- * a small turn. A few kilobytes of a stranger would also unpack to the maximum message size.
+ * Compression is off in both directions: the processes are near each other, and gzip, which grpc-js accepts by default,
+ * took a third of the processor time of a small turn. Besides, a stranger's few compressed kilobytes would unpack to
+ * the maximum message size.
  */
 const uncompressed = { acceptCompression: [] };
 
-/** Processes of Sluice probe each other every 10 s; a silent connection without calls may be closed for a new one after this time. */
+/**
+ * Milliseconds after which a connection without calls may be closed: processes of Sluice probe their connections every
+ * 10 s.
+ */
 const idleMs = 60_000;
 
-/** Share of the file descriptors for clients of this port. The other half is for providers, the database and the HTTP/1.1 port. */
+/**
+ * Share of the file descriptors for clients of this port. The other half is for providers, the database and the
+ * HTTP/1.1 port.
+ */
 const clientShare = 0.5;
 
 export interface RpcServerOptions {
   readonly port: number;
-  /** All addresses of the machine when undefined. */
+  /** Address on which to listen; undefined for all addresses of the machine. */
   readonly host?: string | undefined;
-  /** Fraction of the file descriptors of the process for this service; 1 when absent. */
+  /** Fraction of the process's file descriptors for this service; by default 1. */
   readonly share?: number;
   readonly lifecycle: Lifecycle;
   readonly log: Logger;
-  /** The services of `routes`, for health checks and reflection. */
+  /** Services in `routes`, for health checks and reflection. */
   readonly services: readonly DescService[];
   readonly routes: (router: ConnectRouter) => void;
-  /** Decides which callers may send messages; all of them when absent. */
+  /** Decides which callers may send messages; by default all may. */
   readonly admission?: MessageAdmission;
-  /** Full names of the services whose unary requests are refused for fields unknown to this build. */
+  /** Full names of services that refuse unary requests with fields unknown to this build. */
   readonly strict?: readonly string[];
-  /** Registry for metrics of the calls. */
+  /** Registry for metrics of calls. */
   readonly registry?: Registry;
   readonly tracing?: Tracing | undefined;
   /**
-   * Calls by path that clients end during a drain, served without the library. A connection gets its GOAWAY only after the last of them: grpc-js drops a
-   * connection with a GOAWAY at its next keep-alive, with all its open calls.
+   * Handlers, by path, for calls that clients end during a shutdown; they are served without the gRPC library. A
+   * connection gets its GOAWAY only after the last such call, because grpc-js drops a connection with a GOAWAY at its
+   * next keep-alive, with all open calls.
    */
   readonly internalCalls?: InternalCalls;
-  /** Maximum size of a message; 48 MiB when absent. */
+  /** Maximum size of a message in bytes; by default 48 MiB. */
   readonly readMaxBytes?: number;
-  /** A connection with an authenticated call by this token may open any number of streams. */
+  /** Service token. A connection with a call that presents it may open any number of streams. */
   readonly token?: ServiceToken | undefined;
-  /** Whether lines about refused calls have the address of the client; they have none when absent. */
+  /** Whether lines about refused calls contain the address of the client; by default they do not. */
   readonly logsAddresses?: () => boolean;
-  /** Certificates of the port; clear text when absent. */
+  /** Certificates of the port; in clear text without them. */
   readonly tls?: ServerTls | undefined;
-  /** A second, clear-text port for the same calls. It refuses bidirectional streams with 505. */
+  /** A second port, in clear text, for the same calls over HTTP/1.1. It refuses bidirectional streams with 505. */
   readonly http1?: Http1Options | undefined;
 }
 
 export interface RpcServer {
   readonly port: number;
   readonly http1Port: number | undefined;
-  /** Refuses new calls; settles when the last running one has ended. */
+  /** Refuses new calls; settles when the last running call has ended. */
   drain(): Promise<void>;
 }
 
@@ -109,7 +123,7 @@ export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
   server.on("session", (session: ServerHttp2Session) => {
     if (session.destroyed) return; // refused for its certificate
     connections.add(session);
-    // A connection with a certificate needs no further authentication.
+    // A connection with a client certificate needs no further authentication.
     if (!tls) unproven.add(session);
     session.setLocalWindowSize(16 * 1024 * 1024);
     session.setTimeout(idleMs, () => connections.endIdle(session));
@@ -151,7 +165,7 @@ function handlerOf(
       for (const service of reflectionServices) router.service(service, reflected);
       routes(router);
     },
-    // The first interceptor is outermost: it sees the final status.
+    // The first interceptor is the outermost, so it sees the final status.
     interceptors: [
       ...(tracing ? [tracedCalls(tracing)] : []),
       ...(registry ? [callMetricsInterceptor(registry)] : []),
@@ -162,7 +176,7 @@ function handlerOf(
     contextValues: connectionOf,
     readMaxBytes,
     writeMaxBytes: maxMessageBytes,
-    // Fields of JSON messages have no number for the check by `strict`, so the parser refuses unknown names.
+    // Fields of JSON messages have no numbers by which `strict` could check them, so the parser refuses unknown names.
     jsonOptions: { ignoreUnknownFields: false },
     ...uncompressed,
     grpcWeb: true,
@@ -174,7 +188,7 @@ function handlerOf(
     try {
       handle(request, response);
     } catch {
-      // The adapter builds a URL from the client's host header, and an uncaught error there would end the process.
+      // The adapter builds a URL from the client's Host header, and an uncaught error there would end the process.
       response.statusCode = 400;
       response.end();
     }
@@ -201,13 +215,17 @@ const refusedCall = (request: Parameters<ReturnType<Interceptor>>[0]): RefusedCa
   peer: request.contextValues.get(peerAddressKey),
 });
 
-/** The only place where an error becomes a status: handlers throw Faults, every other error is masked and logged. */
+/**
+ * The only place where an error becomes a gRPC status: handlers throw Faults; the text of any other error is hidden
+ * from clients and logged.
+ */
 const faults =
   (log: Logger, refused: LogRefusal): Interceptor =>
   (next) =>
   async (request) => {
     const translate = (error: unknown) => {
-      // Over HTTP/1.1 the abort is no ConnectError. A disconnected client is not a failure of the server.
+      // Over HTTP/1.1, the error for an aborted call is no ConnectError. A client that disconnects is no failure of the
+      // server.
       if (request.signal.aborted && error === request.signal.reason) return ConnectError.from(error, Code.Canceled);
       const translated = toConnectError(error);
       const fault = error instanceof Fault ? error : undefined;
@@ -226,7 +244,7 @@ const faults =
     }
   };
 
-/** Translates errors of the producer, but not those of the consumer: stepping by hand keeps the two apart. */
+/** Translates errors that the source throws, but not errors of its consumer; a `for await` loop would catch both. */
 async function* catching<T>(source: AsyncIterable<T>, translate: (error: unknown) => unknown): AsyncIterable<T> {
   const iterator = source[Symbol.asyncIterator]();
   let finished = false;

@@ -1,4 +1,4 @@
-/** The server's end of a gRPC call as a plain HTTP/2 stream. */
+/** The server's end of a gRPC call, as a plain HTTP/2 stream. */
 import { type OutgoingHttpHeaders, type ServerHttp2Stream, constants } from "node:http2";
 import { type MessageListener, MessageSplitter } from "./message-splitter.ts";
 import { statusHeaders } from "./status.ts";
@@ -6,11 +6,11 @@ import { statusHeaders } from "./status.ts";
 export const grpcType = "application/grpc";
 
 export interface ServerStreamListener {
-  /** An error thrown by it becomes the status of the call. */
+  /** Called with each message; an error thrown by it becomes the status of the call. */
   readonly message: MessageListener;
-  /** Called when writing may resume after a `write` that returned false. */
+  /** Called when writing may resume after `write` returned false. */
   drained(): void;
-  /** Called exactly once: when the client ends or resets the call or disconnects, and after an error. */
+  /** Called exactly once: when the client ends or resets the call or disconnects, or after an error. */
   closed(error: unknown): void;
 }
 
@@ -36,7 +36,10 @@ export class ServerStream {
     stream.on("close", () => this.#close(undefined));
   }
 
-  /** Drops bytes after the end of the call. @param bytes a message with its prefix. @returns false to request a pause until `drained` */
+  /**
+   * Sends bytes; after the end of the call they are dropped. @param bytes a message with its prefix. @returns false to
+   * request a pause until `drained`
+   */
   write(bytes: Uint8Array): boolean {
     return this.#closed || this.#stream.destroyed || this.#stream.write(bytes);
   }
@@ -63,15 +66,15 @@ export class ServerStream {
     if (stream.destroyed) return;
     if (this.#failure === undefined) return stream.sendTrailers({ "grpc-status": "0" });
     stream.sendTrailers(statusHeaders(this.#failure));
-    // Makes the client stop sending after it has read the status.
+    // Delayed, so that the client reads the status before it is made to stop sending.
     setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
   }
 }
 
-/** Refuses a call: answers with only a status, without reading any message. */
+/** Refuses a call with a status, without reading its messages. */
 export function refuse(stream: ServerHttp2Stream, error: unknown): void {
   stream.on("error", () => {});
   stream.respond({ ...head, ...statusHeaders(error) }, { endStream: true });
-  // Makes the client stop sending after it has read the status.
+  // Delayed, so that the client reads the status before it is made to stop sending.
   setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
 }

@@ -5,15 +5,15 @@ import type { Logger } from "../log/log.ts";
 
 export type ServiceToken = string | TokenFile;
 
-/** The token sent by this process. */
+/** The token that this process sends. */
 export const tokenToSend = (token: ServiceToken): string => (typeof token === "string" ? token : token.accepted[0]);
 
-/** The tokens accepted by this process. */
+/** The tokens that this process accepts. */
 export const acceptedTokens = (token: ServiceToken): readonly string[] =>
   typeof token === "string" ? [token] : token.accepted;
 
 const lookMs = 1_000;
-/** Shorter tokens could be guessed; 256 bits in hexadecimal have 64 characters. */
+/** Minimum length in characters, because shorter tokens could be guessed; 256 bits in hexadecimal have 64. */
 const minLength = 32;
 /** Maximum number of tokens: the current token, and its predecessor or successor. */
 const maxTokens = 2;
@@ -21,15 +21,15 @@ const maxTokens = 2;
 type Tokens = readonly [string, ...string[]];
 
 /**
- * A file with a token in each of its one or two lines. The first is sent, both are accepted. The file is checked every second, and may be replaced, as
- * mounted secrets are.
+ * A file with one or two tokens, one a line. The first is sent, both are accepted. The file is checked every second,
+ * because mounted secrets are replaced while the process runs.
  */
 export class TokenFile {
   readonly #path: string;
   #text: string;
   #accepted: Tokens;
 
-  /** @throws ConfigError */
+  /** @throws ConfigError when the file is invalid or cannot be read */
   constructor(path: string, log: Logger) {
     this.#path = path;
     try {
@@ -58,7 +58,7 @@ export class TokenFile {
   }
 }
 
-/** @throws Error with the problem, never with the text */
+/** Parses the file. @throws Error whose text never quotes the file */
 function tokensIn(text: string): Tokens {
   const [first, ...others] = text.split(/\s+/).filter((word) => word !== "");
   if (first === undefined || others.length >= maxTokens) throw new Error(`1 to ${maxTokens} lines, a token in each`);
@@ -68,6 +68,6 @@ function tokensIn(text: string): Tokens {
   return [first, ...others];
 }
 
-/** @param path of the token file, when there is one. @throws ConfigError */
+/** Opens the service token. @param path of a token file, which replaces the fixed token. @throws ConfigError */
 export const openServiceToken = (fixed: string, path: string | undefined, log: Logger): ServiceToken =>
   path === undefined ? fixed : new TokenFile(path, log);

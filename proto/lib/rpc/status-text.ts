@@ -1,4 +1,7 @@
-/** Escapes the status message of a failed gRPC call as required by the protocol: printable ASCII stays unchanged, except for the percent sign. */
+/**
+ * Escapes the status message of a failed gRPC call as the protocol requires: printable ASCII stays unchanged, except
+ * for the percent sign.
+ */
 import type { connectNodeAdapter } from "@connectrpc/connect-node";
 import type { OutgoingHttpHeaders } from "node:http";
 
@@ -6,7 +9,10 @@ type Response = Parameters<ReturnType<typeof connectNodeAdapter>>[1];
 
 const messageTrailer = "grpc-message";
 
-/** connect-node also escapes colons and commas, and grpc-js does not decode them: `key_hashes%3A at least 1 element`. */
+/**
+ * Undoes needless escapes: connect-node also escapes colons and commas, which grpc-js does not decode, as in
+ * `key_hashes%3A at least 1 element`.
+ */
 export function reduceStatusEscapes(response: Response): void {
   const add: (trailers: OutgoingHttpHeaders) => void = response.addTrailers.bind(response);
   response.addTrailers = (trailers: OutgoingHttpHeaders) => {
@@ -19,5 +25,5 @@ export function reduceStatusEscapes(response: Response): void {
   };
 }
 
-/** Escapes blanks at either end as well: HTTP/2 forbids them there, and the text would be lost. */
+/** Escapes a message, and also blanks at its ends: HTTP/2 forbids them there, and the whole text would be lost. */
 export const escapeMessage = (message: string): string => message.replace(/[^ -$&-~]|^ | $/gu, encodeURIComponent);

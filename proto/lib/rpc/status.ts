@@ -1,4 +1,7 @@
-/** Carries a Fault through gRPC: a status detail on the server, the trailer grpc-status-details-bin on a grpc-js client. */
+/**
+ * Transports a Fault through gRPC: as a status detail on the server, and as the trailer grpc-status-details-bin on a
+ * grpc-js client.
+ */
 import type { OutgoingHttpHeaders } from "node:http2";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { anyPack, anyUnpack } from "@bufbuild/protobuf/wkt";
@@ -14,14 +17,17 @@ export function statusName(code: number): string {
   return name === "Canceled" ? "CANCELLED" : name.replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
 }
 
-/** For servers: throw the result from a handler. A ConnectError (a cancel, a deadline) passes unchanged. */
+/**
+ * Converts an error for a handler to throw. A ConnectError, such as for a cancelled call or a deadline, stays
+ * unchanged.
+ */
 export function toConnectError(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
   const fault = inTrailers(Fault.from(error));
   return new ConnectError(fault.message, fault.code, undefined, [{ desc: FaultSchema, value: fault.toMessage() }]);
 }
 
-/** The status of a call served without the library, as headers or trailers of HTTP/2. */
+/** The status of a call served without the gRPC library, as headers or trailers of HTTP/2. */
 export function statusHeaders(error: unknown): OutgoingHttpHeaders {
   const { code, rawMessage } = toConnectError(error);
   const status = { "grpc-status": String(code), "grpc-message": escapeMessage(rawMessage) };
@@ -34,10 +40,16 @@ export function statusHeaders(error: unknown): OutgoingHttpHeaders {
   };
 }
 
-/** Clients accept 8 KiB of headers by default (grpc-java). Base64 leaves three quarters of that, and a receipt may have to fit as well. */
+/**
+ * Maximum size of metadata in bytes. Clients accept 8 KiB of headers by default (grpc-java), of which base64 leaves
+ * three quarters, and a receipt may have to fit too.
+ */
 const maxMetadataBytes = 4_096;
 
-/** Shortens metadata too long for a header: without texts of files, then with verdicts but no answer, then without verdicts. */
+/**
+ * Shortens metadata that is too long for a header: first without texts of files, then with verdicts but no answer, then
+ * without verdicts.
+ */
 function inTrailers(fault: Fault): Fault {
   const { file_annotations: files, ...bare } = fault.metadata ?? {};
   if (files !== undefined && !fits(fault.metadata)) return inTrailers(fault.with({ metadata: bare }));
@@ -50,7 +62,10 @@ function inTrailers(fault: Fault): Fault {
 
 const fits = (metadata: unknown): boolean => Buffer.byteLength(JSON.stringify(metadata)) <= maxMetadataBytes;
 
-/** For clients: the Fault sent by the server, or the meaning of the bare status. The status text is never shown, because it may contain internal names. */
+/**
+ * Converts an error of a grpc-js client: to the Fault that the server sent, or else by its status code. The status text
+ * is never shown, because it may contain internal names.
+ */
 export function fromServiceError(error: ServiceError): Fault {
   const [detail] = error.metadata?.get("grpc-status-details-bin") ?? [];
   if (Buffer.isBuffer(detail)) {
@@ -60,7 +75,7 @@ export function fromServiceError(error: ServiceError): Fault {
         if (message) return Fault.fromMessage(message);
       }
     } catch {
-      // An undecodable detail is ignored.
+      // A detail that cannot be decoded is ignored.
     }
   }
   return new Fault(bareReason(error.code), "", { cause: error });
@@ -69,8 +84,8 @@ export function fromServiceError(error: ServiceError): Fault {
 function bareReason(code: status): FaultReason {
   if (code === status.UNAVAILABLE || code === status.CANCELLED) return FaultReason.UNAVAILABLE;
   if (code === status.DEADLINE_EXCEEDED) return FaultReason.DEADLINE_EXCEEDED;
-  if (code === status.RESOURCE_EXHAUSTED) return FaultReason.PAYLOAD_TOO_LARGE; // only message limits raise it without a Fault
-  // UNAUTHENTICATED without a Fault means an invalid service token, which is never the client's fault.
+  if (code === status.RESOURCE_EXHAUSTED) return FaultReason.PAYLOAD_TOO_LARGE; // only message limits cause this code without a Fault
+  // UNAUTHENTICATED without a Fault means a wrong service token, which is never the client's fault.
   if (code === status.UNAUTHENTICATED) return FaultReason.UNAVAILABLE;
   return FaultReason.INTERNAL;
 }

@@ -1,11 +1,12 @@
-/** Refuses unknown fields in administrative requests, because they would be silently dropped. */
+/** Refuses administrative requests with unknown fields, which would otherwise be silently dropped. */
 import type { Interceptor } from "@connectrpc/connect";
 import { invalid } from "../validation/problems.ts";
 import { unknownFieldIn } from "./supported-fields.ts";
 
 /**
- * Processes of Sluice exchange their supported fields in greetings, so an upgrade can begin with any of them.
- * @param services full names of the services called by other programs
+ * Builds an interceptor for services that other programs call. Processes of Sluice instead announce the fields that
+ * they support, so an upgrade can begin with any of them.
+ * @param services full names of the services
  */
 export const refuseUnknownFields =
   (services: readonly string[]): Interceptor =>

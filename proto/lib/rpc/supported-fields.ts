@@ -1,17 +1,18 @@
 /**
- * Message fields supported by processes of different builds during a rolling upgrade.
+ * Message fields that processes of different builds support during a rolling upgrade.
  *
- * Protobuf readers silently drop unknown fields. For messages where that would change the meaning of a request (a plugin, a rule of a guardrail), the
- * reader lists its supported fields in its greeting, and the sender compares. Contracts only grow and field numbers are never reused, so the highest number
- * of each message is enough.
+ * Protobuf readers silently drop unknown fields. For messages in which that would change the meaning of a request (a
+ * plugin, a rule of a guardrail), the reader sends a list of its supported fields when a connection begins, and the
+ * sender compares. Contracts only grow and field numbers are never reused, so the highest number of each message is
+ * enough.
  */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 
-/** Highest field number by full message name. A missing message is unsupported. */
+/** Highest supported field number by full message name. A message that is not listed is not supported. */
 export type SupportedFields = Readonly<Record<string, number>>;
 
-/** Fields supported by this build, for these messages and all messages inside them. */
+/** Fields that this build supports in these messages and all messages inside them. */
 export function supportedFieldsOf(...schemas: readonly DescMessage[]): SupportedFields {
   const known: Record<string, number> = {};
   const add = (schema: DescMessage): void => {
@@ -23,15 +24,18 @@ export function supportedFieldsOf(...schemas: readonly DescMessage[]): Supported
   return known;
 }
 
-/** Fields supported by a peer, from its greeting; a peer without a greeting has a fixed list. */
+/** Fields that a peer supports, by the list that it sent; a peer of a build without such lists gets a fixed one. */
 export const supportedByPeer = (knows: SupportedFields): SupportedFields =>
   Object.keys(knows).length > 0 ? knows : legacyPeers;
 
-/** True when this build supports a field unknown to the other. */
+/** Whether this build supports a field that the other build does not. */
 export const lacksFieldsOf = (other: SupportedFields, own: SupportedFields): boolean =>
   Object.entries(own).some(([name, highest]) => (other[name] ?? 0) < highest);
 
-/** Path of the first set field not supported by a reader, such as `provider.max_price`; undefined when it supports all. */
+/**
+ * Path of the first set field that a reader does not support, such as `provider.max_price`; undefined when it supports
+ * all.
+ */
 export const unsupportedFieldIn = <Desc extends DescMessage>(
   known: SupportedFields,
   schema: Desc,
@@ -51,7 +55,10 @@ function firstUnsupported(known: SupportedFields, message: ReflectMessage): stri
   return undefined;
 }
 
-/** Path and number of the first field added by a newer build; undefined when this build knows all of them. */
+/**
+ * Path and number of the first field unknown to this build, which a newer build has added; undefined when all are
+ * known.
+ */
 export const unknownFieldIn = <Desc extends DescMessage>(
   schema: Desc,
   message: MessageShape<Desc>,
@@ -69,7 +76,7 @@ function firstUnknown(message: ReflectMessage): string | undefined {
   return undefined;
 }
 
-/** Messages inside a field. */
+/** Messages contained in a field. */
 function partsOf(message: ReflectMessage, field: ReflectMessage["fields"][number]): ReflectMessage[] {
   if (!field.message || !message.isSet(field)) return [];
   if (field.fieldKind === "message") return [message.get(field)];
@@ -77,7 +84,7 @@ function partsOf(message: ReflectMessage, field: ReflectMessage["fields"][number
   return [...(message.get(field) as Iterable<[unknown, ReflectMessage]>)].map(([, part]) => part);
 }
 
-/** Fields supported by builds without a greeting. Remove this list once upgrades from those builds have ended. */
+/** Fields that builds without such lists support. Remove this constant once upgrades from those builds have ended. */
 export const legacyPeers: SupportedFields = {
   "sluice.inference.v1.RunTurnRequest": 36,
   "sluice.inference.v1.CacheControl": 1,

@@ -1,9 +1,10 @@
 /**
- * HTTP/2 connections without a valid service token or API key so far.
+ * HTTP/2 connections on which no valid service token or API key has been presented yet.
  *
- * Handling a stream costs about a millisecond, so a caller without a key could occupy a process. Such a connection may open few streams per minute and few
- * at the same time, and is closed when it opens more; new connections of its address are delayed for a while. An authenticated connection has none of these
- * limits, whatever its address did before.
+ * To handle a stream takes about a millisecond, so a caller without a key could occupy a process. Such a connection may
+ * open few streams per minute and few at the same time, and is closed when it opens more; new connections from its
+ * address are then delayed for a while. An authenticated connection has none of these limits, whatever its address did
+ * before.
  */
 import { type ContextValues, type Interceptor, createContextKey, createContextValues } from "@connectrpc/connect";
 import {
@@ -26,21 +27,27 @@ import { isServiceToken, serviceTokenHeader } from "./caller.ts";
 import { peerAddress, peerAddressKey } from "./peer.ts";
 import type { ServiceToken } from "./service-token.ts";
 
-/** A caller with a key authenticates with an early call; probes come less than once a second. */
+/**
+ * Maximum number of streams per minute. A caller with a key authenticates with one of its first calls, and health
+ * probes come less than once a second.
+ */
 const maxStreamsPerMinute = 200;
 const maxStreamsPerMinutePenalized = 10;
 export const maxConcurrentStreamsUnproven = 100;
 export const maxConcurrentStreams = 4_096;
-/** Penalty after a connection was closed for its streams. */
+/** Milliseconds for which an address is penalized after its connection was closed for too many streams. */
 const penaltyMs = 60_000;
-/** Delay before a new connection of a penalized address is read. A process of Sluice loses no more time than this. */
+/**
+ * Delay in milliseconds before a new connection from a penalized address is read. A process of Sluice at that address
+ * loses no more time than this.
+ */
 const connectDelayMs = 1_000;
-/** Number of addresses above which expired penalties are swept. */
+/** Number of penalized addresses above which expired penalties are removed. */
 const sweepFrom = 1_024;
 
 const sessionKey = createContextKey<ServerHttp2Session | undefined>(undefined);
 
-/** The connection of a call, for interceptors and handlers. */
+/** Context values with the connection of a call, for interceptors and handlers. */
 export function connectionOf(request: IncomingMessage | Http2ServerRequest): ContextValues {
   const values = createContextValues().set(peerAddressKey, peerAddress(request));
   if (!(request instanceof Http2ServerRequest)) return values;
@@ -57,14 +64,14 @@ export class UnprovenConnections {
   readonly #options: UnprovenOptions;
   readonly #shares = new FairShares();
   readonly #unproven = new WeakMap<ServerHttp2Session, Unproven>();
-  /** End of the penalty of each address, by performance.now(). */
+  /** End of the penalty of each address by performance.now(). */
   readonly #penalties = new Map<string, number>();
 
   constructor(options: UnprovenOptions) {
     this.#options = options;
   }
 
-  /** Delays connections of penalized addresses. Call it before the server listens. */
+  /** Delays connections from penalized addresses. Call it before the server listens. */
   guard(server: Http2Server): void {
     const [accept] = server.listeners("connection") as ((socket: Socket) => void)[];
     if (!accept) return;
@@ -76,7 +83,7 @@ export class UnprovenConnections {
     });
   }
 
-  /** Adds a connection when it opens. */
+  /** Adds a connection that has just opened. */
   add(session: ServerHttp2Session): void {
     const network = networkOf(session.socket?.remoteAddress ?? "");
     const limit = this.#isPenalized(network) ? maxStreamsPerMinutePenalized : maxStreamsPerMinute;
@@ -93,11 +100,12 @@ export class UnprovenConnections {
   }
 
   /**
-   * Handles a stream of an unproven connection in a later turn of the event loop, unless the stream has been reset by then. All unproven connections
-   * together have a single fair share of the time. A stream of a proven connection is handled at once.
+   * Handles a stream of an unauthenticated connection in a later turn of the event loop, unless it has been reset by
+   * then. All such connections together have one fair share of the time. A stream of an authenticated connection is
+   * handled at once.
    */
   wait(stream: ServerHttp2Stream, handle: () => void): void {
-    // Node announces streams even of closed connections.
+    // Node announces streams even of connections that are closed already.
     if (!stream.session) return;
     if (!this.#unproven.has(stream.session as ServerHttp2Session)) return handle();
     this.#shares.wait("", () => {
@@ -105,7 +113,7 @@ export class UnprovenConnections {
     });
   }
 
-  /** Marks the connection as proven after a successful call with a key. */
+  /** Marks a connection as authenticated after a successful call with a key. */
   readonly interceptor: Interceptor = (next) => async (request) => {
     const session = request.contextValues.get(sessionKey);
     const response = await next(request);
@@ -146,7 +154,7 @@ export class UnprovenConnections {
   }
 }
 
-/** A connection, and the number of streams it may still open. */
+/** An unauthenticated connection, and the number of streams that it may still open. */
 class Unproven {
   readonly session: ServerHttp2Session;
   readonly #limit: number;

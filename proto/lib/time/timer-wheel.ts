@@ -1,23 +1,34 @@
 /**
- * Time limits, such as those of requests, nearly always stopped before they are due: one timer of Node serves all of them.
+ * Time limits, such as those of requests, which are nearly always stopped before they are due: one timer of Node serves
+ * all of them.
  *
- * A limit is never reported early, and at most `tickMs` late unless the event loop is late. It keeps the process alive, as a timer of Node does.
+ * A limit is never reported early, and at most `tickMs` late unless the event loop is late. While it runs, it keeps the
+ * process alive, as a timer of Node does.
  */
 
-/** A shorter interval would make limits more exact, but wake a process with open streams more often. */
+/**
+ * Interval in milliseconds at which limits are checked. A shorter one would make limits more exact, but wake a process
+ * with open streams more often.
+ */
 export const tickMs = 20;
-/** A power of two. Limits above 20 s, the length of all slots, are skipped once in each round. */
+/**
+ * Number of slots, a power of two. A limit of more than 20 s, the time of all slots together, stays in its slot for
+ * several rounds.
+ */
 const slots = 1_024;
 
 type Due = (subject: unknown) => void;
 
-/** A started time limit. It is an element of a ring, so it is stopped without a search. */
+/** A running time limit. It is an element of a ring, so that it can be stopped without a search. */
 export class WheelTimer {
-  /** Number of the tick for reporting the limit. */
+  /** Number of the tick at which the limit is reported. */
   readonly tick: number;
   readonly #due: Due;
   readonly #subject: unknown;
-  /** Neighbours in the ring; the timer itself while it is in none, so an old timer keeps no younger one in memory. */
+  /**
+   * Neighbours in the ring. Outside of a ring, the timer is its own neighbour, so that an old timer keeps no younger
+   * one in memory.
+   */
   next: WheelTimer = this;
   #previous: WheelTimer = this;
 
@@ -27,7 +38,7 @@ export class WheelTimer {
     this.#subject = subject;
   }
 
-  /** Does nothing after the limit was reported or stopped. */
+  /** Stops the limit; has no effect after it was reported or stopped. */
   stop(): void {
     this.#previous.next = this.next;
     this.next.#previous = this.#previous;
@@ -35,7 +46,7 @@ export class WheelTimer {
     this.#previous = this;
   }
 
-  /** Becomes the last of a ring. */
+  /** Adds the timer at the end of a ring. */
   join(ring: WheelTimer): void {
     this.stop();
     this.#previous = ring.#previous;
@@ -50,20 +61,20 @@ export class WheelTimer {
   }
 }
 
-/** A ring without timers. */
+/** Creates a ring without timers. */
 const emptyRing = (): WheelTimer => new WheelTimer(Number.POSITIVE_INFINITY, () => {}, undefined);
 
 export class TimerWheel {
   readonly #rings = Array.from({ length: slots }, emptyRing);
-  /** Due timers, in order. */
+  /** Timers that are due, in order. */
   readonly #due = emptyRing();
-  /** The last tick with reported timers. */
+  /** The last tick whose timers were collected. */
   #tick = 0;
   #isArmed = false;
 
   /**
-   * @param ms infinite for a limit never reported
-   * @param due called once with the subject; a shared function spares a closure for each limit
+   * Starts a limit. @param ms infinite for a limit that is never reported
+   * @param due called once with the subject; a shared function avoids a closure for each limit
    */
   start<Subject>(ms: number, due: (subject: Subject) => void, subject: Subject): WheelTimer {
     const now = performance.now();
@@ -89,7 +100,7 @@ export class TimerWheel {
     const now = performance.now();
     try {
       this.#collect(Math.floor(now / tickMs));
-      // Individually, because a report may stop other timers or throw; the next check continues with the rest.
+      // One by one, because a report may stop other timers or throw; the next check continues with the rest.
       while (isWaiting(this.#due)) this.#due.next.report();
     } finally {
       this.#isArmed = false;
@@ -97,9 +108,9 @@ export class TimerWheel {
     }
   };
 
-  /** Moves the timers of every tick up to this one to the due ring. */
+  /** Moves the timers of every tick up to this one to the ring of due timers. */
   #collect(until: number): void {
-    // After a stall of more than a round, a single round reaches all slots.
+    // After a stall of more than a round, one round reaches all slots.
     for (let tick = Math.max(this.#tick + 1, until - slots + 1); tick <= until; tick++) {
       const ring = this.#ringOf(tick);
       let next = ring.next;
@@ -115,5 +126,5 @@ export class TimerWheel {
 
 const isWaiting = (ring: WheelTimer): boolean => ring.next !== ring;
 
-/** The time limits of this process. */
+/** The timer wheel of this process. */
 export const timeLimits = new TimerWheel();

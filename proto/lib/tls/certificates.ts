@@ -1,6 +1,7 @@
 /**
- * The certificate of this process, from a mounted folder, reloaded when it is replaced. Open connections keep their certificate; every new connection, in
- * either direction, uses the newest. A broken or half-written file changes nothing.
+ * The certificate of this process, read from a mounted folder and reloaded when it is replaced. Open connections keep
+ * their certificate; every new connection, in either direction, uses the newest. A broken or partly written file
+ * changes nothing.
  */
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -12,18 +13,18 @@ import type { Logger } from "../log/log.ts";
 import { type Registry, gauge } from "../metrics/metrics.ts";
 import { servicePrefixOf } from "./identity.ts";
 
-/** File names of cert-manager and `kubectl create secret tls`. */
+/** Names of the files, as cert-manager and `kubectl create secret tls` write them. */
 const files = { cert: "tls.crt", key: "tls.key", ca: "ca.crt" } as const;
 
 const lookMs = 500;
 
-/** Certificate, key and authorities in PEM. */
+/** Certificate, private key and certificate authorities in PEM. */
 export interface Credentials {
   readonly cert: Buffer;
   readonly key: Buffer;
-  /** Authorities accepted as signers of peer certificates; several while an authority is being replaced. */
+  /** Certificate authorities accepted for peers; several while an authority is being replaced. */
   readonly ca: Buffer;
-  /** Prefix of all service names in this trust domain and namespace. */
+  /** Prefix of the names of all services in this trust domain and namespace. */
   readonly servicePrefix: string;
   readonly expiresAt: Date;
 }
@@ -36,7 +37,7 @@ export class Certificates {
   #warnedAbout: Credentials | undefined;
   #looks: string;
 
-  /** @throws ConfigError */
+  /** @throws ConfigError when the files are invalid or cannot be read */
   constructor(folder: string, { log, registry }: { log: Logger; registry: Registry }) {
     this.#folder = folder;
     this.#log = log;
@@ -62,7 +63,7 @@ export class Certificates {
     return this.#current;
   }
 
-  /** Calls the listener after each replacement. */
+  /** Sets a listener that is called after each replacement. */
   watch(listener: (credentials: Credentials) => void): void {
     this.#listeners.add(listener);
   }
@@ -91,7 +92,7 @@ export class Certificates {
     for (const listener of this.#listeners) listener(this.#current);
   }
 
-  /** Logs the expiry once. Peers only see their connection end. */
+  /** Logs once that the certificate has expired or is about to; peers would only see their connections end. */
   #warnBeforeExpiry(): void {
     if (this.#warnedAbout === this.#current || this.#current.expiresAt.getTime() > Date.now()) return;
     this.#warnedAbout = this.#current;
@@ -104,7 +105,7 @@ export class Certificates {
   #read(): Credentials {
     const read = (file: string) => readFileSync(join(this.#folder, file));
     const pem = { cert: read(files.cert), key: read(files.key), ca: read(files.ca) };
-    // Throws when key and certificate do not match, as between two writes.
+    // Throws when key and certificate do not match, which may happen between two writes of files.
     createSecureContext(pem);
     const { validTo } = new X509Certificate(pem.cert);
     return { ...pem, servicePrefix: servicePrefixOf(pem.cert), expiresAt: new Date(validTo) };

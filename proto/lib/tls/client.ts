@@ -1,4 +1,4 @@
-/** Client side of mutual TLS: connects to one service of Sluice, and to nothing else. */
+/** Client side of mutual TLS: connects only to the named service of Sluice. */
 import { type ChannelCredentials, type VerifyOptions, experimental } from "@grpc/grpc-js";
 import type { ConnectionOptions, PeerCertificate } from "node:tls";
 import type { Certificates, Credentials } from "./certificates.ts";
@@ -7,11 +7,14 @@ import { type ServiceName, isServiceCertificate } from "./identity.ts";
 export interface TlsPeer {
   readonly credentials: ChannelCredentials;
   readonly service: ServiceName;
-  /** For a connection without grpc-js; uses the newest certificate at each call. */
+  /** Options for a connection without grpc-js; each call uses the newest certificate. */
   readonly connectionOptions: () => ConnectionOptions;
 }
 
-/** The service name in the certificate counts, not the address: certificates contain no pod addresses. */
+/**
+ * Expects a service by the name in its certificate instead of the address, because certificates contain no addresses of
+ * pods.
+ */
 export function tlsPeer(certificates: Certificates, service: ServiceName): TlsPeer {
   const checkServerIdentity = (_host: string, { subjectaltname }: PeerCertificate) =>
     isServiceCertificate([service], certificates.current.servicePrefix, subjectaltname)
@@ -29,7 +32,7 @@ export function tlsPeer(certificates: Certificates, service: ServiceName): TlsPe
   };
 }
 
-/** Adapts certificates, replaced as a whole, to grpc-js, which requests both halves separately. */
+/** Adapts certificates, which are replaced as a whole, to grpc-js, which requests its two parts separately. */
 class Provider implements experimental.CertificateProvider {
   readonly #certificates: Certificates;
   readonly #watching = new Map<unknown, (credentials: Credentials) => void>();

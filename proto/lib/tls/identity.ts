@@ -1,18 +1,27 @@
-/** Service names in certificates: spiffe://<trust domain>/ns/<namespace>/sa/<service>, a SAN of type URI. */
+/**
+ * Names of services in certificates: spiffe://<trust domain>/ns/<namespace>/sa/<service>, a subject alternative name of
+ * type URI.
+ */
 import { X509Certificate } from "node:crypto";
 
 export type ServiceName = "gateway" | "inference-svc" | "admin-svc";
 
 const form = /^(spiffe:\/\/[^/]+\/ns\/[^/]+\/sa\/)[^/]+$/;
 
-/** URIs among the alternative names, as printed by OpenSSL. A name with a comma or a quote is quoted, and never a service of Sluice. */
+/**
+ * URIs among the subject alternative names, as OpenSSL prints them. It quotes a name with a comma or a quote, which is
+ * never a service of Sluice.
+ */
 const urisOf = (subjectAltName: string | undefined): string[] =>
   (subjectAltName ?? "")
     .split(", ")
     .filter((name) => name.startsWith("URI:"))
     .map((name) => name.slice("URI:".length));
 
-/** Prefix of the service names, from the certificate of a process. @throws when it has no service name */
+/**
+ * Prefix of the service names, from the certificate of a process. @throws Error when the certificate has no service
+ * name
+ */
 export function servicePrefixOf(certificate: Buffer): string {
   const uris = urisOf(new X509Certificate(certificate).subjectAltName);
   const prefix = uris.map((uri) => form.exec(uri)?.[1]).find((found) => found !== undefined);
@@ -20,7 +29,7 @@ export function servicePrefixOf(certificate: Buffer): string {
   return prefix;
 }
 
-/** True when a verified certificate belongs to one of these services. */
+/** Whether a verified certificate belongs to one of these services. */
 export function isServiceCertificate(
   services: readonly ServiceName[],
   servicePrefix: string,

@@ -17,7 +17,7 @@ export interface ServerTls {
   readonly certificates: Certificates;
   /** Services allowed to connect. */
   readonly clients: readonly ServiceName[];
-  /** Token of this process: its handlers treat requests with it as internal. */
+  /** Service token of this process: its handlers treat requests with the token as internal. */
   readonly token: ServiceToken;
 }
 
@@ -32,7 +32,7 @@ export function createTlsServer(
   const server = createSecureServer(
     { ...options, ...secured(certificates.current), requestCert: true, rejectUnauthorized: true },
     (request, response) => {
-      // The certificate replaces the token on TLS connections.
+      // On a TLS connection, the client's certificate replaces the token, so the token is added to its requests.
       request.headers[serviceTokenHeader] = tokenToSend(token);
       handle(request, response);
     },

@@ -1,4 +1,6 @@
-/** Trace context between processes: the headers of W3C Trace Context. Only their form is checked here. */
+/**
+ * Trace context between processes, in the headers of W3C Trace Context. Only the form of the headers is checked here.
+ */
 
 /** Values of the two headers; both empty outside of a trace. */
 export interface TraceHeaders {
@@ -9,26 +11,26 @@ export interface TraceHeaders {
 export const untraced: TraceHeaders = { traceparent: "", tracestate: "" };
 
 export interface TraceContext {
-  /** 32 hexadecimal digits. */
+  /** Id of the trace, 32 hexadecimal digits. */
   readonly traceId: string;
-  /** 16 hexadecimal digits. */
+  /** Id of the span, 16 hexadecimal digits. */
   readonly spanId: string;
   readonly sampled: boolean;
-  /** Empty when absent. */
+  /** Value of the header `tracestate`; empty when absent. */
   readonly tracestate: string;
 }
 
-/** Version 00. Later versions may append to it, but must keep these fields. */
+/** Form of `traceparent` in version 00. Later versions may append to it, but must keep these fields. */
 const form = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
-/** A longer value of a later version is ignored. */
+/** Maximum length of `traceparent`; a longer value is ignored. */
 const maxParentLength = 512;
-/** Processes must forward this length; more is optional. */
+/** Maximum length of `tracestate`: processes must forward this length, more is optional. */
 const maxStateLength = 512;
 const maxMembers = 32;
 const member =
   /^[a-z0-9][a-z0-9_\-*/]{0,255}(?:@[a-z][a-z0-9_\-*/]{0,13})?=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 
-/** Undefined when absent or malformed: a new trace begins then. */
+/** Parses the headers; undefined when they are absent or malformed, so that a new trace begins. */
 export function readTraceHeaders({ traceparent, tracestate }: TraceHeaders): TraceContext | undefined {
   if (traceparent === "" || traceparent.length > maxParentLength) return undefined;
   const [, version, traceId, spanId, flags, more] = form.exec(traceparent) ?? [];

@@ -1,4 +1,4 @@
-/** Spans with the OpenTelemetry libraries, exported in batches in the background. */
+/** Creates spans with the OpenTelemetry libraries and exports them in batches in the background. */
 import {
   ROOT_CONTEXT,
   type Span as OtelSpan,
@@ -34,8 +34,8 @@ import {
 
 const maxValueLength = 1_024;
 /**
- * Spans with content that wait for the collector, and those of one delivery. With 200 KB each, three texts of the default `tracing.max_bytes`, they are
- * 50 MB and 3 MB. A further span is exported without its content.
+ * Maximum number of spans with content that wait for the collector, and in one delivery. With 200 KB each, three texts
+ * of the default `tracing.max_bytes`, they take 50 MB and 3 MB. Further spans are exported without their content.
  */
 const maxWithContent = 256;
 const contentBatch = { maxQueueSize: maxWithContent, maxExportBatchSize: 16 };
@@ -62,18 +62,18 @@ export async function openTelemetry({ protocol }: TracingSettings, options: Trac
   return {
     start: (name, spanOptions) => new TelemetrySpan(tracer, name, spanOptions, dropped),
     async close() {
-      // Shutdown does not wait longer for an unreachable collector.
+      // The shutdown waits only briefly for a collector that may be unreachable.
       await Promise.race([provider.shutdown().catch(() => {}), delay(closeMs, undefined, { ref: false })]);
     },
   };
 }
 
-/** Spans with content wait in a queue of their own, whose memory is bounded: they never displace the others. */
+/** Spans with content have a separate queue with limited memory, so that they never displace other spans. */
 class QueuesBySize implements SpanProcessor {
   readonly #small: BatchSpanProcessor;
   readonly #large: BatchSpanProcessor;
   readonly #dropped: Counter;
-  /** Spans in the queue with content, or in a delivery. */
+  /** Number of spans with content that are in the queue or being delivered. */
   #withContent = 0;
 
   constructor(exporter: SpanExporter, dropped: Counter) {
@@ -108,7 +108,7 @@ class QueuesBySize implements SpanProcessor {
     await Promise.allSettled([this.#small.forceFlush(), this.#large.forceFlush()]);
   }
 
-  /** Delivers both queues before the first shutdown, which also ends their common exporter. */
+  /** Delivers both queues before either is shut down, because that also ends their common exporter. */
   async shutdown(): Promise<void> {
     await this.forceFlush();
     await this.#small.shutdown();
@@ -119,7 +119,7 @@ class QueuesBySize implements SpanProcessor {
 const hasContent = ({ attributes }: ReadableSpan): boolean =>
   contentAttributes.some((name) => attributes[name] !== undefined);
 
-/** The attributes with long texts cut. */
+/** Cuts long texts in attributes. */
 const bounded = (attributes: Attributes): Attributes =>
   Object.fromEntries(
     Object.entries(attributes).map(([name, value]) => [
@@ -136,7 +136,7 @@ async function exporterOf(protocol: TracingSettings["protocol"]): Promise<SpanEx
   return new OTLPTraceExporter();
 }
 
-/** Counts spans on their way out, and logs once when their delivery begins to fail. */
+/** Counts exported spans, and logs once when deliveries begin to fail. */
 function countDeliveries(
   exporter: SpanExporter,
   { log, registry }: Pick<TracingOptions, "log" | "registry">,
@@ -171,7 +171,7 @@ class TelemetrySpan implements Span {
   readonly #dropped: Counter;
   #ended = false;
 
-  /** @param dropped counts spans without their content */
+  /** @param dropped counts spans that lose their content */
   constructor(tracer: Tracer, name: string, { kind, parent, attributes, startedAtMs }: SpanOptions, dropped: Counter) {
     this.#dropped = dropped;
     const options = {

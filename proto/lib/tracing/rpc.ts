@@ -1,4 +1,4 @@
-/** A span for every unary call of a service. Streams create their own spans. */
+/** Records a span for every unary call of a service. Streams create their own spans. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
@@ -9,10 +9,10 @@ import type { Span, Tracing } from "./span.ts";
 
 const current = new AsyncLocalStorage<Span>();
 
-/** Span of the current call. */
+/** Span of the current call; undefined outside of a traced call. */
 export const currentSpan = (): Span | undefined => current.getStore();
 
-/** Failures of the server; other codes are failures of the caller. */
+/** Status codes that are failures of the server; other codes are failures of the caller. */
 const failures: ReadonlySet<Code> = new Set([
   Code.Unknown,
   Code.DeadlineExceeded,
@@ -28,7 +28,7 @@ export const tracedCalls =
   async (request) => {
     const { header, service, method } = request;
     const parent = traceHeadersOf(header);
-    // Internal calls without a trace, such as the delivery of records, belong to no request.
+    // Whether the call belongs to no request: an internal call without a trace, such as the delivery of records.
     const ofItsOwn = parent.traceparent === "" && header.has(serviceTokenHeader);
     if (request.stream || ofItsOwn || service.typeName === Health.typeName) return next(request);
     const name = `${service.typeName}/${method.name}`;

@@ -1,4 +1,4 @@
-/** Tracing settings: the standard variables of OpenTelemetry. */
+/** Settings of tracing, from the standard environment variables of OpenTelemetry. */
 import { z } from "zod";
 import { ConfigError, readEnvironment } from "../process/environment.ts";
 import type { Logger } from "../log/log.ts";
@@ -6,11 +6,14 @@ import type { Registry } from "../metrics/metrics.ts";
 
 const url = z.url({ protocol: /^https?$/, error: "not an http or https URL" }).optional();
 
-/** Variables checked here. The libraries read the others themselves: headers, timeout, certificates, limits and batches. */
+/**
+ * The variables that are checked here. The libraries read further ones themselves: headers, timeout, certificates,
+ * limits and batches.
+ */
 export const tracingEnvironment = z.object({
-  /** Base address; traces go to /v1/traces below it. */
+  /** Base address of the collector; traces go to /v1/traces below it. */
   OTEL_EXPORTER_OTLP_ENDPOINT: url,
-  /** Full address for traces; takes precedence. */
+  /** Full address for traces, which takes precedence over the base address. */
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url,
   OTEL_EXPORTER_OTLP_PROTOCOL: z.string().optional(),
   OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: z.string().optional(),
@@ -32,9 +35,9 @@ export const tracingEnvironment = z.object({
 const protocols = ["http/protobuf", "http/json"] as const;
 
 export interface TracingOptions {
-  /** Default of `service.name`; OTEL_SERVICE_NAME overrides it. */
+  /** Default of the attribute `service.name`; OTEL_SERVICE_NAME overrides it. */
   readonly room: string;
-  /** `service.instance.id`. */
+  /** Value of the attribute `service.instance.id`. */
   readonly instance: string;
   readonly log: Pick<Logger, "info" | "warn">;
   readonly registry: Registry;
@@ -45,7 +48,7 @@ export interface TracingSettings {
   readonly protocol: (typeof protocols)[number];
 }
 
-/** Undefined when tracing is off. @throws ConfigError */
+/** Reads the settings; undefined when tracing is off. @throws ConfigError for invalid settings */
 export function readTracing(environment: NodeJS.ProcessEnv): TracingSettings | undefined {
   const read = readEnvironment(tracingEnvironment, environment);
   const endpoint = read.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? read.OTEL_EXPORTER_OTLP_ENDPOINT;

@@ -1,10 +1,12 @@
-/** Span interface of the rooms. It loads no part of OpenTelemetry: without tracing there is no Tracing. */
+/**
+ * Interface of tracing for the services. It loads no OpenTelemetry library; without tracing there is no Tracing object.
+ */
 import type { TraceHeaders } from "./context.ts";
 
-/** Maximum bytes of each attribute with content. */
+/** Maximum bytes of each attribute that contains prompts or answers. */
 export const maxContentBytes = 262_144;
 
-/** Attributes with prompts and answers: JSON in the form of the GenAI conventions. */
+/** Attributes that contain prompts and answers, as JSON in the form of OpenTelemetry's GenAI conventions. */
 export const contentAttributes = [
   "gen_ai.system_instructions",
   "gen_ai.input.messages",
@@ -12,33 +14,36 @@ export const contentAttributes = [
 ] as const;
 export type ContentAttribute = (typeof contentAttributes)[number];
 
-/** Values of more than 1,024 characters are cut; undefined values are omitted. */
+/** Attributes of a span. Values of more than 1,024 characters are cut; undefined values are left out. */
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface SpanOptions {
   /** server: answers a call of another process; client: calls another process. */
   readonly kind: "server" | "client";
-  /** A span of this process, or the headers from another one; empty headers begin a new trace. */
+  /**
+   * Parent of the span: a span of this process, or the trace headers from another process; empty headers begin a new
+   * trace.
+   */
   readonly parent: TraceHeaders;
   readonly attributes?: Attributes;
-  /** Epoch milliseconds of an earlier start. */
+  /** Start of the span in milliseconds since 1970, if it is not the present time. */
   readonly startedAtMs?: number;
 }
 
-/** A span; its headers belong to every outgoing call made for it. */
+/** A span. Its headers belong to every outgoing call made for it. */
 export interface Span extends TraceHeaders {
   readonly traceId: string;
   /** Whether the span is exported: false in a trace that is not sampled. */
   readonly isRecorded: boolean;
   rename(name: string): void;
   set(attributes: Attributes): void;
-  /** @param json of at most `maxContentBytes` */
+  /** Sets an attribute with content. @param json at most `maxContentBytes` */
   setContent(name: ContentAttribute, json: string): void;
-  /** Counts that the span has no content for lack of memory. */
+  /** Counts that the span lost its content for lack of memory. */
   dropContent(): void;
   /** Adds an event at the current time. */
   event(name: string, attributes: Attributes): void;
-  /** Links a span of another trace. */
+  /** Links the span to one of another trace. */
   link(headers: TraceHeaders): void;
   /** Marks the span as failed. @param errorType `error.type`, from a small set */
   fail(errorType: string): void;
@@ -48,6 +53,6 @@ export interface Span extends TraceHeaders {
 
 export interface Tracing {
   start(name: string, options: SpanOptions): Span;
-  /** Exports the remaining spans, for five seconds at most. */
+  /** Exports the remaining spans; takes at most five seconds. */
   close(): Promise<void>;
 }

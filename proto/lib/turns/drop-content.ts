@@ -1,11 +1,14 @@
-/** Drops the content of a request after it has been read: its turn may last an hour, and the request may have 32 MiB. */
+/**
+ * Drops the content of a request after it has been parsed: its turn may last an hour, and the request may have 32 MiB.
+ */
 import type { RunTurnRequest } from "../../gen/sluice/inference/v1/turn_pb.ts";
 
 const empty = new Uint8Array(0);
 
 /**
- * Leaves the fields named by records and receipts. All JSON is dropped, however short, because each field is a view of the whole message and would keep it
- * in memory. `trace_json` becomes a copy: a span reads it at the end of the turn.
+ * Keeps only the fields that records and receipts need. All JSON is dropped, however short, because each field is a
+ * view of the whole message and would keep it in memory. `trace_json` becomes a copy, which a span reads at the end of
+ * the turn.
  */
 export function dropContent(request: RunTurnRequest): void {
   request.inputJson = empty;

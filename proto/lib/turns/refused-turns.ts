@@ -1,13 +1,14 @@
 /**
- * Bounds the records of refused turns, which cost their client nothing: a key gets a separate record for each of a few refusals a second. Further refusals
- * are counted, in one record a second for each kind. A killed process loses the counts of its last second.
+ * Limits the records of refused turns, which cost their client nothing. The first refusals of a key get a record each,
+ * up to a burst and then one a second. Further refusals are only counted, in one record a second for each kind. A
+ * killed process loses the counts of its last second.
  */
 import { newId } from "../ids/id.ts";
 import type { TurnFacts } from "./turn-facts.ts";
 
-/** Maximum burst of separately recorded refusals of one key. */
+/** Maximum number of refusals of a key in a burst that get a record each. */
 const burst = 60;
-/** Records per second after the burst is used up. */
+/** Separate records per second after a burst. */
 const perSecond = 1;
 const countMs = 1_000;
 /** Maximum number of remembered pairs of key and kind of refusal. */
@@ -15,13 +16,13 @@ const maxRemembered = 10_000;
 
 interface Allowance {
   records: number;
-  /** performance.now() */
+  /** Time of the last refusal by performance.now(). */
   at: number;
 }
 
 export interface RefusedTurnsDeps {
   readonly write: (turn: TurnFacts) => void;
-  /** Whether records can be written now; while they cannot, refusals are counted. */
+  /** Whether records can be written at the moment; while they cannot, refusals are counted. */
   readonly hasRoom: () => boolean;
 }
 
@@ -40,7 +41,7 @@ export class RefusedTurns {
     else this.#count(turn);
   }
 
-  /** Writes the counted refusals, if records can be written. */
+  /** Writes records for the counted refusals, if records can be written. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -62,7 +63,7 @@ export class RefusedTurns {
     return allowed;
   }
 
-  /** A key without recent refusals has its whole allowance again, so forgetting it changes nothing. */
+  /** Forgetting a key without recent refusals changes nothing, because its whole burst is available again. */
   #forgetOldest(): void {
     const [oldest] = this.#allowances.keys();
     if (oldest !== undefined) this.#allowances.delete(oldest);
@@ -82,7 +83,7 @@ export class RefusedTurns {
   }
 }
 
-/** The record for counted turns, without the fields in which single turns differ. */
+/** The record for several counted turns, without the fields in which single turns differ. */
 const countOf = ({ workspaceId, keyHash, openedAtMs, door, operation, outcome, ...failure }: TurnFacts): TurnFacts => ({
   generationId: newId("gen-"),
   requestId: "",

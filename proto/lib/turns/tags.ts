@@ -1,6 +1,6 @@
 /**
- * Tags of turns: names with values by which usage is summed. As text, a list of pairs such as `team=search, env=prod`: in the header `x-sluice-tags`, in
- * messages, on the command line and in filters.
+ * Tags of turns: names with values by which usage is summed. As text they are a list such as `team=search, env=prod`,
+ * in the header `x-sluice-tags`, in messages, on the command line and in filters.
  */
 import type { Caller } from "../../gen/sluice/admin/v1/access_service_pb.ts";
 import { Fault } from "../faults/fault.ts";
@@ -11,13 +11,16 @@ export type Tag = readonly [name: string, value: string];
 
 export const tagsHeader = "x-sluice-tags";
 export const maxTags = 16;
-/** In code points, like every limit of a text. */
+/** Maximum length of a tag's name in code points; all lengths of texts are in code points. */
 export const maxTagName = 64;
 export const maxTagValue = 256;
 
-/** Control characters, among them line breaks and NUL: they would break lines of logs and of CSV, and Postgres cannot store NUL. */
+/**
+ * Control characters, including line breaks and NUL, which are refused: they would break lines of logs and CSV, and
+ * Postgres cannot store NUL.
+ */
 const control = /[^ -~\u00a0-\uffff]/;
-/** Most names and values. */
+/** Matches names and values that need no encoding, which are most. */
 const plain = /^[\w.-]+$/;
 
 /** @returns the problem of a name; undefined for a valid one */
@@ -25,7 +28,7 @@ export function tagNameProblem(name: string): string | undefined {
   if (name === "") return "a name must have at least 1 character";
   if (isLongerThan(name, maxTagName)) return `names have at most ${maxTagName} characters`;
   if (/[[\]]/.test(name)) return "names must not contain brackets";
-  // A plain object cannot have this key.
+  // A plain object cannot have this name as a key.
   if (name === "__proto__") return "the name __proto__ is reserved";
   return textProblem(name, "names");
 }
@@ -43,7 +46,10 @@ function textProblem(text: string, what: string): string | undefined {
   return control.test(text) ? `${what} must not contain control characters` : undefined;
 }
 
-/** Reads the text of a list of tags; an empty text has none. @param path names the text in errors @throws Fault INVALID_REQUEST */
+/**
+ * Parses a list of tags; an empty text has none. @param path names the text in errors @throws Fault INVALID_REQUEST for
+ * a malformed list
+ */
 export function parseTags(text: string, path: string): readonly Tag[] {
   if (text.trim() === "") return [];
   const pairs = text.split(",");
@@ -61,7 +67,10 @@ export function parseTags(text: string, path: string): readonly Tag[] {
   return tags;
 }
 
-/** Reads a list of names of tags, such as `team, env`; a repeated name counts once. @throws Fault INVALID_REQUEST */
+/**
+ * Parses a list of tag names, such as `team, env`; a repeated name counts once. @throws Fault INVALID_REQUEST for a
+ * malformed list
+ */
 export function parseTagNames(text: string, path: string): readonly string[] {
   if (text.trim() === "") return [];
   const names = text.split(",").map((part) => decode(part, path));
@@ -73,7 +82,7 @@ export function parseTagNames(text: string, path: string): readonly string[] {
   return [...new Set(names)];
 }
 
-/** @throws Fault INVALID_REQUEST */
+/** Decodes percent-encoded text. @throws Fault INVALID_REQUEST for a malformed encoding */
 function decode(part: string, path: string): string {
   const text = part.trim();
   if (!text.includes("%")) return text;
@@ -84,7 +93,7 @@ function decode(part: string, path: string): string {
   }
 }
 
-/** White space at the ends would be taken for that between pairs. */
+/** White space at the ends is encoded too, because it would be taken for that between pairs. */
 const encoded = (text: string, reserved: RegExp): string =>
   plain.test(text)
     ? text
@@ -93,13 +102,13 @@ const encoded = (text: string, reserved: RegExp): string =>
 export const tagNameText = (name: string): string => encoded(name, /[%,=]/g);
 const tagText = ([name, value]: Tag): string => `${tagNameText(name)}=${encoded(value, /[%,]/g)}`;
 
-/** The text of names, which `parseTagNames` reads. */
+/** Formats tag names as the text that `parseTagNames` reads. */
 export const tagNamesText = (names: readonly string[]): string => Array.from(new Set(names), tagNameText).join(",");
 
-/** The text of tags, which `parseTags` reads. */
+/** Formats tags as the text that `parseTags` reads. */
 export const tagsText = (tags: Iterable<Tag>): string => Array.from(tags, tagText).join(",");
 
-/** Tags of a request, as its door has read them; embeddings have no metadata. */
+/** The tags of a request as its door has read them; requests for embeddings have no metadata. */
 export interface TaggedRequest {
   readonly tags: string;
   readonly metadata?: Readonly<Record<string, string>>;
@@ -107,7 +116,10 @@ export interface TaggedRequest {
 
 type KeyTags = Pick<Caller, "tags">;
 
-/** Tags of the request and of its key, unless they are too many. The key wins over the header, which wins over metadata. */
+/**
+ * Merges the tags of the request and of its key; undefined when there are too many. The key takes precedence over the
+ * header, and the header over metadata.
+ */
 function mergedTags({ tags, metadata }: TaggedRequest, key: KeyTags): ReadonlyMap<string, string> {
   const merged = new Map(parseTags(key.tags, "tags"));
   const add = (name: string, value: string): void => {
@@ -118,17 +130,20 @@ function mergedTags({ tags, metadata }: TaggedRequest, key: KeyTags): ReadonlyMa
   return merged;
 }
 
-/** Metadata may have longer values than tags: such a pair is no tag. */
+/** Whether a metadata pair is a valid tag; metadata may have longer values. */
 const isTag = (name: string, value: string): boolean =>
   tagNameProblem(name) === undefined && tagValueProblem(value) === undefined;
 
 function hasMetadata({ metadata }: TaggedRequest): boolean {
-  // Object.keys would make an array for each request.
+  // Checks for any own key; Object.keys would create an array for each request.
   for (const name in metadata) if (Object.hasOwn(metadata, name)) return true;
   return false;
 }
 
-/** The tags for the record of a turn, as text; empty when there are none. A turn refused for too many of them has the first, and one refused for their form those of its key. */
+/**
+ * The tags to record for a turn, as text; empty for none. If there are too many, the first ones are recorded; if those
+ * of the request are malformed, only those of the key.
+ */
 export function recordedTags(request: TaggedRequest, key: KeyTags): string {
   if (request.tags === "" && !hasMetadata(request)) return key.tags;
   try {
@@ -139,7 +154,7 @@ export function recordedTags(request: TaggedRequest, key: KeyTags): string {
   }
 }
 
-/** The tags of a record by their names; null when there are none, or their text is of a later form. */
+/** Parses the tags of a record; null for none, or for a text in the form of a later build. */
 export function readRecordedTags(text: string): Readonly<Record<string, string>> | null {
   if (text === "") return null;
   try {
@@ -151,8 +166,9 @@ export function readRecordedTags(text: string): Readonly<Record<string, string>>
 }
 
 /**
- * The tags of an admitted turn, as `recordedTags` gives them.
- * @throws Fault INVALID_REQUEST for malformed tags, for too many together with those of the key, and without a tag required by the workspace
+ * The tags of a turn to be admitted, as `recordedTags` returns them.
+ * @throws Fault INVALID_REQUEST for malformed tags, for too many together with those of the key, and when a tag
+ * required by the workspace is missing
  */
 export function admittedTags(request: TaggedRequest, key: Pick<Caller, "tags" | "requiredTags">): string {
   const isOfKey = request.tags === "" && !hasMetadata(request);

@@ -19,7 +19,7 @@ export function editDistance(from: string, to: string): number {
   return last[to.length] as number;
 }
 
-/** The known word that takes the fewest edits; undefined when all take more than the given number. */
+/** The known word with the smallest edit distance; undefined when it exceeds `maxEdits` for all. */
 export function nearestWord(word: string, known: readonly string[], maxEdits: number): string | undefined {
   let best: string | undefined;
   let bestEdits = maxEdits + 1;

@@ -1,4 +1,4 @@
-/** Reads fields of a JSON object with their types: one problem per wrong field, none for a missing one. */
+/** Reads fields of a JSON object by their types. A field of a wrong type is a problem; a missing field is none. */
 import type { Problems } from "./problems.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -6,7 +6,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Marks a field for which null counts as unset; elsewhere null is a wrong type. */
+/** Marks a field in which null counts as unset; in other fields null has the wrong type. */
 type Nullable = "nullable";
 
 const maxInt32 = 2_147_483_647;
@@ -23,7 +23,7 @@ export class Fields {
     this.#problems = problems;
   }
 
-  /** Path of one of this object's fields. */
+  /** Path of a field of this object. */
   path(name: string): string {
     return this.#prefix + name;
   }
@@ -32,7 +32,7 @@ export class Fields {
     return this.#problems.add(this.path(name), message);
   }
 
-  /** The field's unchecked value; undefined when unset. */
+  /** Value of a field without a check; undefined when unset. */
   raw(name: string, nullable?: Nullable): unknown {
     const value = this.#object[name];
     return value === null && nullable ? undefined : value;
@@ -44,13 +44,13 @@ export class Fields {
     return this.problem(name, `must be a string${orNull(nullable)}`);
   }
 
-  /** Reads a required string. */
+  /** Reads a required string; a missing one is a problem. */
   requiredString(name: string): string | undefined {
     if (this.#object[name] === undefined) return this.problem(name, "required");
     return this.string(name);
   }
 
-  /** Reads one of the allowed words. */
+  /** Reads a word; any word that is not allowed is a problem. */
   word(name: string, allowed: ReadonlySet<string>, nullable?: Nullable): string | undefined {
     const value = this.string(name, nullable);
     if (value === undefined || allowed.has(value)) return value;
@@ -69,7 +69,7 @@ export class Fields {
     return this.problem(name, `must be a number${orNull(nullable)}`);
   }
 
-  /** Reads a whole number in any spelling: 1, 1.0 and 1e0 are the same. */
+  /** Reads a whole number in any notation: 1, 1.0 and 1e0 are the same. */
   integer(name: string, nullable?: Nullable): number | undefined {
     const value = this.raw(name, nullable);
     if (value === undefined) return undefined;
@@ -77,7 +77,7 @@ export class Fields {
       return this.problem(name, `must be an integer${orNull(nullable)}`);
     }
     if (Math.abs(value) > maxInt32) return this.problem(name, `must be at most ${maxInt32}`);
-    return value + 0; // Turns -0 into 0.
+    return value + 0; // turns -0 into 0
   }
 
   object(name: string, nullable?: Nullable): JsonObject | undefined {
@@ -92,7 +92,7 @@ export class Fields {
     return this.problem(name, `must be an array${orNull(nullable)}`);
   }
 
-  /** Reads an array of strings. An entry of another type is a problem, and is omitted. */
+  /** Reads an array of strings. An entry of another type is a problem and is left out. */
   strings(name: string, nullable?: Nullable): string[] | undefined {
     return this.array(name, nullable)?.filter((entry, index): entry is string => {
       if (typeof entry === "string") return true;

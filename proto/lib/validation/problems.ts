@@ -2,9 +2,9 @@
 import { Fault, FaultOrigin, FaultReason } from "../faults/fault.ts";
 
 export interface Problem {
-  /** Path of the field as the client wrote it: `input.0.content.1.image_url`. */
+  /** Path of the field as the client wrote it, such as `input.0.content.1.image_url`. */
   readonly path: string;
-  /** The problem, with the limit if there is one. */
+  /** Text of the problem, with the limit that was exceeded, if any. */
   readonly message: string;
 }
 
@@ -14,9 +14,9 @@ const maxIssues = 20;
 export class Problems {
   readonly #issues: Problem[] = [];
   #count = 0;
-  /** Fault reason of the first problem. */
+  /** Reason of the fault, set by the first problem. */
   #reason: FaultReason = FaultReason.INVALID_REQUEST;
-  /** Receives the paths of ignored fields unknown to every shape; undefined when no caller needs them. */
+  /** Receives the paths of ignored fields that no shape knows; undefined when no caller needs them. */
   readonly onIgnored: ((path: string) => void) | undefined;
 
   constructor(onIgnored?: (path: string) => void) {
@@ -32,8 +32,8 @@ export class Problems {
   }
 
   /**
-   * @param reason the fault's reason, if this is the first problem
-   * @returns undefined, for callers that return the invalid field's value
+   * Adds a problem. @param reason of the fault, if this is the first problem
+   * @returns undefined, for callers that return it in place of the field's value
    */
   add(path: string, message: string, reason: FaultReason = FaultReason.INVALID_REQUEST): undefined {
     if (this.#count === 0) this.#reason = reason;
@@ -54,18 +54,18 @@ export class Problems {
   }
 }
 
-/** Runs checks and throws for all problems found. @throws Fault INVALID_REQUEST */
+/** Runs checks, and throws if they have found problems. @throws Fault INVALID_REQUEST */
 export function throwProblems(check: (problems: Problems) => void): void {
   const problems = new Problems();
   check(problems);
   problems.throwIfAny();
 }
 
-/** The problem as a sentence; a message may already start with its path. */
+/** The problem as a sentence; its message may already begin with the path. */
 const sentence = ({ path, message }: Problem): string =>
   message.startsWith(`${path} `) ? message : `${path}: ${message}`;
 
-/** A single problem as a fault. */
+/** A fault with a single problem. */
 export function invalid(path: string, message: string): Fault {
   return new Fault(FaultReason.INVALID_REQUEST, sentence({ path, message }), {
     origin: FaultOrigin.CLIENT,

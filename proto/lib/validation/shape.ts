@@ -1,4 +1,4 @@
-/** The vocabulary for contracts: shapes to check JSON values and print JSON Schema. */
+/** The building blocks of contracts: shapes that check JSON values and print themselves as JSON Schema. */
 export {
   type Accepted,
   type Components,

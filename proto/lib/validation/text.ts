@@ -1,8 +1,8 @@
-/** Measures and checks text; lengths are always in Unicode code points. */
+/** Measures and checks texts; all lengths are in Unicode code points. */
 import type { Problems } from "./problems.ts";
 import { unitAt } from "../text/unit-at.ts";
 
-/** Length in code points, as counted by Postgres. */
+/** Length in code points, as Postgres counts it. */
 export function codePointLength(text: string): number {
   const last = text.length - 1;
   let { length } = text;
@@ -15,31 +15,34 @@ export function codePointLength(text: string): number {
   return length;
 }
 
-/** Counts code points only if necessary: their number is between half of the UTF-16 units and all of them. */
+/**
+ * Whether a text exceeds a limit. Code points are counted only if necessary: there are at least half as many as UTF-16
+ * units, and at most as many.
+ */
 export function isLongerThan(text: string, limit: number): boolean {
   if (text.length <= limit) return false;
   return text.length > 2 * limit || codePointLength(text) > limit;
 }
 
-/** Whether every surrogate is part of a pair. */
+/** Whether the text has no lone surrogate. */
 export const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text);
 
 /** Whether the text contains NUL, which Postgres cannot store. */
 export const hasNul = (text: string): boolean => text.includes("\0");
 
-/** White space as defined by Unicode, and two invisible characters left behind by editors: U+200B and U+FEFF. */
+/** White space as Unicode defines it, and two invisible characters that editors leave behind: U+200B and U+FEFF. */
 const surroundingSpace = /^[\p{White_Space}\u200b\ufeff]|[\p{White_Space}\u200b\ufeff]$/u;
 
 export const hasSurroundingSpace = (text: string): boolean => surroundingSpace.test(text);
 
-/** Checks a text used for storage, search or comparison. */
+/** Checks a text that is stored, searched or compared. */
 export function checkIdentifier(path: string, text: string, limit: number, problems: Problems): void {
   if (isLongerThan(text, limit)) problems.add(path, `at most ${limit} characters`);
   if (hasNul(text)) problems.add(path, "must not contain NUL");
   if (!isWellFormed(text)) problems.add(path, "must be well-formed Unicode");
 }
 
-/** Checks a name or label: an identifier of at least one character. */
+/** Checks a name or label, which must have at least one character. */
 export function checkName(path: string, text: string, limit: number, problems: Problems): void {
   if (text === "") problems.add(path, "at least 1 character");
   checkIdentifier(path, text, limit, problems);

@@ -1,4 +1,7 @@
-/** Acts as admin-svc while a process warms up: every key is an inference key without limits, and every usage record is accepted and dropped. */
+/**
+ * Simulates admin-svc while a process warms up: every key is an inference key without limits, and every usage record is
+ * accepted and dropped.
+ */
 import { create } from "@bufbuild/protobuf";
 import { AccessService, KeyKind, ResolveKeyResponseSchema } from "../../gen/sluice/admin/v1/access_service_pb.ts";
 import { LedgerService } from "../../gen/sluice/admin/v1/ledger_service_pb.ts";

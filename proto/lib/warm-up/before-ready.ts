@@ -1,19 +1,22 @@
-/** Runs the warm-up of a process. */
+/** Runs warm-up requests in a process before it is ready. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "../log/log.ts";
 import { optimizeSooner } from "./tiering.ts";
 
 /**
- * Number of times a service is opened. V8 ties compiled code to the objects of the service it has seen; after a second service it compiles code that fits
- * the real one as well.
+ * Number of times that a service is opened for the warm-up. V8 ties compiled code to the objects that it has seen;
+ * after a second service it compiles code that also fits the real one.
  */
 const rounds = 2;
 
-/** Time to open and close the parts of a warm-up, on a machine busy with the start of other processes. */
+/**
+ * Milliseconds to open and close the parts of a warm-up, on a machine that is busy with the start of other processes.
+ */
 const framesMs = 5_000;
 
 /**
- * Settles when the process is warm, or when its time is over. A failed warm-up costs only speed, so the process starts all the same.
+ * Settles when the process is warm, or when the time is over. After a failed warm-up the process is only slower, so it
+ * starts anyway.
  * @param limitMs 0 for no warm-up
  * @param warmUp opens a service, lets it serve for the given time and closes it
  */
@@ -34,7 +37,7 @@ export async function warmBeforeReady(
   const endsAt = performance.now() + limitMs;
   const run = async () => {
     for (let round = 0; round < rounds && performance.now() < endsAt; round++) {
-      // Opening and closing a service takes time as well; the next round is shorter by this time.
+      // Opening and closing a service takes time too, by which the next round is shorter.
       await warmUp(Math.min(limitMs / rounds, endsAt - performance.now()));
     }
   };

@@ -1,4 +1,4 @@
-/** Parts of a service inside its own process during the warm-up: its log lines and metrics go nowhere. */
+/** Log and metrics for the services of a warm-up, which go nowhere. */
 import { randomBytes } from "node:crypto";
 import { Lifecycle } from "../process/lifecycle.ts";
 import { type LogLevel, openLog } from "../log/log.ts";

@@ -1,4 +1,4 @@
-/** A server in the role of another service while a process warms up. It listens on the loopback address. */
+/** A server that simulates another service while a process warms up. It listens on the loopback address. */
 import { Lifecycle } from "../process/lifecycle.ts";
 import type { ProcessDeps } from "../process/process-parts.ts";
 import { type RpcServerOptions, serveRpc } from "../rpc/serve.ts";
@@ -7,12 +7,12 @@ import { type RpcServerOptions, serveRpc } from "../rpc/serve.ts";
 export const loopback = "127.0.0.1";
 
 export interface Peer {
-  /** host:port */
+  /** Address as host:port. */
   readonly address: string;
   close(): Promise<void>;
 }
 
-/** Serves callers with the token, which is unknown to every other process. */
+/** Starts the server. It only serves callers with the token, which no other process knows. */
 export async function openPeer(
   { log, token }: Pick<ProcessDeps, "log" | "token">,
   calls: Pick<RpcServerOptions, "routes" | "internalCalls">,

@@ -1,12 +1,12 @@
 /** Signatures of Standard Webhooks (https://www.standardwebhooks.com). */
 import { createHmac } from "node:crypto";
 
-/** Before the base64 of a secret. */
+/** Prefix of a secret, before its base64. */
 export const secretPrefix = "whsec_";
-/** Limits of the specification for the random bytes of a secret. */
+/** Minimum and maximum number of random bytes in a secret, by the specification. */
 export const secretBytes = { min: 24, max: 64 } as const;
 
-/** The bytes of a secret; undefined for an invalid text. */
+/** Decodes a secret; undefined for an invalid text. */
 export function parseWebhookSecret(text: string): Buffer | undefined {
   const encoded = text.slice(secretPrefix.length);
   const bytes = Buffer.from(encoded, "base64");
@@ -15,9 +15,9 @@ export function parseWebhookSecret(text: string): Buffer | undefined {
 }
 
 /**
- * Header fields of a signed message.
+ * Header fields that sign a message.
  * @param secret a valid secret
- * @param id the same in every repetition, for the receiver to drop duplicates
+ * @param id the same in every repeated delivery, so that the receiver can drop duplicates
  */
 export function signWebhook(secret: string, id: string, body: string, now: Date): Readonly<Record<string, string>> {
   const timestamp = String(Math.floor(now.getTime() / 1_000));

@@ -1,10 +1,10 @@
-/** Alternatives of shapes, chosen by a tag or by the value's type. */
+/** Shapes with alternatives, chosen by a tag or by the type of the value. */
 import { type JsonObject, isObject } from "../fields.ts";
 import { type JsonSchema, type Shape, childPath } from "./base.ts";
 import { array } from "./containers.ts";
 import { oneOf } from "./scalars.ts";
 
-/** Extends a shape by null, which counts as unset. */
+/** Allows null in addition to a shape; it counts as unset. */
 export function nullable<Value>(shape: Shape<Value>): Shape<Value | null> {
   if (shape.takesNull) return shape;
   return {
@@ -25,21 +25,21 @@ export interface Tagged extends Shape {
 }
 
 export interface TagRules {
-  /** The shape of an object without a tag or with a null tag. */
+  /** The shape of an object whose tag is absent or null. */
   readonly untagged?: (object: JsonObject) => Shape | undefined;
-  /** Shapes without the tag, listed only in the schema. */
+  /** Shapes of objects without the tag, which are only listed in the schema. */
   readonly shorthands?: readonly Shape[];
-  /** Kinds valid elsewhere, but not here. */
+  /** Kinds that are valid in other places but not here; for the error text. */
   readonly elsewhere?: readonly string[];
-  /** Whether the error for an unknown kind lists the known ones. */
+  /** Whether the error for an unknown kind lists the known kinds. */
   readonly listed?: boolean;
-  /** The word for a kind in errors; the tag's name by default. */
+  /** Word for a kind in error texts; by default the name of the tag. */
   readonly called?: string;
-  /** The error for an unknown kind that clients may expect. */
+  /** Error text for an unknown kind that clients might expect to be valid. */
   readonly expected?: (kind: string) => string | undefined;
 }
 
-/** Objects whose field `tag` names one of the kinds. */
+/** Objects whose field `tag` names one of several kinds, each with a shape. */
 export function tagged(tag: string, kinds: Readonly<Record<string, Shape>>, rules: TagRules = {}): Tagged {
   const byKind = new Map(Object.entries(kinds));
   const { untagged, shorthands = [], elsewhere = [], listed = false, called = tag, expected } = rules;
@@ -69,7 +69,7 @@ export function tagged(tag: string, kinds: Readonly<Record<string, Shape>>, rule
   };
 }
 
-/** Tagged objects open to further kinds; an unknown kind only needs a tag. */
+/** Objects whose field `tag` may also name an unknown kind, which is then not checked further. */
 export function openTagged(tag: string, kinds: Readonly<Record<string, Shape>>): Tagged {
   const known = tagged(tag, kinds);
   return {
@@ -86,7 +86,7 @@ export function openTagged(tag: string, kinds: Readonly<Record<string, Shape>>):
   };
 }
 
-/** A string or another shape, distinguished by the value's type, so that errors fit the client's intention. */
+/** A string or another shape, chosen by the type of the value, so that errors fit what the client meant. */
 export const stringOr = (text: Shape, other: Shape, message: string): Shape => ({
   check: (value, path, problems) => {
     if (typeof value === "string") text.check(value, path, problems);
@@ -96,7 +96,7 @@ export const stringOr = (text: Shape, other: Shape, message: string): Shape => (
   schema: (components) => ({ anyOf: [text.schema(components), other.schema(components)] }),
 });
 
-/** A single value, or an array with at least one. */
+/** A single value, or an array of at least one such value. */
 export const oneOrMore = (of: Shape, entry: string): Shape => {
   const several = array(of, { min: 1, entry });
   return {

@@ -1,20 +1,25 @@
-/** A shape describes JSON values once: it checks a value and prints itself as JSON Schema, so the published document always states the enforced rules. */
+/**
+ * A shape describes JSON values once: it checks a value, and prints itself as JSON Schema, so that the published
+ * document always states the enforced rules.
+ */
 import { Problems } from "../problems.ts";
 
 /** JSON Schema, draft 2020-12. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
-/** Named definitions, filled while a schema is printed. */
+/** Named definitions, collected while a schema is printed. */
 export type Components = Map<string, JsonSchema>;
 
-/** @typeParam Value the type of accepted values; `unknown` for a shape built without its type */
+/**
+ * Describes JSON values. @typeParam Value the type of accepted values; `unknown` for a shape that was built without it
+ */
 export interface Shape<Value = unknown> {
-  /** Named definitions, collected while a schema is printed. */
+  /** Never set; it only carries the type of accepted values. */
   readonly accepts?: Value;
   /**
    * Adds a problem for everything wrong with the value.
-   * @param path path of the value in the request
-   * @param or completes "must be a string" when something else is accepted as well
+   * @param path of the value in the request
+   * @param or text that completes the error "must be a string" when something else is accepted too
    */
   readonly check: (value: unknown, path: string, problems: Problems, or?: string) => void;
   readonly schema: (components: Components) => JsonSchema;
@@ -22,10 +27,13 @@ export interface Shape<Value = unknown> {
   readonly takesNull?: boolean;
 }
 
-/** The type of a shape's accepted values. */
+/** The type of the values that a shape accepts. */
 export type Accepted<S extends Shape> = S extends Shape<infer Value> ? Value : never;
 
-/** Placeholder for every path within a value under test: building the paths of its fields would cost more than the test. */
+/**
+ * Placeholder for all paths while a value is only tested: to build the paths of its fields would take longer than the
+ * test.
+ */
 const untold = "\0";
 
 export function childPath(path: string, name: string | number): string {
@@ -33,7 +41,7 @@ export function childPath(path: string, name: string | number): string {
   return path === "" ? `${name}` : `${path}.${name}`;
 }
 
-/** Checks a value by its shape. Equivalent to `shape.check`, but faster for a value without problems. */
+/** Checks a value by its shape. It has the same result as `shape.check`, but is faster for a value without problems. */
 export function checkShape(shape: Shape, value: unknown, path: string, problems: Problems, or?: string): void {
   let ignores = false;
   const found = problems.onIgnored ? new Problems(() => (ignores = true)) : new Problems();

@@ -6,7 +6,7 @@ import { type Accepted, type JsonSchema, type Shape, childPath } from "./base.ts
 export interface ArrayLimits {
   readonly min?: number;
   readonly max?: number;
-  /** The word for one entry in errors. */
+  /** Word for one entry in error texts. */
   readonly entry?: string;
   /** An additional check of all entries together. */
   readonly also?: (entries: readonly unknown[], path: string, problems: Problems) => void;
@@ -35,16 +35,16 @@ export function array<Entry>(
 }
 
 export interface MapRules {
-  /** Maximum number of entries. */
+  /** Maximum number of entries in the map. */
   readonly max?: number;
   readonly key?: {
-    /** @param path path of the map */
+    /** Checks a key. @param path of the map */
     readonly check: (key: string, path: string, problems: Problems) => void;
     readonly schema: JsonSchema;
   };
 }
 
-/** A map from string keys to values of one shape. */
+/** A map from strings to values of one shape. */
 export const map = <Value>(of: Shape<Value>, { max, key }: MapRules = {}): Shape<Readonly<Record<string, Value>>> => ({
   check: (value, path, problems, or = "") => {
     if (!isObject(value)) return problems.add(path, `must be an object${or}`);
@@ -67,14 +67,14 @@ export interface ObjectRules<Required extends string = string> {
   readonly required?: readonly Required[];
   /** Whether an unknown field is a problem; otherwise it is ignored. */
   readonly strict?: boolean;
-  /** An additional check over several fields. JSON Schema does not show it, so the description should. */
+  /** An additional check over several fields. JSON Schema cannot express it, so the description should. */
   readonly also?: (object: JsonObject, path: string, problems: Problems) => void;
   readonly description?: string;
 }
 
 type Fields = Readonly<Record<string, Shape>>;
 
-/** The type of an object; optional fields may be absent. */
+/** Type of an accepted object; optional fields may be absent. */
 type AcceptedObject<F extends Fields, Required extends string> = {
   readonly [Name in Exclude<keyof F, Required>]?: Accepted<F[Name]>;
 } & { readonly [Name in keyof F & Required]: Accepted<F[Name]> };
@@ -98,7 +98,7 @@ export function object<const F extends Fields, const Required extends string = n
     rules,
     check: (value, path, problems, or = "") => {
       if (!isObject(value)) return problems.add(path, `must be an object${or}`);
-      // An indexed loop, because checking a request spends most of its time here.
+      // An indexed loop is fastest, and requests spend most of their checking time here.
       for (let index = 0; index < names.length; index++) {
         const name = names[index]!;
         const field = value[name];
@@ -122,7 +122,7 @@ export function object<const F extends Fields, const Required extends string = n
 const checkUnknown = (value: JsonObject, fields: Fields, path: string, problems: Problems): void =>
   eachUnknown(value, fields, path, (unknown) => problems.add(unknown, "unknown field"));
 
-/** Null carries nothing to lose: some clients send every field of their types. */
+/** Reports ignored fields, except those with null, which some clients send for every field of their types. */
 const noteUnknown = (value: JsonObject, fields: Fields, path: string, visit: (path: string) => void): void =>
   eachUnknown(value, fields, path, (unknown, name) => {
     if (value[name] !== null) visit(unknown);

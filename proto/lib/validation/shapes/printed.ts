@@ -1,15 +1,15 @@
-/** Controls how a shape is printed: by name, with a description, or without a check here. */
+/** Controls how a shape is printed as JSON Schema: under a name, with a description, or without being checked. */
 import type { Components, Shape } from "./base.ts";
 
-/** A print-only shape; the code that reads the value checks it. */
+/** A shape that is only printed; other code checks the value. */
 export const printOnly = (shape: Shape): Shape => ({ check: () => {}, schema: shape.schema });
 
-/** A shape printed as a separate definition. */
+/** A shape that is printed as a separate named definition. */
 export const named = <S extends Shape>(name: string, shape: S): S => ({
   ...shape,
   schema: (components: Components) => {
     if (!components.has(name)) {
-      // The name is registered first, so that a shape may contain itself.
+      // The name is registered before the schema is printed, so that a shape may contain itself.
       components.set(name, {});
       components.set(name, shape.schema(components));
     }
@@ -17,13 +17,13 @@ export const named = <S extends Shape>(name: string, shape: S): S => ({
   },
 });
 
-/** A recursive shape. */
+/** A shape that refers to itself. */
 export const lazy = (shape: () => Shape): Shape => ({
   check: (value, path, problems, or) => shape().check(value, path, problems, or),
   schema: (components) => shape().schema(components),
 });
 
-/** A shape marked as out of use; it is still accepted. */
+/** Marks a shape as deprecated; it is still accepted. */
 export const deprecated = <S extends Shape>(shape: S): S => ({
   ...shape,
   schema: (components: Components) => ({ ...shape.schema(components), deprecated: true }),

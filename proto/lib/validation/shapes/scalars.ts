@@ -4,12 +4,12 @@ import { hasNul, isLongerThan, isWellFormed } from "../text.ts";
 import type { JsonSchema, Shape } from "./base.ts";
 
 export interface StringLimits {
-  /** Minimum length in Unicode code points, like `max`. */
+  /** Minimum length in code points; `max` is measured in the same way. */
   readonly min?: number;
   readonly max?: number;
-  /** A pattern for the text, and its description in errors. */
+  /** Pattern that the text must match, with its description for error texts. */
   readonly pattern?: { readonly form: RegExp; readonly message: string };
-  /** Whether the text is stored, searched or compared, so that NUL and lone surrogates are refused. */
+  /** Whether the text is stored, searched or compared, in which case NUL and lone surrogates are refused. */
   readonly identifier?: boolean;
 }
 
@@ -33,18 +33,18 @@ export function string({ min = 0, max, pattern, identifier = false }: StringLimi
   };
 }
 
-/** Lone surrogates need no pattern, because a body with one is refused. */
+/** The schema needs no pattern against lone surrogates, because a body with one is refused as a whole. */
 function patternSchema(form: string | undefined, identifier: boolean): JsonSchema {
   const withoutNul = "^[^\\x00]*$";
   if (!identifier) return form === undefined ? {} : { pattern: form };
   return { pattern: withoutNul, ...(form !== undefined && { allOf: [{ pattern: form }] }) };
 }
 
-/** The allowed words as a phrase for errors. */
+/** Lists the allowed words as a phrase for error texts. */
 export const oneOf = (words: readonly string[]): string =>
   words.length === 1 ? `${words[0]}` : `one of ${words.join(", ")}`;
 
-/** A string with a few allowed values. */
+/** A string that must be one of several words. */
 export function word<const Words extends readonly string[]>(...words: Words): Shape<Words[number]> {
   const allowed = new Set<string>(words);
   return {
@@ -66,7 +66,7 @@ export const boolean: Shape<boolean> = {
 interface Range {
   readonly min?: number;
   readonly max?: number;
-  /** Exclusive lower limit. */
+  /** Lower limit, exclusive. */
   readonly above?: number;
 }
 
@@ -93,7 +93,9 @@ export const number = (range: Range = {}): Shape<number> => ({
   schema: () => ({ type: "number", ...rangeSchema(range) }),
 });
 
-/** A whole number in any spelling: 1, 1.0 and 1e0 are the same. It must fit into 32 bits unless its range allows more. */
+/**
+ * A whole number in any notation: 1, 1.0 and 1e0 are the same. It must fit into 32 bits unless the range allows more.
+ */
 export const integer = (range: Range = {}): Shape<number> => ({
   check: (value, path, problems, or = "") => {
     if (typeof value !== "number" || !Number.isInteger(value)) return problems.add(path, `must be an integer${or}`);
@@ -104,7 +106,7 @@ export const integer = (range: Range = {}): Shape<number> => ({
   schema: () => ({ type: "integer", ...rangeSchema({ min: -maxInt32, max: maxInt32, ...range }) }),
 });
 
-/** A constant value. @param says the error for any other value */
+/** A constant value. @param says error text for any other value */
 export const constant = <const Only extends number | boolean | null>(
   only: Only,
   message = `must be ${only}`,

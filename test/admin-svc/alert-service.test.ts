@@ -20,7 +20,7 @@ test("an alert rule without a threshold is refused, and a threshold of 0 is acce
     reason: FaultReason.INVALID_REQUEST,
     message: expect.stringContaining("threshold: required"),
   });
-  // This installation has no channels, which are checked last.
+  // This installation has no alert channels, which are checked after all other fields.
   await expect(
     callAsAdministrator(installation, method.putAlertRule, { name: "Spend", settings: { ...settings, threshold: 0 } }),
   ).rejects.toMatchObject({ message: expect.stringContaining("no channel ops") });

@@ -18,7 +18,7 @@ const fixtures = join(root, "test/fixtures/import");
 const folder = mkdtempSync(join(tmpdir(), "sluice-test-import-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Examples by the command that reads them. */
+/** Example files of other gateways, by the import command that reads them. */
 const readers = { litellm: importLitellm, portkey: importPortkey, openrouter: importOpenRouter } as const;
 
 const examples = readdirSync(fixtures)

@@ -43,7 +43,7 @@ afterAll(() => installation?.close());
 interface List {
   readonly method: DescMethodUnary;
   readonly request?: object;
-  /** Metadata of a caller who sees these records. */
+  /** Metadata of a caller whose workspace has these records. */
   readonly caller?: () => Metadata;
   readonly idOf: (record: never) => string;
   /** Adds a record, at the beginning or at the end of each sort order. */

@@ -14,7 +14,7 @@ import { toRow } from "@sluice/admin-svc/store/ledger/usage-messages.js";
 import { TurnRecordSchema, UsageRecordSchema } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import fc from "../support/properties.ts";
 
-/** Values as processes write them. */
+/** Field values in the form in which processes write them. */
 function plainValue(field: DescField): fc.Arbitrary<JsonValue> {
   if (field.fieldKind === "enum") return fc.constantFrom(...field.enum.values.map(({ name }) => name));
   if (field.fieldKind === "message") return plainRecord(field.message);

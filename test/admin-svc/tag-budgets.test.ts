@@ -106,7 +106,7 @@ test("a call must fit all its budgets: those of several tags and periods, of its
   });
   expect(await reserve(keyHash, { team: "search" }, "2")).toMatchObject({ admitted: false, budget: "workspace" });
   expect(await reserve(keyHash, { team: "search" }, "1")).toMatchObject({ admitted: true });
-  // A day later the daily budget is whole again.
+  // A day later the daily budget is available in full again.
   await sql`update budget_reservations set is_settled = true, reserved_at = reserved_at - interval '1 day' where workspace_id = ${workspaceId}`.execute(
     database,
   );

@@ -103,7 +103,7 @@ describe("a plugin in a request", () => {
   ])("%s is accepted with %j, but not with %j", (id, within, beyond, problem) => {
     expect(wrong(plugins, [{ id, ...within }], "plugins")).toEqual([]);
     expect(wrong(plugins, [{ id, ...beyond }], "plugins")).toEqual([`plugins.0.${problem}`]);
-    // A whole request has the same problems.
+    // The check of a whole request finds the same problems.
     expect(listProblems({ plugins: [{ id, ...within }] })).toEqual([]);
     expect(listProblems({ plugins: [{ id, ...beyond }] })).toEqual([`plugins.0.${problem}`]);
   });

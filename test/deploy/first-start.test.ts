@@ -127,7 +127,7 @@ const answers = (port: number, host: string): Promise<boolean> =>
     socket.once("connect", () => socket.destroy());
   });
 
-// Other systems have only 127.0.0.1 by default.
+// Systems other than Linux have only 127.0.0.1 by default.
 const onLinux = process.platform === "linux" ? describe : describe.skip;
 
 onLinux("the addresses that ports listen on", () => {

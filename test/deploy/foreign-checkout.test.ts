@@ -77,7 +77,7 @@ asRoot("a built checkout of another user (needs root, to become another user)", 
 const mounts = isRoot && process.platform === "linux" ? await mayMount() : false;
 const withMounts = mounts ? describe : describe.skip;
 
-/** Containers may forbid it even to root. */
+/** Containers may forbid mounting even to root. */
 async function mayMount(): Promise<boolean> {
   const attempt = ["--mount", "--propagation", "private", "mount", "--bind", root, root];
   return (await runProgram("unshare", attempt).catch(() => ({ code: 1 }))).code === 0;

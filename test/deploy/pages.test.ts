@@ -47,7 +47,7 @@ describe.each(pages)("the documentation page %s", (page) => {
 
   test("names only variables read by a program", () => {
     const named = new Set([...readPage(page).matchAll(/\bSLUICE_[A-Z_]+[A-Z]\b/g)].map(([name]) => name));
-    // Variables of the examples for the reader's keys.
+    // Variables of examples, to which the reader assigns keys.
     const examples = ["SLUICE_KEY", "SLUICE_MANAGEMENT_KEY", "SLUICE_ACCOUNT_KEY"];
     expect([...named].filter((name) => !examples.includes(name) && !sources.includes(name))).toEqual([]);
   });

@@ -114,7 +114,7 @@ test("Ctrl-C ends the installer as well, so that the next start can use the fold
       copyFileSync(join(root, file), join(checkout, file));
     }
     writeFileSync(join(checkout, "package-lock.json"), '{"packages":{}}');
-    // Like npm, it does not end at once.
+    // This stand-in for npm does not end at once on a signal, like npm.
     const npm = join(checkout, "npm.js");
     writeFileSync(
       npm,

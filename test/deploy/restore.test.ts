@@ -95,7 +95,7 @@ async function ask({ name, key }: TestKey): Promise<number> {
   return response.status;
 }
 
-/** Turns of each key, all of them answered. */
+/** Turns of each key that were answered. */
 async function serve(keys: readonly TestKey[], count: number): Promise<void> {
   for (let at = 0; at < count; at++) {
     const statuses = await Promise.all(keys.map(ask));
@@ -197,7 +197,7 @@ test("after a restore of an earlier backup and a replay, the sums equal the prov
   }
   expect(await admin("ledger", "replay")).toMatch(/records were there already/);
   await eventually(async () => (await sumsOf("key_days")).calls === journal.length);
-  // All are stored, whatever waits in the spools.
+  // All records are stored by now, whatever the spools still hold.
   await admin("ledger", "replay");
   expect(await admin("ledger", "check")).toMatch(/0 charges without a record\n$/);
   for (const { name, hash } of [one, two, later]) {

@@ -109,7 +109,7 @@ describe("the sandbox adapter with a stand-in for podman", () => {
     abort.abort();
     await expect(running).rejects.toThrow();
     const pid = Number(readFileSync(file, "utf8"));
-    // Long before the program's own limit.
+    // The run ends long before the program's own limit.
     await eventually(() => !isAlive(pid), 30_000);
   });
 
@@ -161,7 +161,7 @@ function holdPrograms() {
   const folder = mkdtempSync(join(tmpdir(), "sluice-test-held-"));
   const at = (name: string) => JSON.stringify(join(folder, name));
   return {
-    /** @param then what the program does at its end */
+    /** @param then code that the program runs at its end */
     program: (name: string, then = "") => `const { existsSync, writeFileSync } = require("fs");
       writeFileSync(${at(name)}, "");
       const timer = setInterval(() => { if (existsSync(${at("end")})) { clearInterval(timer); ${then} } }, 5);`,

@@ -31,7 +31,7 @@ async function start(inferenceReplicas: number): Promise<Installation> {
 
 const authorized = ({ apiKey }: Installation) => ({ authorization: `Bearer ${apiKey}` });
 
-/** @returns the generation's id */
+/** @returns the generation id of the request */
 async function ask(asked: Installation): Promise<string> {
   const response = await fetch(`${asked.baseUrl}/responses`, {
     method: "POST",

@@ -16,7 +16,7 @@ import { clientLanguages } from "../support/page-commands.ts";
 import { findBlocks, findPages } from "../support/pages.ts";
 import { bareEnvironment, root, runProgram } from "../support/processes.ts";
 
-/** Address in the pages. */
+/** Address of Sluice in the blocks of the pages. */
 const printed = "http://127.0.0.1:8080";
 
 const languages = clientLanguages;
@@ -93,7 +93,7 @@ for (const block of blocks) {
           const file = join(folder, fileNames[language]);
           writeFileSync(file, asHere.code);
           const { code: exit, stdout, stderr } = await run(asHere, packages, file, { SLUICE_KEY: installation.apiKey });
-          // Java packages warn about missing logging.
+          // Java packages print a warning when no logging library is present.
           const warnings = stderr.replaceAll(/^SLF4J.*\n/gm, "");
           expect({ exit, stderr: warnings }).toEqual({ exit: 0, stderr: "" });
           expect(stdout).toMatch(/Hello/);

@@ -184,7 +184,7 @@ describe("an embedding request", () => {
   });
 });
 
-/** @param count of calls; their records may arrive separately */
+/** @param count number of calls, whose records may arrive separately */
 async function rowsOf(column: "request_id" | "generation_id", id: string | null, count = 1) {
   const read = async () =>
     (await database.query(`select * from all_calls where ${column} = $1 order by attempt`, [id])).rows as Record<

@@ -123,7 +123,7 @@ test.each([true, false])("an exhausted quota of Gemini has a retry hint (stream:
   const response = await post({ stream, input: "Hi", model: `limited-${stream}/flash` });
   await response.text();
   const seconds = Number(response.headers.get("retry-after"));
-  // A moment has passed since the provider's answer.
+  // The retry hint is shorter than the provider's, since some time has passed since the answer.
   expect([response.status, seconds > 25, seconds <= 35]).toEqual([429, true, true]);
 });
 

@@ -64,7 +64,7 @@ async function newKey(settings: object = {}): Promise<{ key: string; hash: strin
   return { key, hash: data.hash };
 }
 
-/** A figure of the gateway. */
+/** Value of a metric of the gateway. */
 async function figure(name: string): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${installation.ports.gateway_health}/metrics`)).text();
   return Number(new RegExp(`^${name}\\{[^}]*\\} (\\S+)$`, "m").exec(text)?.[1] ?? Number.NaN);
@@ -81,7 +81,7 @@ function paused(): () => void {
   return goOn;
 }
 
-/** Reads on until the text holds something. */
+/** Reads the stream until the text contains a given part. */
 async function readUntil(reader: ReadableStreamDefaultReader<Uint8Array>, word: string): Promise<void> {
   const decoder = new TextDecoder();
   for (let text = ""; !text.includes(word); ) {
@@ -91,7 +91,7 @@ async function readUntil(reader: ReadableStreamDefaultReader<Uint8Array>, word: 
   }
 }
 
-/** Two requests on new connections: the gateway reads them after everything sent before. */
+/** Sends two requests on new connections, which the gateway reads after everything sent before. */
 async function taken(): Promise<void> {
   for (let n = 0; n < 2; n++) {
     const { status } = await sendRaw(
@@ -247,7 +247,7 @@ describe("a client that leaves a shared turn", () => {
     const closing = upstream.nextClose().then(() => (closed = true));
     leaving[0].abort();
     await readers[0]?.closed.catch(() => {});
-    // A third caller still finds the turn.
+    // A third client can still join the turn.
     const third = new AbortController();
     const joined = await sendRequest({ stream: true }, { idempotencyKey, signal: third.signal });
     await readUntil(joined.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>, "One ");
@@ -276,7 +276,7 @@ describe("a client that leaves a shared turn", () => {
     await new Promise((resolve) => socket.write(Buffer.from(head).subarray(0, head.length - 5), resolve));
     await eventually(async () => (await figure("sluice_open_turns")) === 1);
     const second = sendRequest({}, { idempotencyKey });
-    // The second request waits for the first.
+    // The second request waits for the answer to the first.
     expect(await Promise.race([second, taken()])).toBeUndefined();
     socket.destroy();
     const answer = await second;

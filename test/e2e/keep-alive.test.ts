@@ -52,7 +52,7 @@ afterAll(() => {
   bytes.close();
 });
 
-/** A step for which the provider waits. */
+/** A chunk before which the provider waits. */
 function step() {
   let take = () => {};
   const taken = new Promise<void>((resolve) => {
@@ -149,7 +149,7 @@ const missing = await findMissing();
     beforeAll(() => cpSync(goSources, folder, { recursive: true }));
     afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-    // A module can have only a single 3.x: `newest.mod` is the same program with the newest version.
+    // A module can require only one version 3.x of a package, so `newest.mod` is the same program with the newest version.
     test.each(["go.mod", "newest.mod"])("of the versions in %s read every event", async (modules) => {
       const program = join(folder, `read-${modules}`);
       const built = await runProgram("go", ["build", `-modfile=${modules}`, "-o", program, "."], { cwd: folder });

@@ -66,7 +66,7 @@ beforeEach(async () => {
   }
 });
 
-/** A named order stays, whatever the endpoints' earlier results. */
+/** An order named by the request is kept, whatever the endpoints' earlier results. */
 const named = { order: ["acme", "borealis"] };
 
 const failing = (status: number): Reply => ({

@@ -16,13 +16,13 @@ import { type RawAnswer, parseAnswer } from "./raw-http.ts";
 /** Whether turns are refused at present. */
 const door = { overloaded: true, refuses: () => door.overloaded };
 
-/** Requests passed on by Node's parser. */
+/** Requests that Node's parser has passed on. */
 let parsed: string[];
-/** Answers wait until this settles. */
+/** Answers are sent once this promise settles. */
 let held: Promise<void>;
 let server: Server;
 let port: number;
-/** The server's end of the last connection. */
+/** The server's socket of the last connection. */
 let accepted: Socket;
 
 /** A server with the gateway's order: a turn is refused before any other step, and admitted requests are described in their answer. */

@@ -25,7 +25,7 @@ describe("the cache of texts by their bytes", () => {
   });
 
   test("distinguishes texts with the same checksum", () => {
-    // A pair with equal CRC-32.
+    // Two texts with the same CRC-32.
     const [one, other] = [bytes("plumless"), bytes("buckeroo")];
     const memory = new ByteMemory<number>();
     memory.keep(one, 1);

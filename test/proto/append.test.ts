@@ -27,6 +27,6 @@ test("a text built from tokens takes less than three bytes a character while it 
   });
   collect();
   const bytes = process.memoryUsage().heapUsed - before;
-  // Concatenation with `+=` takes more than five.
+  // Concatenation with `+=` takes more than five bytes a character.
   expect(bytes / kept.reduce((sum, { length }) => sum + length, 0)).toBeLessThan(3);
 });

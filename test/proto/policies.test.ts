@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import { Policies } from "@sluice/proto/lib/policy/policies.js";
 
-/** Time in milliseconds, which only a test moves. */
+/** Milliseconds of the clock, which only a test moves. */
 let now: number;
 let readings: number;
 /** Time since the last heartbeat. */

@@ -18,7 +18,7 @@ const words = fc.array(fc.string({ unit: "grapheme", minLength: 1, maxLength: 5 
 const runs = { numRuns: 100 };
 const source = { delta: 0, url: "https://a.example/", title: "A" };
 
-/** Arguments with these words, in pieces. */
+/** Pieces of arguments whose texts are these words. */
 const argumentsOf = (values: readonly string[]) => [
   '{"a":[',
   ...values.map((value, at) => `${at === 0 ? "" : ","}${JSON.stringify(value)}`),

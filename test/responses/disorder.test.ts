@@ -257,7 +257,7 @@ describe("a stream of a provider of Gemini", () => {
 
 describe("a stream of a provider of Responses", () => {
   const stories = fc.array(fc.constantFrom(...itemKinds), { minLength: 1, maxLength: 4 });
-  /** Every event but those of the response itself. */
+  /** Every event except those of the response itself. */
   const parted = (events: readonly Json[]) => [events.slice(0, 2), events.slice(2, -1), events.slice(-1)] as const;
 
   /** Interleaves the items; events of each item stay in their order. */

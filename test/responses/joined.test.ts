@@ -59,7 +59,7 @@ const fillers: Readonly<Record<Kind, string>> = {
   call: "{}",
 };
 
-/** A delta for each character. */
+/** A delta event for each character of the text. */
 const inLetters = (kind: Kind, text: string, joins = false): Piece => ({
   kind,
   said: Array.from(text),

@@ -43,7 +43,7 @@ test("every configuration key named in a text of the sources exists", () => {
   expect(messages.flatMap(({ text }) => namedKeys(text)).length).toBeGreaterThan(8);
 });
 
-/** A file, a field of answers, and a key within a provider. */
+/** Names that look like configuration keys: a file, a field of answers, and a key within a provider. */
 const otherNames: ReadonlySet<string> = new Set(["alerts.yaml", "alignment.calls", "data_policy.retention"]);
 
 test("every configuration key named on a page exists", () => {

@@ -36,7 +36,7 @@ async function migrateTo(name: string, connected = database): Promise<void> {
   if (error !== undefined) throw error;
 }
 
-/** Tables written when a record is stored. */
+/** Tables that are written when a record is stored. */
 const written = ["usage_records", "turns", "key_days", "workspace_days", "budget_reservations"];
 const later = Object.keys(migrations).filter((name) => name > "0018_fusion_calls");
 

@@ -53,12 +53,12 @@ const insertCall = `
 const newest = Object.keys(migrations).at(-1);
 
 interface Migrating {
-  /** Lines about waiting. */
+  /** Lines of the log about waiting for a lock. */
   readonly waits: object[];
   readonly done: Promise<void>;
 }
 
-/** Migrates over its own connections, like a process. */
+/** Migrates over its own connections, as a separate process does. */
 function startMigrating(): Migrating {
   const waits: object[] = [];
   const log: MigrationLog = { info: () => {}, warn: (facts, text) => void waits.push({ ...facts, text }) };
@@ -84,7 +84,7 @@ const untilWaitsFor = (table: string): Promise<unknown> =>
 
 test("statements behind a blocked migration continue, and the migration runs once its table is free", async () => {
   await migrateTo("0023_ocr_calls");
-  // A backup holds such a lock on every table.
+  // A backup holds this kind of lock on every table.
   await holder.query("begin; lock table usage_records in access share mode");
   const migrating = startMigrating();
   await untilWaitsFor("usage_records");

@@ -121,7 +121,7 @@ async function migrateTo(name: string): Promise<void> {
   if (error !== undefined) throw error;
 }
 
-/** The tables before the activity sums. */
+/** State of the tables before activity sums existed. */
 const migrateToThePast = (): Promise<void> => migrateTo("0044_captured_contents");
 
 /** Stores calls and sums of days as a build of that time did. */

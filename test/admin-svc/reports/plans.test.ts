@@ -80,7 +80,7 @@ test("an export reads only a page or two of each idle workspace per round", asyn
   const name = "lake";
   const now = new Date();
   await openCursors(database, { name }, now);
-  // Turns older than an export are not exported.
+  // Turns older than the creation of an export are not exported.
   await sql`update export_positions set started = 0, delivered = 0 where workspace_id = (select workspace_id from turns limit 1)`.execute(
     database,
   );

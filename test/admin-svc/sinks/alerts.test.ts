@@ -102,7 +102,7 @@ test("two processes that record calls of one key at the same time send one alert
     call: spend(keyHash, "0.03"),
   }));
   await Promise.all(calls.map(({ replica, call }) => replica.record([call])));
-  // A repeated delivery changes nothing.
+  // A repeated delivery of the record sends no further alert.
   await replicas.both[1].record(calls.map(({ call }) => call));
   await Promise.all([replicas.deliver(), replicas.deliver()]);
   expect(percents(sink.taken)).toEqual([50, 80, 95, 100]);

@@ -230,7 +230,7 @@ test("an export to a bucket writes signed objects of JSON lines; a repetition ha
   );
   const lines = gunzipSync(object.body).toString().trim().split("\n");
   const shown = lines.map((line) => JSON.parse(line) as JsonObject);
-  // Turns of one transaction have no order.
+  // Turns stored in one transaction have no order in the export.
   expect(new Map(shown.map(({ id, outcome }) => [id, outcome]))).toEqual(
     new Map([
       [turns[0]?.generationId, "completed"],

@@ -47,7 +47,7 @@ interface Ready {
   readonly healthPort: number;
 }
 
-/** @param clockShiftMs how far its clock is ahead */
+/** @param clockShiftMs how far the process's clock is ahead */
 function startAdmin(clockShiftMs: number): Promise<Ready> {
   const env = {
     PATH: process.env["PATH"],

@@ -29,11 +29,11 @@ afterAll(() => created?.drop());
 const rowsOf = (node: PlanNode): number =>
   (node["Actual Rows"] + (node["Rows Removed by Join Filter"] ?? 0)) * node["Actual Loops"];
 
-/** The writing statements of the work. */
+/** The statements with which a piece of work writes. */
 const statementsOf = async (work: (database: Kysely<Database>) => Promise<unknown>) =>
   (await sentStatements(created.url, work)).filter(({ sql }) => /\b(?:insert|update|delete)\b/.test(sql));
 
-/** Plan nodes with the most rows. */
+/** The nodes of a query plan that handle the most rows. */
 const busiestNodes = async (client: pg.Client, statement: CompiledQuery): Promise<string[]> =>
   nodesOf(await planOf(client, statement))
     .filter((node) => rowsOf(node) > mostRowsOfNode)

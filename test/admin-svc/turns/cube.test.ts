@@ -30,7 +30,7 @@ async function fillCube(before = startMs + 3 * dayMs): Promise<void> {
   while ((await closeNext(installation.database, { before: new Date(before) })) !== "none");
 }
 
-/** Random series equal the records. */
+/** Checks random series against the records. */
 async function expectExact(): Promise<void> {
   const property = fc.asyncProperty(someSeries, async (some) => {
     const { query, series, points, sums } = await seriesAndSums(installation.database, some);

@@ -27,7 +27,7 @@ test("sums by any two dimensions and filters equal the records, in hours, days, 
     const { query, series, points, sums } = await seriesAndSums(installation.database, some);
     count += points.length;
     expect(points).toEqual(sums);
-    // Values beyond the limit are summed together.
+    // Values of a dimension beyond the limit are summed together.
     expect(totalsOf(await usageSeries(installation.database, { ...query, limit: 1 }))).toEqual(totalsOf(series));
   });
   await fc.assert(property, { numRuns: 80 });

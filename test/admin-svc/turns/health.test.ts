@@ -64,7 +64,7 @@ const turns: readonly SentTurn[] = [
   { calls: [failed("gone", 502)], providerError: "connect_refused" },
   { calls: [failed("gone", 502), failed("gone", 502)], providerError: "timeout_first_event" },
   { calls: [failed("acme", 400)], providerError: "http_400" },
-  // A guardrail stopped the answer.
+  // A guardrail stopped the answer of this call.
   { calls: [failed("acme", 403)], providerError: "" },
   { calls: [{ ...answered("acme"), status: AttemptStatus.CANCELLED, httpStatus: 499 }] },
   { calls: [{ ...answered("acme"), status: AttemptStatus.LOST, httpStatus: 0 }] },

@@ -377,7 +377,7 @@ test("a lost database connection is not held against the turns that were being s
   expect((await sumsOf("u-22")).requests).toBe(1);
 });
 
-/** Runs a worker of the sums with its log. */
+/** Runs a worker that updates the sums, and collects its log. */
 async function withWorker(work: (lines: readonly string[]) => Promise<void>): Promise<void> {
   const lines: string[] = [];
   const log = openLog("test", "info", { write: (line: string) => lines.push(line) });

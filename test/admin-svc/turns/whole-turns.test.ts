@@ -323,7 +323,7 @@ test("retention removes whole days of the ledger, and leaves other days intact",
     const left = await other.database.selectFrom("all_turns").select("generation_id").execute();
     expect([turns > 80, left.length]).toEqual([true, 400 - turns]);
     expect((await ledgerState(other.database)).gaps).toEqual([]);
-    // The removed turns were added to all sums before.
+    // The removed turns had been added to all sums before.
     const { rows: sums } = await sql<{ text: string }>`
       select concat_ws(' ', sum(requests) filter (where dimension = 'all'), sum(requests) filter (where dimension = 'user' and at < ${kept}::date)) as text
       from usage_sums where step = 'day'`.execute(other.database);
@@ -347,7 +347,7 @@ test("a batch repeated after retention has removed its day adds no calls, not ev
     ];
     await deliver(other, { calls, turns: [turn] });
     const author = { keyHash: null, program: "cli", requestId: null } as const;
-    // All days before today.
+    // Retention removes all days before today.
     for await (const _ of removeExpiredRecords(other.database, author, { ledgerDays: 0 }));
     const sums = () => sql`select * from key_days order by 1, 2`.execute(other.database);
     const before = (await sums()).rows;

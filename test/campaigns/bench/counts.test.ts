@@ -4,10 +4,10 @@ import { type CountedService, countedServices } from "./counts/counted-installat
 import { type CountLimits, type LimitedLoad, limitedLoads } from "./counts/limits.ts";
 import { CountBench, type LoadCounts } from "./counts/measure.ts";
 
-/** A busy machine takes ten times as long. */
+/** Time limit of a count; a busy machine takes ten times as long as an idle one. */
 const timeoutMs = 600_000;
 
-/** Counts before a limit is held to be exceeded. */
+/** Number of counts above a limit before the limit is reported as exceeded. */
 const maxTries = 5;
 
 let bench: CountBench;

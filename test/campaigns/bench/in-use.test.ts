@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { inUseVariables, readInUse } from "../../support/in-use.ts";
 
 const mib = 1_048_576;
-/** Drops its objects on input. */
+/** A program that drops its objects on input. */
 const holding = `
   let held = [Buffer.alloc(${16 * mib}), Array.from({ length: 500_000 }, (_, n) => ({ n }))];
   process.stdin.once("data", () => { held = undefined; console.log("dropped"); });

@@ -36,7 +36,7 @@ const fieldsOf = (schema: Node): Record<string, Node> => schema["properties"] as
 const dataOf = (resource: Resource): Node =>
   resolveSchema(document, fieldsOf(answerOf(operation(resource, "read")!))["data"]!);
 
-/** Attributes of these names mean something to Terraform itself. */
+/** Names of attributes that Terraform itself reserves. */
 const reserved = ["count", "for_each", "provider", "lifecycle", "depends_on", "connection", "provisioner"];
 /** Records without a delete operation. */
 const kept = ["workspace"];

@@ -156,7 +156,7 @@ test("attack 89: a message of four gigabytes is refused by its declared length",
   // UNAUTHENTICATED: a message without a key is refused before its length is read.
   expect(statusOf(await call(grpc, message(0, 0xffff_ffff), false))).toBe("16");
   const keyed = { ...grpc, authorization: `Bearer ${attacked.installation.apiKey}` };
-  // RESOURCE_EXHAUSTED
+  // RESOURCE_EXHAUSTED, the status for a message above the size limit.
   expect(statusOf(await call(keyed, message(0, 0xffff_ffff), false))).toBe("8");
 });
 

@@ -77,7 +77,7 @@ describe.each(formats.map(([dialect]) => dialect))("a third-party provider mock 
     const response = streamed
       ? await client.responses.stream(request).finalResponse()
       : await client.responses.create(request);
-    // The mock streams a plan before calls of Cohere.
+    // The mock streams a plan before the tool calls of Cohere.
     expect(response.output.slice(-1)).toMatchObject([
       { type: "function_call", name: "get_weather", arguments: '{"town":"Oslo"}', status: "completed" },
     ]);

@@ -57,7 +57,7 @@ const clientOf = (name: string) => createClient(InferenceService, transports[nam
 const grpc = () => clientOf("gRPC");
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
-/** The request built from a body by a gateway. */
+/** The request that a gateway builds from a body. */
 function toRequest(body: object, serviceMetadata = false): RunTurnRequest {
   const bytes = Buffer.from(JSON.stringify({ model: "acme/large-2", input: "Hi", ...body }));
   return parseRequest(bytes, scanObject(bytes, "body"), { serviceMetadata }).request;

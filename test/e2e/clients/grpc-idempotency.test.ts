@@ -110,7 +110,7 @@ function held(): { readonly reply: Reply; readonly release: () => void } {
   return { reply: { chunks }, release: () => release() };
 }
 
-/** A figure of inference-svc. */
+/** Value of a metric of inference-svc. */
 async function figure(name: string): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${installation.ports.inference_health}/metrics`)).text();
   return Number(new RegExp(`^${name}\\{[^}]*\\} (\\S+)$`, "m").exec(text)?.[1] ?? Number.NaN);

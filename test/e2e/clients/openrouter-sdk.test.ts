@@ -83,7 +83,7 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
     return events;
   }
 
-  /** The answer of both kinds, without a stream and as the last event of one. */
+  /** The answer without a stream, and the answer in the last event of a stream. */
   async function bothAnswers(request: models.ResponsesRequest) {
     const whole = await sendRequest(request);
     const events = await stream(request);

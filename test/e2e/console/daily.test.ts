@@ -81,7 +81,7 @@ models:
     return sums[0] ?? { requests: 0, cost_usd: "0" };
   }
 
-  /** Clicks from the front page. */
+  /** Number of clicks from the front page. */
   async function follow(...ways: ((page: Page) => Locator)[]): Promise<Page> {
     expect(ways.length).toBeLessThanOrEqual(3);
     const { page } = visited;

@@ -40,7 +40,7 @@ afterAll(async () => {
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 
-/** A stream without an end. */
+/** A provider's stream without an end. */
 async function openStream(user: string): Promise<{ readonly id: string; readonly rest: Promise<string> }> {
   const response = await fetch(`${installation.baseUrl}/responses`, {
     method: "POST",

@@ -178,7 +178,7 @@ interface Asked {
   readonly error: string | undefined;
   /** The body sent to the provider; undefined without a call. */
   readonly sent: string | undefined;
-  /** Words of the receipt and of the warnings of the answer. */
+  /** Names of fields in the receipt and in the warnings of the answer. */
   readonly notes: string;
 }
 

@@ -9,7 +9,7 @@ interface Item {
   readonly encrypted_content: string;
 }
 
-/** Members of an answer or of its failure. */
+/** Fields of an answer or of its failure. */
 interface Answered {
   readonly object: string;
   readonly output: readonly Item[];

@@ -98,7 +98,7 @@ async function sendRequest(door: string, kind: string, body: object): Promise<Ou
   });
   const text = await answer.text();
   if (answer.status !== 200) return { status: answer.status, sent: `${answer.status}`, told: [text] };
-  // Names of betas are sent in a header.
+  // Names of Anthropic's betas are sent in a header.
   const { path = "", body: sent = "", headers = {} } = requests[before] ?? {};
   const told = readReportedChanges(text, answer.headers);
   const warnings = (answer.headers.get("x-sluice-warning") ?? "")
@@ -123,7 +123,7 @@ function isNamed(place: string, told: readonly string[]): boolean {
   const path = placeOf(place);
   return told.some((each) => {
     const name = each.split(/[:; ]/)[0]!;
-    // A converted tool is listed by its type.
+    // A tool that was converted to another form is listed by its type.
     const whole = name.replace(/^(tools\.\d+)\.type$/, "$1");
     return name !== "" && (isWithin(path, whole) || isWithin(whole, path));
   });

@@ -123,7 +123,7 @@ class Clients {
 
 interface Cause {
   readonly name: string;
-  /** Part of the text of /readyz. */
+  /** Text that /readyz contains while the process fails. */
   readonly readiness: string;
   /** Whether the process stays ready, because it can do some of its work. */
   readonly isPartial?: boolean;
@@ -390,7 +390,7 @@ test("a gateway in one process with a failing inference-svc is withdrawn, and is
 
     const spool = spoolFolder(bad.dataDir, 0);
     rmSync(spool, { recursive: true });
-    // The balancer detects it after some time, as in a cluster.
+    // The load balancer detects an unready gateway after some time, as in a cluster.
     await eventually(() => !balancer.isReady(backends[0] as (typeof backends)[0]));
     for (const port of [bad.ports.gateway_health, bad.ports.gateway])
       expect(await isReady(port)).toEqual([503, expect.stringContaining("not ready: spool: ")]);

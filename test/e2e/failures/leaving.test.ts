@@ -14,7 +14,7 @@ const random = new Random(fixedSeed);
 
 const begun = { chunks: [{ sse: [chatChunk({ content: "begun " })] }], hang: true };
 
-/** The ways to end a connection. */
+/** The ways in which a client ends its connection. */
 const ways: Readonly<Record<string, (socket: Socket) => unknown>> = {
   closes: (socket) => socket.destroy(),
   "says that it is done": (socket) => socket.end(),

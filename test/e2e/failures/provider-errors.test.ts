@@ -18,7 +18,7 @@ async function serve(answer: (socket: Socket) => void): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** @param body ends with the connection */
+/** @param body after this body, the connection is closed */
 const reply = (status: number, type: string, body: string) => (socket: Socket) =>
   void socket.end(`HTTP/1.1 ${status} Status\r\ncontent-type: ${type}\r\nconnection: close\r\n\r\n${body}`);
 

@@ -191,7 +191,7 @@ describe("a detector's match in a request", () => {
     expect(stages(body)).toMatchObject([{ action: "blocked", engines: ["ner:names"], patterns: ["people"] }]);
     expect(acme.requests).toHaveLength(before);
     expect((await sendRequest(key, { input: "Nobody" }))[0]).toBe(200);
-    // Names of tools are no texts.
+    // Names of tools are not scanned as texts.
     expect((await sendRequest(key, { input: "Nobody", tools: [{ type: "function", name: "Bern" }] }))[0]).toBe(200);
   });
 

@@ -120,7 +120,7 @@ test("an output guardrail that blocks in the middle ends the stream after the pe
     output: [
       { type: "message", status: "incomplete", content: [{ type: "output_text", text: "All is well. It is " }] },
     ],
-    // Billed as produced, including the forbidden tokens.
+    // The answer is billed as produced, including the forbidden tokens.
     usage: { output_tokens: expect.any(Number) },
     service_metadata: { pipeline: [{ type: "guardrail", data: { action: "blocked", patterns: ["<metal>"] } }] },
   });

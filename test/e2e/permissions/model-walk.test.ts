@@ -49,13 +49,13 @@ afterAll(async () => {
 
 const isNaming = (name: string): boolean => /(?:^|_)models?$/.test(name) && !/^(?:excluded|failed|pin)_/.test(name);
 
-/** Items that tell what models answered. */
+/** Items that show what models have answered. */
 const isHistory = (path: string): boolean => path.startsWith("input") && !path.includes(".tools");
 
 /** Not possible within a subagent, or a router that the configuration lacks. */
 const unavailable = /<service:subagent>\.parameters\.tools|<jev-router>/;
 
-/** Slugs of routers by their plugin. */
+/** Slugs of routers, by the plugin of each. */
 const slugs: readonly (readonly [RegExp, string])[] = [
   [/<auto-router>/, "service/auto"],
   [/<auto-beta-router>/, "service/auto-beta"],

@@ -62,7 +62,7 @@ const foundByClient = (...tools: readonly object[]) => [
   { type: "tool_search_output", call_id: "call_1", tools, execution: "client" },
 ];
 const parameters = { type: "object", properties: {} };
-/** A function in a form of Anthropic's own. */
+/** A function in Anthropic's own form. */
 const typed = (anthropic: object) => ({ type: "function", name: "look", parameters, anthropic_tool: anthropic });
 const typedSearch = typed({ type: "web_search_20250305", name: "web_search" });
 const panel = { analysis_models: ["acme/other"], model: "acme/outer" };

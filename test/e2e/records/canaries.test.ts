@@ -64,7 +64,7 @@ async function send(
 const sendRequest = (body: object = {}, headers: Record<string, string> = {}) =>
   send("POST", "/responses", { model: "acme/large", input: "Hi", ...body }, headers);
 
-/** Every text of an accepted request. */
+/** Every text field of an accepted request, each with its canary. */
 const wellFormed = () => ({
   instructions: canary("instructions"),
   input: [

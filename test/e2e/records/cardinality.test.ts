@@ -50,7 +50,7 @@ async function invent(n: number): Promise<void> {
   for (const answer of await Promise.all(answers)) await answer.arrayBuffer();
 }
 
-/** Every series, by its name and labels. */
+/** Every series of the metrics, by its name and labels. */
 async function series(): Promise<string[]> {
   const own = samplesOf(await scrape(installation)).filter(({ name }) => name.startsWith("sluice_"));
   return own.map(({ name, labels }) => `${name} ${JSON.stringify(labels)}`).toSorted();

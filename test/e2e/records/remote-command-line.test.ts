@@ -361,9 +361,9 @@ describe("completion of the command line", () => {
 interface ProfileRun {
   /** Folder for the settings of the user. */
   readonly folder: string;
-  /** SLUICE_PROFILE. */
+  /** Value of SLUICE_PROFILE. */
   readonly profile?: string;
-  /** SLUICE_MANAGEMENT_KEY. */
+  /** Value of SLUICE_MANAGEMENT_KEY. */
   readonly key?: string;
   /** Text of standard input. */
   readonly typed?: string;

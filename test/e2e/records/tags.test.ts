@@ -56,7 +56,7 @@ async function newKey(settings: object = {}): Promise<string> {
 
 interface Asked {
   readonly status: number;
-  /** Empty when the request succeeded. */
+  /** Message of the error; empty when the request succeeded. */
   readonly message: string;
 }
 

@@ -65,7 +65,7 @@ afterAll(async () => {
 });
 beforeEach(() => acme.script([chatAnswer({ role: "assistant", content: "Hello" }, "stop")]));
 
-/** A key or a guardrail. */
+/** Settings of a key or a guardrail. */
 interface Made {
   readonly id: string;
   readonly hash: string;

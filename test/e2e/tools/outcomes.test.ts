@@ -19,7 +19,7 @@ let outer: Upstream;
 let other: Upstream;
 let service: Upstream;
 let installation: Installation;
-/** Keys with rules redacting or blocking the metal. */
+/** Keys whose guardrails redact or block the name of a metal. */
 const guarded: Record<string, string> = {};
 
 beforeAll(async () => {

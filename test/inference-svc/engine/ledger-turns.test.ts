@@ -194,7 +194,7 @@ test.each([
   expect(attempts).toBe(upstream.requests.length - askedBefore);
 });
 
-/** The letters of the lines of each write to the spool. */
+/** The kinds of the lines, one letter each, of each write to the spool. */
 function writesIn(directory: string): string[] {
   const [name] = readdirSync(directory);
   const bytes = readFileSync(join(directory, name as string));

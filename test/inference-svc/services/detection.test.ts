@@ -153,7 +153,7 @@ describe("a recognizer of personal data as an external detector", () => {
     service.script([json([entity(0, 1)])]);
     const text = "word ".repeat(200);
     const [marks] = await found(detector({ window_chars: 400 }), [text]);
-    // The third window equals the first.
+    // The third window equals the first, so it is not sent again.
     const asked = service.requests.map((request) => String(request.json.text));
     expect(asked.map(({ length }) => length)).toEqual([400, 600]);
     expect(marks).toHaveLength(6);

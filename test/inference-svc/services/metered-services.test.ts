@@ -67,7 +67,7 @@ interface Story {
   readonly tool: HostedTool;
   readonly call: Call;
   readonly row: object;
-  /** Replies before the reply to the call. */
+  /** Replies of the service before the reply to the call. */
   readonly before: readonly Reply[];
   readonly answer: Reply;
 }

@@ -9,7 +9,7 @@ describe("a queue is overloaded", () => {
   beforeEach(() => {
     queue = new StandingQueue(50, 25);
   });
-  /** Sizes, one after each time of so many milliseconds. */
+  /** Sizes of the queue, one after each interval of this many milliseconds. */
   const looks = (everyMs: number, from: number, ...sizes: readonly number[]): boolean[] =>
     sizes.map((size, index) => {
       queue.look(size, from + index * everyMs);
@@ -50,7 +50,7 @@ describe("an inference process under pressure", () => {
       now: () => clock,
     });
   });
-  /** Turns of the event loop with this duration. */
+  /** Runs turns of the event loop with this duration. */
   const turns = (count: number, ms: number) => {
     for (let index = 0; index < count; index++) {
       clock += ms;

@@ -5,7 +5,7 @@ import { compilePattern, compileStoredPattern } from "@sluice/proto/lib/pattern/
 import { PatternError } from "@sluice/proto/lib/pattern/refusal.js";
 import { findMinCpuMs, measureCpuMs } from "../../support/clock.js";
 
-/** Matches, and the decided position after each piece. */
+/** Matches, and the position up to which they are decided after each piece. */
 function read(pattern: string | Finder, ...pieces: readonly string[]) {
   const scan = (typeof pattern === "string" ? compilePattern(pattern) : pattern).open();
   const spans: TextSpan[] = [];

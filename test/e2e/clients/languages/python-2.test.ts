@@ -1,4 +1,4 @@
-/** Clients in Python, of the major versions before. */
+/** Clients in Python, in their previous major versions. */
 import { testForeignClients } from "../../../support/clients/foreign.ts";
 
 await testForeignClients("python2");

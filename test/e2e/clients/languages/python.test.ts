@@ -1,4 +1,4 @@
-/** Clients in Python, of the newest packages. */
+/** Clients in Python, in their newest versions. */
 import { testForeignClients } from "../../../support/clients/foreign.ts";
 
 await testForeignClients("python3");

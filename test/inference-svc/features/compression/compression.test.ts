@@ -121,7 +121,7 @@ describe("an input in context compression", () => {
     const before = process.cpuUsage();
     const { input: left } = compressed(input, 500)!;
     expect(left.length).toBeLessThan(110);
-    // Microseconds of the processor; quadratic work would take minutes.
+    // Limit in microseconds of processor time; quadratic work would take minutes.
     expect(process.cpuUsage(before).user).toBeLessThan(20_000_000);
   });
 

@@ -150,7 +150,7 @@ describe("the file parser", () => {
 
   test("sends each model its supported form after a fallback", async () => {
     const failure = { status: 500, chunks: [{ json: { error: { message: "no" } } }] };
-    // The only endpoint of a model is called twice.
+    // A failing endpoint is called twice if the model has no other.
     const failing = await startUpstream([failure, failure, chatStream("Hello")]);
     const file = testConfig({
       providers: [{ id: "acme", dialect: "chat", base_url: `${failing.url}/v1`, api_keys: ["k"] }],

@@ -202,7 +202,7 @@ describe("a scan stays unread, with 503, when the OCR service", () => {
     reader.script([{ headers: { "content-type": "application/json" }, chunks: [{ bytes: '{"pages":[' }], hang: true }]);
     const { fault } = await runRequest("acme/text", sending(newScan(2)));
     expect([fault?.status, fault?.message]).toEqual([503, refused]);
-    // The provider may charge for a sent request.
+    // The provider may charge for a request once it is sent.
     expect(rows()).toEqual([["ocr", "key", "reader", "failed", "0.004"]]);
   });
 });

@@ -47,11 +47,11 @@ async function pass(request: TurnRequest, caller: Partial<Caller>) {
 const textOf = (sent: TurnRequest | undefined) => sent?.input[0]?.["content"];
 const message = (content: unknown, role = "user") => ({ input: [{ type: "message", role, content }] });
 
-/** The word in tag characters, readable only for machines. */
+/** The forbidden word in tag characters, which only machines can read. */
 const tagged = (text: string) =>
   Array.from(text, (letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join("");
 
-/** The word in base64. */
+/** The forbidden word in base64. */
 const inLines = (text: string, length: number, end = "\n") =>
   (
     Buffer.from(text)
@@ -298,7 +298,7 @@ describe("several guardrail rules", () => {
       const after = await passed({ text }, { guardrail: any("3"), workspaceGuardrails: few });
       if (before.fault) expect(after.fault?.status).toBe(403);
       if (before.fault || after.fault) continue;
-      // No word occurs more often than before.
+      // No word occurs in the redacted text more often than before.
       for (const word of words)
         expect(occurrences(after.sent, word)).toBeLessThanOrEqual(occurrences(before.sent, word));
     }

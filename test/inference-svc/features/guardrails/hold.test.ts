@@ -69,7 +69,10 @@ const streamed = (prompt: number, completion: number): Reply => ({
   ],
 });
 
-/** Runs the turn. @returns whether its end was seen */
+/**
+ * Runs the turn.
+ * @returns a promise for its end, and whether its end event has arrived
+ */
 function begin(stream: boolean, more: object = {}): { readonly ended: () => boolean; readonly over: Promise<void> } {
   const { scope } = newScope({ hasBudget: true });
   let ended = false;

@@ -58,7 +58,7 @@ describe("a JSON object is found or repaired", () => {
     ['{"when": 2024-01-05, "state": active}', '{"when": "2024-01-05", "state": "active"}', "repaired"],
     ['```json\n{"a": [1, 2]\n```', '{"a": [1, 2]}', "repaired"],
     ['{"md": "```json\\n{\\"x\\": 1}\\n```",}', '{"md": "```json\\n{\\"x\\": 1}\\n```"}', "repaired"],
-    // Numbers stay as they were written.
+    // Numbers are kept as they were written.
     ['{"big": 12345678901234567890, "a": 1.0,}', '{"big": 12345678901234567890, "a": 1.0}', "repaired"],
     ['"{\\"a\\": 1}"', '{"a": 1}', "unwrapped"],
     ['{\\"a\\": 1}', '{"a": 1}', "unwrapped"],
@@ -186,7 +186,7 @@ describe("any text under response healing", () => {
   ])("takes at most linear time for %s", (_, text) => {
     const before = process.cpuUsage();
     done(healJson(text, anyObject));
-    // Microseconds of the processor; quadratic work would take minutes.
+    // Limit in microseconds of processor time; quadratic work would take minutes.
     expect(process.cpuUsage(before).user).toBeLessThan(20_000_000);
   });
 });

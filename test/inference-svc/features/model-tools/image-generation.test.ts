@@ -58,7 +58,7 @@ describe("a call of the image model", () => {
     const operations = installation.engine.opened.slice(before[0]).map(({ operation }) => operation);
     expect(operations).toEqual(["turn", "image", "turn"]);
     const closed = installation.engine.closed.slice(before[1]).map(({ costUsd }) => Number(costUsd));
-    // Three dollars for the image, plus the tokens.
+    // The cost is three dollars for the image, plus the tokens.
     expect(closed[1]).toBeGreaterThan(3);
     const { cost } = testScope.scope.trace.usage ?? {};
     const paid = closed.reduce((sum, each) => sum + each, 0);

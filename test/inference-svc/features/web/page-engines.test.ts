@@ -110,7 +110,7 @@ const itemOf = ({ events }: TurnResult) =>
   events
     .flatMap((event) => (event.type === "item.end" ? [event.item] : []))
     .find(({ type }) => type === "service:web_fetch");
-/** The text for the model. */
+/** The text that the model gets. */
 const output = (): string => {
   const messages = model.requests.at(-1)?.json["messages"] as { role: string; content: string }[];
   return messages.find(({ role }) => role === "tool")?.content ?? "";

@@ -69,7 +69,7 @@ interface Places {
   readonly input?: unknown;
   readonly tools?: unknown;
   readonly options?: unknown;
-  /** Fields outside the contract. */
+  /** Fields with an address that the contract does not describe. */
   readonly extra?: unknown;
 }
 

@@ -38,7 +38,7 @@ const functionCall = (id: string, args: object = {}, more: object = {}) => ({
 const functionResponse = (id: string, output: string) => ({
   functionResponse: { id, name: "f", response: { output } },
 });
-/** Google's placeholder for calls of other models. */
+/** Google's placeholder for the signature of calls by other models. */
 const unsigned = { thoughtSignature: "skip_thought_signature_validator" };
 /** Message before a conversation that begins with a call, because the provider refuses this beginning. */
 const opening = JSON.stringify({ role: "user", parts: [{ text: "(no message)" }] });

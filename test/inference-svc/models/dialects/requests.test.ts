@@ -50,7 +50,7 @@ const textOf = (content: unknown): string =>
     .map(({ text }) => text)
     .join(" ");
 
-/** Messages of chat and Cohere. */
+/** Messages in the form that chat completions and Cohere share. */
 const messageLines = (body: Fields): readonly string[] =>
   listOf(body["messages"]).flatMap(({ role, content, tool_plan: plan, tool_calls: calls, tool_call_id: id }) => {
     if (role === "tool") return [resultLine(id, textOf(content))];
@@ -68,7 +68,7 @@ const chatTools = (body: Fields): readonly SentTool[] =>
     return { name: String(name), description: description as string | undefined, schema };
   });
 
-/** A block of Messages. */
+/** A content block of the Messages format. */
 function blockLines(role: unknown, block: Fields): readonly string[] {
   const { type, id, name, input, tool_use_id: resultOf, content, text } = block;
   if (type === "tool_use") return [callLine(id, name, input)];
@@ -81,7 +81,7 @@ function blockLines(role: unknown, block: Fields): readonly string[] {
   ];
 }
 
-/** A block of Converse. */
+/** A content block of the Converse format. */
 function converseLines(role: unknown, { text, image, toolUse, toolResult }: Fields): readonly string[] {
   if (toolUse !== undefined) {
     const { toolUseId, name, input } = inner(toolUse);

@@ -13,7 +13,7 @@ interface Access {
   /** Path after the address of the server. */
   readonly base: string;
   readonly model: string;
-  /** Paths of a stream and of a whole answer. */
+  /** Paths for a stream and for a whole answer. */
   readonly paths: readonly [string, string];
   readonly headers: Readonly<Record<string, string>>;
   /** An answer for a provider without capacity. */

@@ -75,7 +75,7 @@ test("only the first end of a call counts in the ledger", async () => {
 });
 
 test("a start after a kill delivers the remaining records, and marks open calls as lost", async () => {
-  // A spool after a kill: written, and not delivered.
+  // A spool as it is after a kill: its records are written, and not delivered.
   const { port, stop } = await openRefusingPort();
   const first = open(directory, port);
   const done = openedCall();

@@ -135,7 +135,7 @@ test("a spool record half written to a full disk does not damage later records",
 
 const wide = { model: "m".repeat(100_000) };
 
-/** Reads and delivers everything. */
+/** Reads and delivers all records of the spool. */
 async function deliverAll(reader: SpoolReader): Promise<string[]> {
   const records: string[] = [];
   for (let portion = await reader.read(500); portion; portion = await reader.read(500)) {

@@ -229,7 +229,7 @@ describe("the bill of a failing turn", () => {
     ).toBeUndefined();
   });
 
-  /** The failure comes after the client's first events. */
+  /** The failure comes after the first events for the client. */
   async function breaking(said: readonly unknown[], then: readonly unknown[], model: string) {
     const testScope = newScope();
     let release = () => {};

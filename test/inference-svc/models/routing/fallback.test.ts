@@ -26,7 +26,7 @@ let first: Upstream;
 let second: Upstream;
 let third: Upstream;
 let engine: Engine;
-/** Milliseconds for the measurement of endpoints; it moves only on demand. */
+/** Milliseconds of the clock of endpoint measurements, which only a test moves. */
 let clock: { now: number };
 
 beforeEach(async () => {

@@ -19,7 +19,7 @@ const answer = (cached_tokens = 0): Reply =>
 let upstreams: Record<string, Upstream>;
 let engine: Engine;
 let records: EndpointRecords;
-/** Time in milliseconds, which only a test moves. */
+/** Milliseconds of the clock, which only a test moves. */
 let clock: { now: number };
 
 beforeEach(async () => {
@@ -72,7 +72,7 @@ async function moved(request: Asking): Promise<{ own: string; other: string }> {
   return { own, other };
 }
 
-/** The order of attempts. */
+/** The order in which a request tries the endpoints. */
 const plannedDryRun = (request: Asking) =>
   engine.planDryRun(testRequest({ models: ["shared"], stream: false, ...request }), newScope({ keyHash: "key" }).scope);
 

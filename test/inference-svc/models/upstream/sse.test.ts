@@ -122,7 +122,7 @@ describe("limits of server-sent events", () => {
   });
 
   test("keep the time linear for a line in very many pieces", async () => {
-    // Large enough for repeated copying to dominate the time.
+    // A line long enough for repeated copying to dominate the time.
     const piece = Buffer.alloc(100, "x");
     const pieces = Array.from({ length: 32_000 }, () => piece);
     const read = (count: number) => {

@@ -43,7 +43,7 @@ export interface WireFormat extends AnswerFormat {
   readonly failures: readonly (readonly [event: Uint8Array, reason: FaultReason])[];
 }
 
-/** Events of a stream of server-sent events. */
+/** Bytes of a stream of server-sent events, one read for each event. */
 export const sseReads = (...events: readonly unknown[]): readonly Uint8Array[] =>
   events.map((event) => Buffer.from(sse(event)));
 

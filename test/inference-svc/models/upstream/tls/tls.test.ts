@@ -47,7 +47,7 @@ const sockets: TLSSocket[] = [];
 const rawSockets: Socket[] = [];
 /** Versions of TLS by connection, and whether it resumed a session. */
 const handshakes: string[] = [];
-/** The received requests. */
+/** The requests that the servers received. */
 const requests: string[] = [];
 afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
@@ -152,7 +152,7 @@ describe("a provider over TLS", () => {
   });
 
   test("that fails to resume a session gets a whole handshake next", async () => {
-    // Session ids instead of tickets, looked up by servers.
+    // Sessions identified by ids instead of tickets, which servers look up.
     const options = { maxVersion: "TLSv1.2", secureOptions: constants.SSL_OP_NO_TICKET } as const;
     const secure = await begin((socket) => socket.end(closing), options);
     const known = new Set<string>();

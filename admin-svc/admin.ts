@@ -49,7 +49,7 @@ import { viewService } from "./service/view.ts";
 import { workspaceService } from "./service/workspace.ts";
 import type { Deps } from "./service/deps.ts";
 import { PolicyFeed } from "./service/policy-feed.ts";
-import { type AlertRuleDeps, AlertRules } from "./sinks/alert-rules.ts";
+import { AlertRules } from "./sinks/alert-rules.ts";
 import { Alerts } from "./sinks/alerts.ts";
 import { Rounds } from "./sinks/rounds.ts";
 import { deleteExpiredContents } from "./store/contents.ts";
@@ -142,7 +142,10 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
     registry,
   });
   const reporting = new Reports(reports, replica);
-  const alertRules = new AlertRules({ ...sinkParts, report: reportOfRules(reporting) });
+  const alertRules = new AlertRules({
+    ...sinkParts,
+    read: (work) => reporting.check("a shorter window, or a filter such as key", work),
+  });
   const server = await serve(options, {
     resolution,
     reads,
@@ -181,18 +184,6 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   lifecycle.started();
   return server;
 }
-
-/** Checks of alert rules count against the limit of concurrent reports, as the pages of the console do. */
-const reportOfRules =
-  (reports: Reports): AlertRuleDeps["report"] =>
-  (workspaceId, work) =>
-    reports.run(
-      { workspaceId, narrowedBy: "a shorter window, or a filter such as key", isOfRecords: true, signal: never },
-      work,
-    );
-
-/** A signal that never aborts: a check of an alert rule has no client that could disconnect. */
-const never = new AbortController().signal;
 
 function openPolicy(
   { databaseUrl, role, log, registry }: AdminOptions & { readonly role: Role },

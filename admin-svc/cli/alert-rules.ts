@@ -14,7 +14,7 @@ import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import type { Kysely } from "kysely";
 import { readAlertRule } from "../rules/alert-rules.ts";
 import { readFigure } from "../store/alerts/figures.ts";
-import { awaitDeliveries, startRuleTest, testPauseMs } from "../store/alerts/rule-tests.ts";
+import { awaitDeliveries, findTestPause, startRuleTest } from "../store/alerts/rule-tests.ts";
 import {
   type AlertRuleRow,
   deleteAlertRule,
@@ -101,14 +101,15 @@ export const alertRules: Commands = {
       const { values, named } = readArguments(args, jsonOption, "NAME");
       const by = await author();
       const rule = await find(await database(), by.workspaceId, named.NAME);
+      const pause = await findTestPause(await database(), rule);
+      if (pause) throw new CommandError(pause.message);
       const checked = { workspaceId: by.workspaceId, rule: rule.settings, now: new Date() };
       const { value, isMet } = await readFigure(await database(), checked);
       const { channels } = rule.settings;
       const started = await startRuleTest(await database(), by, { rule, channels, value: value ?? null });
       if (started === "gone") throw noRule(named.NAME);
-      if (started === "early")
-        throw new CommandError(`a rule is tested at most once in ${testPauseMs / 1_000} seconds`);
-      const deliveries = (await awaitDeliveries(await database(), started, testWaitMs)).map(
+      if ("message" in started) throw new CommandError(started.message);
+      const deliveries = (await awaitDeliveries(await database(), started, performance.now() + testWaitMs)).map(
         ({ channel, isDelivered, error }) => ({ channel, is_delivered: isDelivered, error: error || null }),
       );
       const outcome = { is_met: isMet, value: value ?? null, deliveries };

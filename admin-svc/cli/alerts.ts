@@ -1,8 +1,8 @@
 /** The command `alerts` with its verbs list, retry and test. */
 import { CommandError, UsageError, escapeUnprintable, readArguments, table } from "@sluice/proto/lib/process/cli.js";
 import { alertMessage } from "../rules/alerts.ts";
-import { awaitAttempt } from "../store/alerts/rule-tests.ts";
-import { type AlertRow, addTestAlert, findAlert, listAlerts, retryAlerts } from "../store/alerts/outbox.ts";
+import { awaitAttempts } from "../store/alerts/rule-tests.ts";
+import { type AlertRow, addTestAlert, listAlerts, retryAlerts } from "../store/alerts/outbox.ts";
 import { type Commands, flagOption, jsonOption, textOption, formatTime } from "./terminal.ts";
 
 const states = ["waiting", "delivered", "dead"] as const;
@@ -51,7 +51,7 @@ export const alerts: Commands = {
       const { named } = readArguments(args, {}, "NAME");
       const { workspaceId } = await author();
       const id = await addTestAlert(await database(), named.NAME, workspaceId);
-      const alert = await awaitAttempt(async () => findAlert(await database(), id), performance.now() + testMs);
+      const [alert] = await awaitAttempts(await database(), [id], performance.now() + testMs);
       if (alert?.state === "delivered") return print(`delivered: ${id}`);
       const reason =
         alert?.last_error ??

@@ -27,7 +27,7 @@ import { readAlertRule } from "../rules/alert-rules.ts";
 import { checkViewName } from "../rules/views.ts";
 import { channelsOf } from "../sinks/alert-rules.ts";
 import { readFigure } from "../store/alerts/figures.ts";
-import { awaitDeliveries, startRuleTest, testPauseMs } from "../store/alerts/rule-tests.ts";
+import { type TestPause, awaitDeliveries, findTestPause, startRuleTest } from "../store/alerts/rule-tests.ts";
 import {
   type AlertRuleRow,
   deleteAlertRule,
@@ -41,8 +41,10 @@ import { asAdministrator, asRecordReport, asReport } from "./caller.ts";
 import type { Deps } from "./deps.ts";
 import { pageFields, resolvePage } from "./reports/page.ts";
 
-/** How long a test waits for its delivery; shorter than the gateway's wait for the answer. */
-const testWaitMs = 5_000;
+/** Maximum time in milliseconds from the beginning of a test until its answer; 1.5 s shorter than the wait of the gateway. */
+const testMs = 8_500;
+/** Maximum wait in milliseconds of a test for a place of reports. With the time of the report, 2 s are left for deliveries. */
+const placeMs = 3_000;
 
 export function alertRuleService(deps: Deps): ServiceImpl<typeof AlertService> {
   const { reads, writes } = deps;
@@ -114,11 +116,14 @@ function testMethods(deps: Deps, find: (workspaceId: string, name: string) => Pr
   return {
     testAlertRule: ({ name }, context) =>
       asAdministrator(deps)(context, async (administrator) => {
+        const until = performance.now() + testMs;
         const { workspaceId } = administrator;
         const row = await find(workspaceId, name);
+        const pause = await findTestPause(reads, row);
+        if (pause) throw testedJustNow(pause);
         const now = new Date();
         const { value, isMet } = await asRecordReport(deps, "a shorter window, or a filter such as key")(
-          context,
+          { ...context, signal: AbortSignal.any([context.signal, AbortSignal.timeout(placeMs)]) },
           (_, database) => readFigure(database, { workspaceId, rule: row.settings, now }),
         );
         const known = (await channels(deps, workspaceId)).map((channel) => channel.name);
@@ -129,8 +134,8 @@ function testMethods(deps: Deps, find: (workspaceId: string, name: string) => Pr
           value: value ?? null,
         });
         if (started === "gone") throw notFound();
-        if (started === "early") throw testedJustNow();
-        const waited = await awaitDeliveries(reads, started, testWaitMs);
+        if ("message" in started) throw testedJustNow(started);
+        const waited = await awaitDeliveries(reads, started, until);
         const missing = row.settings.channels.filter((channel) => !known.includes(channel));
         return create(TestAlertRuleResponseSchema, {
           isMet,
@@ -146,11 +151,8 @@ function testMethods(deps: Deps, find: (workspaceId: string, name: string) => Pr
 
 const notFound = (): Fault => new Fault(FaultReason.NOT_FOUND, "Alert rule not found");
 
-const testedJustNow = (): Fault =>
-  new Fault(FaultReason.RATE_LIMITED, `A rule is tested at most once in ${testPauseMs / 1_000} seconds`, {
-    retryAfterMs: testPauseMs,
-    origin: FaultOrigin.ADMIN,
-  });
+const testedJustNow = ({ message, retryAfterMs }: TestPause): Fault =>
+  new Fault(FaultReason.RATE_LIMITED, message, { retryAfterMs, origin: FaultOrigin.ADMIN });
 
 /** Sinks in `alerts` of the configuration file that rules of a workspace may use. */
 async function channels({ reads, sinks }: Deps, workspaceId: string) {

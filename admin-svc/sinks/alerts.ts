@@ -5,6 +5,7 @@ import { filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
 import { type AlertCounts, type AlertRow, claimAlerts, countAlerts, settleAlert } from "../store/alerts/outbox.ts";
 import { recordBudgetCrossings } from "../store/alerts/crossings.ts";
 import { type GuardrailSink, recordGuardrailHits } from "../store/alerts/hits.ts";
+import { findWorkspace } from "../store/workspaces.ts";
 import type { WrapStoring } from "../store/ledger/usage.ts";
 import { backoffMs } from "./backoff.ts";
 import { type Message, SinkError, post } from "./post.ts";
@@ -77,6 +78,7 @@ export class Alerts {
   /** @returns whether the sink accepted the alert */
   async #attempt(sink: AlertSettings, alert: AlertRow): Promise<boolean> {
     const { database, now } = this.#parts;
+    if (!(await this.#isServed(sink, alert))) return await this.#givenUp(alert);
     try {
       await post(buildMessage(sink, alert, now()));
     } catch (error) {
@@ -87,6 +89,21 @@ export class Alerts {
     this.#metrics.attempts.labels({ sink: sink.name, result: "delivered" }).inc();
     await settleAlert(database, alert, { state: "delivered", due_at: now(), settled_at: now(), last_error: null });
     return true;
+  }
+
+  /** Whether a sink has not been given to another workspace since the alert was written. A test of the sink itself is of no workspace. */
+  async #isServed({ workspace: only }: AlertSettings, { type, facts, workspace_id: id }: AlertRow): Promise<boolean> {
+    if (only === undefined || only === id || (type === "test" && facts["rule"] === undefined)) return true;
+    return (await findWorkspace(this.#parts.database, id))?.name === only;
+  }
+
+  async #givenUp(alert: AlertRow): Promise<false> {
+    const { database, now, log } = this.#parts;
+    this.#metrics.attempts.labels({ sink: alert.sink, result: "dead" }).inc();
+    log.warn({ sink: alert.sink, alert: alert.id }, "an alert was given up because its sink serves another workspace");
+    const last_error = "the sink serves another workspace";
+    await settleAlert(database, alert, { state: "dead", due_at: now(), settled_at: now(), last_error });
+    return false;
   }
 
   async #failed(alert: AlertRow, { message: reason }: SinkError): Promise<void> {

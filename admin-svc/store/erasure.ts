@@ -16,6 +16,7 @@ import {
   renameInSums,
 } from "./ledger/tag-sums.ts";
 import { numberOf } from "./ledger/names.ts";
+import { lockNamed } from "./named-records.ts";
 import { moveSums } from "./ledger/usage-rollup.ts";
 import { runInTransaction } from "./postgres/transaction.ts";
 
@@ -58,6 +59,7 @@ export async function eraseEndUser(
     await closeAccounts(transaction, value);
   });
   return runInTransaction(database, async (transaction) => {
+    await lockNamed(transaction, workspaceId);
     const registered = await transaction
       .deleteFrom("end_users")
       .where("workspace_id", "=", workspaceId)

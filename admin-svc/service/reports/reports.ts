@@ -8,7 +8,7 @@ import type { Kysely } from "kysely";
 import type { Database } from "../../store/database.ts";
 import { isStatementTimeout } from "../../store/postgres/failure.ts";
 import type { Replica } from "../../store/postgres/replica.ts";
-import { reportConnectionLimits } from "../../store/postgres/postgres.ts";
+import { maxReports, reportConnectionLimits } from "../../store/postgres/postgres.ts";
 
 /** Maximum number of concurrent reports of a workspace. */
 const maxOfWorkspace = 2;
@@ -80,7 +80,23 @@ export class Reports {
     }
   }
 
-  #read<Result>({ isOfRecords }: Report, work: (database: Kysely<Database>) => Promise<Result>): Promise<Result> {
+  /**
+   * Runs the check of an alert rule, however many reports run or wait: checks come one at a time, on the connection left free by reports. Each statement has
+   * the time limit of a report.
+   * @throws Fault UNPROCESSABLE for a check beyond its time limit
+   */
+  async check<Result>(narrowedBy: string, work: (database: Kysely<Database>) => Promise<Result>): Promise<Result> {
+    try {
+      return await this.#read({ isOfRecords: true }, work);
+    } catch (error) {
+      throw isStatementTimeout(error) ? overTime(narrowedBy, error) : error;
+    }
+  }
+
+  #read<Result>(
+    { isOfRecords }: Pick<Report, "isOfRecords">,
+    work: (database: Kysely<Database>) => Promise<Result>,
+  ): Promise<Result> {
     if (isOfRecords && this.#replica) return this.#replica.read(this.#database, work);
     return this.#database.connection().execute(work);
   }
@@ -115,7 +131,7 @@ export class Reports {
    * not delay the others.
    */
   #admit(): void {
-    while (this.#running < reportConnectionLimits.max) {
+    while (this.#running < maxReports) {
       const next = this.#next();
       if (!next) break;
       const { workspaceId, begin } = next;
@@ -152,7 +168,7 @@ export class Reports {
 const noPlace = (): Fault =>
   new Fault(
     FaultReason.RATE_LIMITED,
-    `Too many reports are being made: at most ${maxOfWorkspace} of a workspace and ${reportConnectionLimits.max} in all at a time`,
+    `Too many reports are being made: at most ${maxOfWorkspace} of a workspace and ${maxReports} in all at a time`,
     { retryAfterMs, origin: FaultOrigin.ADMIN },
   );
 

@@ -1,6 +1,7 @@
 /** The outbox of alerts: claims due alerts, and records the outcome of each delivery. */
 import { type Kysely, type Selectable, sql } from "kysely";
 import { randomUUID } from "node:crypto";
+import { alertTypes } from "../../rules/alerts.ts";
 import { claimRows } from "../claim.ts";
 import type { Database } from "../database.ts";
 import type { AlertsTable } from "../tables/console.ts";
@@ -29,15 +30,25 @@ export interface Claim {
   readonly limit: number;
 }
 
-/** Claims due alerts, oldest first. If the process dies, its alerts are due again when the claim ends. */
+/**
+ * Claims due alerts, oldest first, in turns of workspaces and types of alerts: many alerts of one workspace leave room for the
+ * others, and in each turn the workspace with the fewest comes first. Alerts of a type known only to a later build are left to its
+ * processes. If the process dies, its alerts are due again when the claim ends.
+ */
 export function claimAlerts(database: Kysely<Database>, claim: Claim): Promise<readonly AlertRow[]> {
   const { sink, now, until, limit } = claim;
+  const isDue = sql`state = 'waiting' and sink = ${sink} and due_at <= ${now} and type = any(${[...alertTypes]})`;
   return claimRows(database, {
     table: "alerts",
     key: ["sink", "event"],
     due: sql`
-      select sink, event from alerts where state = 'waiting' and sink = ${sink} and due_at <= ${now}
-      order by due_at limit ${limit} for update skip locked`,
+      select sink, event from alerts
+        join (
+          select sink, event, row_number() over (partition by workspace_id, type order by due_at) as turn,
+            count(*) over (partition by workspace_id) as waiting
+          from alerts where ${isDue}
+        ) as queued using (sink, event)
+      where ${isDue} order by turn, waiting, due_at limit ${limit} for update of alerts skip locked`,
     set: sql`attempts = attempts + 1, due_at = ${until}`,
   });
 }
@@ -95,8 +106,12 @@ export async function addTestAlert(database: Kysely<Database>, sink: string, wor
   return id;
 }
 
-export const findAlert = (database: Kysely<Database>, id: string): Promise<AlertRow | undefined> =>
-  database.selectFrom("alerts").selectAll().where("id", "=", id).executeTakeFirst();
+export const findAlerts = (database: Kysely<Database>, ids: readonly string[]): Promise<AlertRow[]> =>
+  database
+    .selectFrom("alerts")
+    .selectAll()
+    .where(sql<boolean>`id = any(${[...ids]})`)
+    .execute();
 
 export interface AlertFilter {
   readonly workspaceId: string;

@@ -3,10 +3,19 @@ import { type AlertRuleWords, maxAlertRules, maxRuleEvents } from "@sluice/proto
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import { isDeepStrictEqual } from "node:util";
-import { type Author, actorOf, changedFields, recordAudit } from "../audit.ts";
+import { type Author, changedFields } from "../audit.ts";
 import { claimRows } from "../claim.ts";
 import type { Database } from "../database.ts";
-import { type Page, type PagedRows, readPage } from "../page.ts";
+import {
+  type NamedKind,
+  type PutOutcome,
+  deleteNamed,
+  findNamed,
+  listNamed,
+  pageOfNamed,
+  putNamed,
+} from "../named-records.ts";
+import type { Page, PagedRows } from "../page.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
 import { lastAttemptAt } from "./outbox.ts";
 import type { AlertRuleEventsTable, AlertRulesTable } from "../tables/console.ts";
@@ -14,16 +23,7 @@ import type { AlertRuleEventsTable, AlertRulesTable } from "../tables/console.ts
 export type AlertRuleRow = Omit<Selectable<AlertRulesTable>, "settings"> & { readonly settings: AlertRuleWords };
 export type AlertRuleEventRow = Selectable<AlertRuleEventsTable>;
 
-export interface PutRule {
-  readonly row: AlertRuleRow;
-  readonly created: boolean;
-  readonly changed: boolean;
-}
-
-const toRow = (row: Selectable<AlertRulesTable>): AlertRuleRow => ({
-  ...row,
-  settings: row.settings as unknown as AlertRuleWords,
-});
+const kind: NamedKind = { table: "alert_rules", noun: "alert-rules", max: maxAlertRules };
 
 /** Whether a change affects more than the channels, so the rule's state no longer applies. */
 const isAnew = (before: AlertRuleWords, after: AlertRuleWords): boolean =>
@@ -46,104 +46,59 @@ const afterLastAlert = sql<Date>`greatest(now(), (
   select max(at) + interval '1 minute' from alert_rule_events where rule_id = alert_rules.id and type = 'fired'
 ))`;
 
-/**
- * Creates a rule, or replaces the settings of the rule with its name. @returns `full` when the workspace has the
- * maximum number of rules
- */
-export function putAlertRule(
+/** Creates a rule, or replaces the settings of the rule with its name. @returns `full` when the workspace has the maximum number of rules */
+export const putAlertRule = (
   database: Kysely<Database>,
   author: Author,
   { name, settings }: { readonly name: string; readonly settings: AlertRuleWords },
-): Promise<PutRule | "full"> {
-  const { workspaceId } = author;
-  return runInTransaction(database, async (transaction) => {
-    await sql`select from workspaces where id = ${workspaceId} for no key update`.execute(transaction);
-    const before = await findAlertRule(transaction, workspaceId, name);
-    if (before && isDeepStrictEqual(before.settings, settings)) return { row: before, created: false, changed: false };
-    if (!before && (await countOf(transaction, workspaceId)) >= maxAlertRules) return "full";
-    const changed = {
-      settings: JSON.stringify(settings),
-      ...(before && isAnew(before.settings, settings) && unchecked),
-    };
-    const row = await transaction
-      .insertInto("alert_rules")
-      .values({ workspace_id: workspaceId, name, created_by: actorOf(author), ...changed })
-      .onConflict((conflict) =>
-        conflict
-          .columns(["workspace_id", "name"])
-          .doUpdateSet({ ...changed, due_at: afterLastAlert, updated_at: sql<Date>`now()` }),
-      )
-      .returningAll()
-      .executeTakeFirstOrThrow();
-    const states = before ? changedFields<AlertRuleWords>(before.settings, settings) : { after: settings };
-    await recordAudit(transaction, author, { action: "alert-rules.put", target: name, ...states });
-    return { row: toRow(row), created: !before, changed: true };
+): Promise<PutOutcome<AlertRuleRow> | "full"> =>
+  putNamed<AlertRuleRow>(database, author, {
+    kind,
+    name,
+    change(before) {
+      if (before && isDeepStrictEqual(before.settings, settings)) return undefined;
+      return {
+        values: {
+          settings: JSON.stringify(settings),
+          ...(before && isAnew(before.settings, settings) && unchecked),
+        },
+        also: sql`due_at = ${afterLastAlert}`,
+        states: before ? changedFields<AlertRuleWords>(before.settings, settings) : { after: settings },
+      };
+    },
   });
-}
 
 /** Prefix of the event names of a rule. */
 export const eventPrefix = (ruleId: string): string => `rule:${ruleId}:`;
 
 /** Deletes a rule, its history and its undelivered alerts. @returns whether the rule existed */
-export function deleteAlertRule(database: Kysely<Database>, author: Author, name: string): Promise<boolean> {
-  return runInTransaction(database, async (transaction) => {
-    const row = await transaction
-      .deleteFrom("alert_rules")
-      .where("workspace_id", "=", author.workspaceId)
-      .where("name", "=", name)
-      .returning(["id", "settings"])
-      .executeTakeFirst();
-    if (!row) return false;
-    await transaction.deleteFrom("alert_rule_events").where("rule_id", "=", row.id).execute();
-    await sql`
-      delete from alerts where workspace_id = ${author.workspaceId} and state <> 'delivered'
-        and starts_with(event, ${eventPrefix(row.id)})`.execute(transaction);
-    await recordAudit(transaction, author, { action: "alert-rules.delete", target: name, before: row.settings });
-    return true;
+export const deleteAlertRule = (database: Kysely<Database>, author: Author, name: string): Promise<boolean> =>
+  deleteNamed<AlertRuleRow>(database, author, {
+    kind,
+    name,
+    state: ({ settings }) => settings,
+    async also(transaction, { id, workspace_id: workspaceId }) {
+      await transaction.deleteFrom("alert_rule_events").where("rule_id", "=", id).execute();
+      await sql`
+        delete from alerts where workspace_id = ${workspaceId} and state <> 'delivered'
+          and starts_with(event, ${eventPrefix(id)})`.execute(transaction);
+    },
   });
-}
 
-export async function findAlertRule(
+export const findAlertRule = (
   database: Kysely<Database>,
   workspaceId: string,
   name: string,
-): Promise<AlertRuleRow | undefined> {
-  const row = await database
-    .selectFrom("alert_rules")
-    .selectAll()
-    .where("workspace_id", "=", workspaceId)
-    .where("name", "=", name)
-    .executeTakeFirst();
-  return row && toRow(row);
-}
+): Promise<AlertRuleRow | undefined> => findNamed(database, kind, workspaceId, name);
 
-export const listAlertRules = async (database: Kysely<Database>, workspaceId: string): Promise<AlertRuleRow[]> =>
-  (
-    await database
-      .selectFrom("alert_rules")
-      .selectAll()
-      .where("workspace_id", "=", workspaceId)
-      .orderBy("name")
-      .execute()
-  ).map(toRow);
+export const listAlertRules = (database: Kysely<Database>, workspaceId: string): Promise<readonly AlertRuleRow[]> =>
+  listNamed(database, kind, workspaceId);
 
-/** Lists a page of rules, in the order of the code points of their names. */
 export const pageOfAlertRules = (
   database: Kysely<Database>,
   workspaceId: string,
   page: Page,
-): Promise<PagedRows<AlertRuleRow>> =>
-  readPage(
-    database,
-    {
-      scope: ["alert rules", workspaceId],
-      listed: sql`select name from alert_rules where workspace_id = ${workspaceId}`,
-      order: [[sql`listed.name`, "text"]],
-      rows: sql`join alert_rules as known on known.workspace_id = ${workspaceId} and known.name = page.name`,
-      columns: sql`known.*`,
-    },
-    page,
-  );
+): Promise<PagedRows<AlertRuleRow>> => pageOfNamed(database, kind, workspaceId, page);
 
 /** Lists the history of a rule, latest event first. */
 export const listRuleEvents = (database: Kysely<Database>, ruleId: string): Promise<AlertRuleEventRow[]> =>
@@ -192,15 +147,6 @@ export async function deleteRulesOfUser(
       and facts #>> '{filters,user}' = ${user}`.execute(transaction);
 }
 
-async function countOf(transaction: Transaction<Database>, workspaceId: string): Promise<number> {
-  const { count } = await transaction
-    .selectFrom("alert_rules")
-    .select(sql<number>`count(*)::int`.as("count"))
-    .where("workspace_id", "=", workspaceId)
-    .executeTakeFirstOrThrow();
-  return count;
-}
-
 /** Columns of a rule that a check sets. */
 export type RuleOutcome = Pick<
   AlertRuleRow,
@@ -212,20 +158,23 @@ export interface RuleClaim {
   /** Time until which no other process may claim the rules. */
   readonly until: Date;
   readonly limit: number;
+  /** Ids of workspaces whose rules are not claimed. */
+  readonly without?: readonly string[];
 }
 
 /** Claims due rules, oldest first. If the process dies, its rules are due again when the claim ends. */
-export async function claimAlertRules(
+export function claimAlertRules(
   database: Kysely<Database>,
-  { now, until, limit }: RuleClaim,
+  { now, until, limit, without = [] }: RuleClaim,
 ): Promise<readonly AlertRuleRow[]> {
-  const rows = await claimRows<Selectable<AlertRulesTable>>(database, {
+  return claimRows(database, {
     table: "alert_rules",
     key: ["id"],
-    due: sql`select id from alert_rules where due_at <= ${now} order by due_at limit ${limit} for update skip locked`,
+    due: sql`
+      select id from alert_rules where due_at <= ${now} and workspace_id <> all(${[...without]}::uuid[])
+      order by due_at limit ${limit} for update skip locked`,
     set: sql`due_at = ${until}`,
   });
-  return rows.map(toRow);
 }
 
 /** An alert to be sent to the channels of a rule. */

@@ -29,6 +29,8 @@ interface Period {
   readonly workspaceId: string;
   readonly from: Date;
   readonly to: Date;
+  /** The only calls to read, without their latencies; undefined model means all models. */
+  readonly only?: { readonly provider: string; readonly model: string | undefined };
 }
 
 /** @throws Fault INVALID_REQUEST */
@@ -87,8 +89,8 @@ export async function callsOfProvider(
   provider: string,
   model: string | undefined,
 ): Promise<{ readonly calls: number; readonly answered: number }> {
-  const rows = (await calledModels(database, period)).filter(
-    (row) => row.error === null && row.provider === provider && (model === undefined || row.model === model),
+  const rows = (await calledModels(database, { ...period, only: { provider, model } })).filter(
+    ({ error }) => error === null,
   );
   return {
     calls: rows.reduce((sum, { calls }) => sum + Number(calls), 0),
@@ -106,19 +108,33 @@ const failure = sql`
       when turn_error not in ('http_400', 'http_413', 'http_422') then turn_error end
   end`;
 
+const figures = ({ only }: Period): RawBuilder<unknown> =>
+  only ? sql`null::numeric as first_bucket, null::numeric as end_bucket` : buckets;
+
+/** @param stored the value in the columns of a name */
+function isChosen({ only }: Period, stored: (name: string) => RawBuilder<unknown>): RawBuilder<unknown> {
+  if (!only) return sql`true`;
+  const ofModel = only.model === undefined ? sql`true` : sql`model = ${stored(only.model)}`;
+  return sql`provider = ${stored(only.provider)} and ${ofModel}`;
+}
+
+const asText = (name: string): RawBuilder<unknown> => sql`${name}::text`;
+
 const group = sql`group by 1, 2, 3, 4, 5, 6, 7, 8`;
 
 /** Turns with a single call, whose figures are in columns of the ledger. Names are looked up once for each sum. */
-function singleCalls({ workspaceId, from, to }: Period): RawBuilder<unknown> {
+function singleCalls(period: Period): RawBuilder<unknown> {
+  const { workspaceId, from, to } = period;
   return sql`
     select n_provider.name as provider, n_model.name as model, n_status.name as status, http_status, n_error.name as turn_error, is_followed,
       first_bucket, end_bucket, turns
     from (
-      select provider, model, call_status, call_http_status as http_status, provider_error, false as is_followed, ${buckets}, count(*) as turns
+      select provider, model, call_status, call_http_status as http_status, provider_error, false as is_followed, ${figures(period)}, count(*) as turns
       from (
         select provider, model, call_status, call_http_status, provider_error, call_first_ms as first_ms, call_ms as duration_ms from ledger
         where workspace = ${numberOf(workspaceId)} and not is_moved and attempts = 1 and calls is null
           and opened_at >= ${new Date(from.getTime() - dayMs)} and opened_at < ${to}
+          and ${isChosen(period, numberOf)}
           and opened_at + call_after_ms * interval '1 ms' >= ${from} and opened_at + call_after_ms * interval '1 ms' < ${to}
       ) as singles ${group}
     ) as sums
@@ -131,9 +147,10 @@ function singleCalls({ workspaceId, from, to }: Period): RawBuilder<unknown> {
 const followed = sql`attempt < last_attempt`;
 
 /** Calls of turns with several calls, from the column `calls` of the ledger. */
-function listedCalls({ workspaceId, from, to }: Period): RawBuilder<unknown> {
+function listedCalls(period: Period): RawBuilder<unknown> {
+  const { workspaceId, from, to } = period;
   return sql`
-    select provider, model, status, http_status, turn_error, ${followed} as is_followed, ${buckets}, count(*) as turns
+    select provider, model, status, http_status, turn_error, ${followed} as is_followed, ${figures(period)}, count(*) as turns
     from (
       select call.*, last_attempt, (select name from ledger_names where id = provider_error) as turn_error
       from ledger cross join lateral jsonb_to_recordset(ledger.calls) as call (
@@ -141,19 +158,20 @@ function listedCalls({ workspaceId, from, to }: Period): RawBuilder<unknown> {
       )
       where workspace = ${numberOf(workspaceId)} and not is_moved and ledger.calls is not null
         and ledger.opened_at >= ${new Date(from.getTime() - dayMs)} and ledger.opened_at < ${new Date(to.getTime() + dayMs)}
-    ) as listed where payer = 'key' and opened_at >= ${from} and opened_at < ${to} ${group}`;
+    ) as listed where payer = 'key' and opened_at >= ${from} and opened_at < ${to} and ${isChosen(period, asText)} ${group}`;
 }
 
 /** Calls outside of the ledger: of turns that arrived in parts, or were moved out of it. */
-function earlierCalls({ workspaceId, from, to }: Period): RawBuilder<unknown> {
+function earlierCalls(period: Period): RawBuilder<unknown> {
+  const { workspaceId, from, to } = period;
   return sql`
-    select provider, model, status, http_status, turn_error, coalesce(${followed}, false) as is_followed, ${buckets}, count(*) as turns
+    select provider, model, status, http_status, turn_error, coalesce(${followed}, false) as is_followed, ${figures(period)}, count(*) as turns
     from (
       select record.provider, record.model, record.status, record.http_status, record.first_ms, record.duration_ms, record.attempt,
         turns.last_attempt, turns.provider_error as turn_error
       from usage_records as record left join turns using (generation_id, key_hash)
       where record.workspace_id = ${workspaceId} and record.payer = 'key' and record.opened_at >= ${from} and record.opened_at < ${to}
-    ) as records ${group}`;
+    ) as records where ${isChosen(period, asText)} ${group}`;
 }
 
 function toCalledModels(rows: readonly HealthRow[]): CalledModel[] {

@@ -31,12 +31,15 @@ export const resolutionConnectionLimits: ConnectionLimits = {
 /** Limits of the pool for administrative reads of single records, including the key of each call. */
 export const readConnectionLimits: ConnectionLimits = { ...resolutionConnectionLimits, max: 2 };
 
+/** Maximum number of simultaneous lists, searches and sums, without the checks of alert rules. */
+export const maxReports = 4;
+
 /**
  * Limits of the pool for lists, searches and sums, which may read many rows. There are as many connections as
- * concurrent reports, so no report waits for a connection.
+ * concurrent reports and one more for the check of an alert rule, so neither waits for a connection.
  */
 export const reportConnectionLimits: ConnectionLimits = {
-  max: 4,
+  max: maxReports + 1,
   connectTimeoutMs: 2_000,
   statementTimeoutMs: 3_000,
   lockTimeoutMs: 0,

@@ -63,7 +63,7 @@ const retryAfterMs = 1_000;
 
 /**
  * The error in statuses of the contract, which has no 408, 413 or 503 for the administration. A body too large or too slow is a bad request. An
- * outage is a 500 with a retry header; repeating is harmless, since every operation sets a state.
+ * outage is a 500 with a retry header; repeating is harmless, since every operation sets a state, and a repeated test of an alert rule is refused.
  */
 export function administrationFault(fault: Fault): Fault {
   const { message, origin, cause } = fault;

@@ -166,7 +166,7 @@ const testAlertRule = forwarded(
     role: "operator",
     summary: "Test an alert rule",
     description:
-      "Checks the condition now, sends a test alert to each channel of the rule, and waits up to five seconds for their answers. The state of the rule stays as it is. At most once in ten seconds for each rule: 429.",
+      "Checks the condition now, sends a test alert to each channel of the rule, and waits for their answers until 8.5 seconds have passed in all. The state of the rule stays as it is. At most once in ten seconds for each rule, and six times a minute in a workspace: 429.",
     parameters,
     answer: {
       description: "What the condition is now, and what became of the test alerts.",

@@ -105,6 +105,30 @@ const report = (workspaceId: string) => ({
   signal: new AbortController().signal,
 });
 
+test("the check of an alert rule runs while all places of reports are taken, and ends at the time limit of a statement", async () => {
+  const database = openDatabase(installation.databaseUrl, reportConnectionLimits, () => {});
+  const gate = new Reports(database);
+  const ends: (() => void)[] = [];
+  try {
+    const held = ["one", "one", "two", "two", "two"].map((name) =>
+      gate.run(report(name), () => new Promise<void>((end) => ends.push(end))),
+    );
+    await eventually(() => ends.length === 4);
+    await gate.check("a filter", (connection) => sql`select 1`.execute(connection));
+    const slow = gate.check("a filter", (connection) => sql`select pg_sleep(60)`.execute(connection));
+    await expect(slow).rejects.toMatchObject({ message: "The report reads too much for 3 s: narrow it with a filter" });
+    await eventually(() => {
+      for (const end of ends) end();
+      return ends.length === 5;
+    });
+    for (const end of ends) end();
+    await Promise.all(held);
+  } finally {
+    for (const end of ends) end();
+    await database.destroy();
+  }
+});
+
 test("six reports of one workspace at once, as of a console page, are all answered though each takes a second", async () => {
   const database = openDatabase(installation.databaseUrl, reportConnectionLimits, () => {});
   const gate = new Reports(database);

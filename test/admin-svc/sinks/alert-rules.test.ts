@@ -8,7 +8,7 @@ import { AlertRules } from "@sluice/admin-svc/sinks/alert-rules.js";
 import type { Author } from "@sluice/admin-svc/store/audit.js";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { eraseEndUser } from "@sluice/admin-svc/store/erasure.js";
-import { startRuleTest } from "@sluice/admin-svc/store/alerts/rule-tests.js";
+import { awaitDeliveries, startRuleTest } from "@sluice/admin-svc/store/alerts/rule-tests.js";
 import {
   addRuleEvent,
   deleteAlertRule,
@@ -25,7 +25,8 @@ import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { openLog } from "@sluice/proto/lib/log/log.js";
 import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { sql } from "kysely";
-import { addWorkspace, testAuthor } from "../installation.ts";
+import { eventually } from "../../support/processes.ts";
+import { addWorkspace, testAuthor, waitingStatements } from "../installation.ts";
 import { Process } from "../turns/deliveries.ts";
 import { Replicas } from "./replicas.ts";
 import { ScriptedSink, acceptPost, refusePost } from "./scripted-sink.ts";
@@ -36,8 +37,10 @@ const minuteMs = 60_000;
 let replicas: Replicas;
 let sink: ScriptedSink;
 let workers: readonly AlertRules[];
-/** When set, the next report fails with this fault. */
+/** When set, the next checks fail with this error. */
 let refusal: Error | undefined;
+/** Duration of a check in milliseconds. */
+let checkMs = 0;
 beforeAll(async () => {
   replicas = await Replicas.open();
   sink = await new ScriptedSink().open();
@@ -46,8 +49,10 @@ beforeAll(async () => {
     settings: () => replicas.settings,
     now: () => replicas.now(),
     log: openLog("test", "silent"),
-    report: <Result>(_: string, work: (database: typeof replicas.database) => Promise<Result>) =>
-      refusal ? Promise.reject(refusal) : work(replicas.database),
+    read: <Result>(work: (database: typeof replicas.database) => Promise<Result>) => {
+      replicas.advance(checkMs);
+      return refusal ? Promise.reject(refusal) : work(replicas.database);
+    },
   };
   workers = [new AlertRules(parts), new AlertRules(parts)];
 });
@@ -59,6 +64,7 @@ beforeEach(async () => {
   sink.taken.length = 0;
   sink.answer = acceptPost;
   refusal = undefined;
+  checkMs = 0;
   replicas.settings = {
     ...noSinks,
     alerts: alertsSchema.parse([
@@ -320,6 +326,42 @@ test("an alert rule names its unusable channels: missing, of another workspace, 
   });
 });
 
+const rows = () => replicas.database.selectFrom("alert_rules").selectAll().orderBy("checked_at").execute();
+
+test("a round checks everything that is due, and workspaces take turns in it", async () => {
+  const [first, second] = await Promise.all([addWorkspace(replicas.database), addWorkspace(replicas.database)]);
+  for (let n = 0; n < 12; n++) await set(`rule ${n}`, {}, testAuthor(first));
+  await set("later", {}, testAuthor(second));
+  await set("last", {}, testAuthor(second));
+  replicas.advance(minuteMs);
+  checkMs = 100;
+  await workers[0]?.run();
+  const checked = await rows();
+  expect(checked.map(({ checked_at: at }) => at !== null)).toEqual(Array(14).fill(true));
+  expect(checked.map(({ workspace_id: of }) => (of === first ? 1 : 2))).toEqual([
+    1,
+    2,
+    1,
+    2,
+    ...Array<number>(10).fill(1),
+  ]);
+});
+
+test.each([
+  [100, 60],
+  [1_500, 150],
+  [10_000, 300],
+])("a rule whose check takes %i ms is checked again %i s after its beginning", async (ms, seconds) => {
+  await set("costly", {});
+  replicas.advance(minuteMs);
+  checkMs = ms;
+  await workers[0]?.run();
+  const [row] = await rows();
+  const pauseMs = (row?.due_at.getTime() ?? 0) - (row?.checked_at?.getTime() ?? 0);
+  // The duration begins before the advanced time, by that of a statement.
+  expect(Math.floor(pauseMs / 1_000 / seconds)).toBe(1);
+});
+
 test("an alert rule stays as it is when its report fails, and is checked again minutes later", async () => {
   await set("slow", {});
   refusal = new Fault(FaultReason.UNPROCESSABLE, "The report reads too much");
@@ -370,6 +412,67 @@ test("a deleted alert rule sends neither its waiting alerts nor its tests", asyn
   expect(await waiting()).toHaveLength(4);
   await deleteAlertRule(replicas.database, author, "gone");
   expect((await waiting()).map(({ rule: of }) => of)).toEqual(["kept", "kept"]);
+});
+
+test("a rule that is made again fires once it is a minute old, and is checked before", async () => {
+  const model = newModel();
+  await use(model, 1);
+  await set("again", { filters: { model } });
+  await sql`update alert_rules set created_at = ${replicas.now()}`.execute(replicas.database);
+  expect(await check(0)).toEqual([]);
+  expect(await state("again")).toMatchObject({ is_firing: false, value: 0.01 });
+  expect(await check()).toMatchObject([{ type: "rule.fired" }]);
+});
+
+const testRule = async (name: string, by: Author) => {
+  const row = await state(name, by.workspaceId);
+  if (!row) throw new Error("no rule");
+  return startRuleTest(replicas.database, by, { rule: row, channels: ["ops"], value: null });
+};
+
+test("a workspace has at most 6 tests of rules in a minute, also of rules that are deleted and made again", async () => {
+  const by = testAuthor(await addWorkspace(replicas.database));
+  for (let n = 0; n < 6; n++) {
+    await set("again", {}, by);
+    expect(await testRule("again", by)).toBeInstanceOf(Map);
+    expect(await testRule("again", by)).toMatchObject({ message: expect.stringContaining("once in 10 seconds") });
+    await deleteAlertRule(replicas.database, by, "again");
+  }
+  await set("again", {}, by);
+  expect(await testRule("again", by)).toMatchObject({ message: expect.stringContaining("at most 6 tests") });
+});
+
+test("the wait for deliveries ends at its time", async () => {
+  await set("one", {});
+  const ids = await testRule("one", author);
+  if (!(ids instanceof Map)) throw new Error("no test");
+  const deliveries = await awaitDeliveries(replicas.database, ids, performance.now() + 50);
+  expect(deliveries).toEqual([{ channel: "ops", isDelivered: false, error: "not delivered yet" }]);
+});
+
+test.each<[string, () => Promise<unknown>]>([
+  ["deletion", () => deleteAlertRule(replicas.database, author, "one")],
+  ["change", () => set("one", { threshold: 2 })],
+  ["test", () => testRule("one", author)],
+  ["erasure of an end user", () => eraseEndUser(replicas.database, author, "u-9", () => {})],
+])("the workspace is locked before the rule by a %s, as by every other change", async (_, change) => {
+  await set("one", { filters: { user: "u-9" } });
+  await replicas.database.connection().execute(async (holder) => {
+    await sql`begin`.execute(holder);
+    await sql`select from workspaces where id = ${defaultWorkspaceId} for no key update`.execute(holder);
+    const changed = change();
+    await eventually(async () => (await waitingStatements(replicas.database)) > 0);
+    await sql`select from alert_rules for update nowait`.execute(holder);
+    await sql`rollback`.execute(holder);
+    await changed;
+  });
+});
+
+test("a workspace that was deleted meanwhile gets no rule", async () => {
+  const by = testAuthor(await addWorkspace(replicas.database));
+  await deleteWorkspace(replicas.database, by);
+  await expect(set("late", {}, by)).rejects.toMatchObject({ reason: FaultReason.NOT_FOUND });
+  expect(await rows()).toEqual([]);
 });
 
 test("a workspace has at most 50 alert rules, and its deletion stops their checks", async () => {

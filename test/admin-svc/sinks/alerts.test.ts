@@ -3,6 +3,7 @@ import { createHmac, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import { runCli } from "@sluice/admin-svc/cli.js";
+import { addTestAlert } from "@sluice/admin-svc/store/alerts/outbox.js";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { FilterAction } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { TurnOutcome, type TurnRecord, TurnRecordSchema } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
@@ -283,4 +284,20 @@ describe("alerts about findings of guardrails", () => {
     const texts = sink.taken.map(({ body }) => (JSON.parse(body.toString()) as { text: string }).text);
     expect(texts).toEqual(["Guardrail test blocked 12 requests of key billing: IBAN"]);
   });
+});
+
+test("a sink that is given to another workspace gets nothing that waited for the one before, except its own test", async () => {
+  const name = configure({ budget_percents: [50] });
+  sink.answer = refusePost;
+  const keyHash = await replicas.addKey({ name: "moved", limit_usd: "1" });
+  await replicas.both[0].record([spend(keyHash, "0.6")]);
+  await replicas.deliver();
+  const { alerts: sinks } = replicas.settings;
+  replicas.settings = { ...noSinks, alerts: sinks.map((each) => ({ ...each, workspace: "research" })) };
+  await addTestAlert(replicas.database, name, defaultWorkspaceId);
+  sink.answer = acceptPost;
+  replicas.advance(3_600_000);
+  await replicas.deliver();
+  expect(sink.taken.map((message) => bodyOf(message).type)).toEqual(["test"]);
+  expect(await states(name)).toContainEqual({ state: "dead", last_error: "the sink serves another workspace" });
 });

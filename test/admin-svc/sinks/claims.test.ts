@@ -1,4 +1,5 @@
 /** Claims of due rows, each by one process: never more than the limit, whatever plan Postgres chooses for small tables. */
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { claimAlerts } from "@sluice/admin-svc/store/alerts/outbox.js";
 import { claimAlertRules, putAlertRule } from "@sluice/admin-svc/store/alerts/rules.js";
@@ -56,6 +57,37 @@ async function addAlerts(): Promise<void> {
     select 'ops', 'event ' || n, ${defaultWorkspaceId}, 'test', '{}', now(), now(), now() + interval '1 day'
     from generate_series(1, ${count}) as n`.execute(replicas.database);
 }
+
+interface Waiting {
+  readonly workspaceId: string;
+  readonly type: string;
+  readonly count: number;
+}
+
+async function wait(sink: string, { workspaceId, type, count: many }: Waiting): Promise<void> {
+  await sql`
+    insert into alerts (sink, event, workspace_id, type, facts, at, due_at, give_up_at)
+    select ${sink}, gen_random_uuid()::text, ${workspaceId}, ${type}, '{}', now(), now(), now() + interval '1 day'
+    from generate_series(1, ${many})`.execute(replicas.database);
+}
+
+test("alerts of a workspace do not wait for the many of others, nor for those of another type of its own", async () => {
+  for (let n = 0; n < 10; n++) await wait("shared", { workspaceId: randomUUID(), type: "test", count: 20 });
+  const workspaceId = randomUUID();
+  await wait("shared", { workspaceId, type: "rule.fired", count: 5 });
+  await wait("shared", { workspaceId, type: "budget.reached", count: 1 });
+  const claimed = await claimAlerts(replicas.database, { sink: "shared", now: now(), until: until(), limit: 8 });
+  expect(claimed).toHaveLength(8);
+  const own = claimed.filter(({ workspace_id: of }) => of === workspaceId).map(({ type }) => type);
+  expect(own.toSorted()).toEqual(["budget.reached", "rule.fired"]);
+});
+
+test("alerts of a type that only a later build knows are left to its processes", async () => {
+  await wait("later", { workspaceId: defaultWorkspaceId, type: "later.fact", count: 1 });
+  await wait("later", { workspaceId: defaultWorkspaceId, type: "rule.fired", count: 1 });
+  const claimed = await claimAlerts(replicas.database, { sink: "later", now: now(), until: until(), limit: 8 });
+  expect(claimed.map(({ type }) => type)).toEqual(["rule.fired"]);
+});
 
 test.each<[string, () => Promise<void>, Claim]>([
   ["due alert rules", addRules, claimRules],

@@ -1,6 +1,7 @@
 /** The health of providers equals counts of call records: of calls in whole turns, in parts of turns, single and several. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { randomUUID } from "node:crypto";
+import { callsOfProvider } from "@sluice/admin-svc/store/ledger/health.js";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import {
   AttemptStatus,
@@ -169,6 +170,20 @@ test("provider health has as many calls as the ledger for any records, by provid
     const named = (list: readonly { provider: string; model: string; calls: unknown; answered: unknown }[]) =>
       list.map((row) => [row.provider, row.model, String(row.calls), String(row.answered)].join(" ")).toSorted();
     expect(named(models)).toEqual(named(rows));
+    const counted = { workspaceId: defaultWorkspaceId, from: new Date(period.from), to: new Date(period.to) };
+    const sum = (given: typeof rows, figure: "calls" | "answered") =>
+      given.reduce((all, row) => all + Number(row[figure]), 0);
+    for (const [provider, model] of [
+      ["acme", undefined],
+      ["acme", "acme/two"],
+      ["other", "acme/one"],
+      ["acme", "none"],
+      ["none", undefined],
+    ] as const) {
+      const chosen = rows.filter((row) => row.provider === provider && (model === undefined || row.model === model));
+      const expected = { calls: sum(chosen, "calls"), answered: sum(chosen, "answered") };
+      expect(await callsOfProvider(other.database, counted, provider, model)).toEqual(expected);
+    }
   } finally {
     await other.close();
   }

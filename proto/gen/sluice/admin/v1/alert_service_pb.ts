@@ -666,8 +666,8 @@ export const AlertService: GenService<{
     output: typeof ListAlertRuleEventsResponseSchema;
   },
   /**
-   * Checks the condition now, sends a test alert to each channel, and waits up to five seconds for the first attempts. Faults as GetAlertRule, and RATE_LIMITED
-   * (the rule was tested seconds ago).
+   * Checks the condition now, sends a test alert to each channel, and waits for the first attempts until 8.5 seconds have passed in all. Faults as GetAlertRule,
+   * and RATE_LIMITED (the rule was tested seconds ago, the workspace had six tests in this minute, or there is no place for the report).
    *
    * @generated from rpc sluice.admin.v1.AlertService.TestAlertRule
    */

@@ -17,7 +17,7 @@ export const file_sluice_admin_v1_audit_service: GenFile = /*@__PURE__*/
   fileDesc("CiNzbHVpY2UvYWRtaW4vdjEvYXVkaXRfc2VydmljZS5wcm90bxIPc2x1aWNlLmFkbWluLnYxIoMCChBMaXN0QXVkaXRSZXF1ZXN0Eg0KBWFjdG9yGAEgASgJEg4KBnRhcmdldBgCIAEoCRIOCgZhY3Rpb24YAyABKAkSLQoEZnJvbRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIrCgJ0bxgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAYgBARIUCgx3b3Jrc3BhY2VfaWQYBiABKAkSDgoGY3Vyc29yGAcgASgJEg0KBWxpbWl0GAggASgNEg4KBnNlYXJjaBgJIAEoCRIPCgdhZGRyZXNzGAogASgJQgcKBV9mcm9tQgUKA190byJWChFMaXN0QXVkaXRSZXNwb25zZRIsCgdlbnRyaWVzGAEgAygLMhsuc2x1aWNlLmFkbWluLnYxLkF1ZGl0RW50cnkSEwoLbmV4dF9jdXJzb3IYAiABKAki2AMKCkF1ZGl0RW50cnkSFAoMd29ya3NwYWNlX2lkGAEgASgJEhAKCHNlcXVlbmNlGAIgASgEEiYKAmF0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBINCgVhY3RvchgEIAEoCRIOCgZhY3Rpb24YBSABKAkSEwoGdGFyZ2V0GAYgASgJSACIAQESEwoLYmVmb3JlX2pzb24YByABKAwSEgoKYWZ0ZXJfanNvbhgIIAEoDBIXCgpyZXF1ZXN0X2lkGAkgASgJSAGIAQESFwoKZ2VuZXJhdGlvbhgKIAEoBEgCiAEBEgwKBGhhc2gYCyABKAkSMgoJZXJhc2VkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgDiAEBEhgKC3RhcmdldF9uYW1lGA0gASgJSASIAQESFwoKYWN0b3JfbmFtZRgOIAEoCUgFiAEBEhQKB2FkZHJlc3MYDyABKAlIBogBAUIJCgdfdGFyZ2V0Qg0KC19yZXF1ZXN0X2lkQg0KC19nZW5lcmF0aW9uQgwKCl9lcmFzZWRfYXRCDgoMX3RhcmdldF9uYW1lQg0KC19hY3Rvcl9uYW1lQgoKCF9hZGRyZXNzIioKElZlcmlmeUF1ZGl0UmVxdWVzdBIUCgx3b3Jrc3BhY2VfaWQYASABKAkiQgoTVmVyaWZ5QXVkaXRSZXNwb25zZRIrCgZzdGF0ZXMYASADKAsyGy5zbHVpY2UuYWRtaW4udjEuQXVkaXRTdGF0ZSKWAQoKQXVkaXRTdGF0ZRIUCgx3b3Jrc3BhY2VfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIPCgdlbnRyaWVzGAMgASgEEg4KBmVyYXNlZBgEIAEoBBIQCghzZXF1ZW5jZRgFIAEoBBIMCgRoZWFkGAYgASgJEg0KBXdyb25nGAcgAygEEhQKDHVudmVyaWZpYWJsZRgIIAMoBDK8AQoMQXVkaXRTZXJ2aWNlElIKCUxpc3RBdWRpdBIhLnNsdWljZS5hZG1pbi52MS5MaXN0QXVkaXRSZXF1ZXN0GiIuc2x1aWNlLmFkbWluLnYxLkxpc3RBdWRpdFJlc3BvbnNlElgKC1ZlcmlmeUF1ZGl0EiMuc2x1aWNlLmFkbWluLnYxLlZlcmlmeUF1ZGl0UmVxdWVzdBokLnNsdWljZS5hZG1pbi52MS5WZXJpZnlBdWRpdFJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
- * Filter and page of entries; an empty filter admits everything.
+ * Filter and page of entries; an empty filter matches every entry.
  *
  * @generated from message sluice.admin.v1.ListAuditRequest
  */
@@ -72,14 +72,15 @@ export type ListAuditRequest = Message<"sluice.admin.v1.ListAuditRequest"> & {
   cursor: string;
 
   /**
-   * 1 to 100; 0 means 100.
+   * Entries of a page, 1 to 100; 0 means 100.
    *
    * @generated from field: uint32 limit = 8;
    */
   limit: number;
 
   /**
-   * Part of the action, of the actor or its name, of the address, or of the changed record or its name, in any case.
+   * Text contained in the action, the actor, the address or the changed record, or in the names of actor and record,
+   * ignoring case.
    *
    * @generated from field: string search = 9;
    */
@@ -107,7 +108,7 @@ export const ListAuditRequestSchema: GenMessage<ListAuditRequest> = /*@__PURE__*
  */
 export type ListAuditResponse = Message<"sluice.admin.v1.ListAuditResponse"> & {
   /**
-   * Latest first; fewer than requested when their contents are large.
+   * Entries of the page, latest first; fewer than requested when their contents are large.
    *
    * @generated from field: repeated sluice.admin.v1.AuditEntry entries = 1;
    */
@@ -129,7 +130,7 @@ export const ListAuditResponseSchema: GenMessage<ListAuditResponse> = /*@__PURE_
   messageDesc(file_sluice_admin_v1_audit_service, 1);
 
 /**
- * A change.
+ * An entry of the audit log: a change by an administrator.
  *
  * @generated from message sluice.admin.v1.AuditEntry
  */
@@ -170,21 +171,22 @@ export type AuditEntry = Message<"sluice.admin.v1.AuditEntry"> & {
   action: string;
 
   /**
-   * Changed record; absent once erased.
+   * Hash, id or name of the changed record; absent once erased.
    *
    * @generated from field: optional string target = 6;
    */
   target?: string | undefined;
 
   /**
-   * JSON: the previous state; for a change, the changed fields. Empty for a new record and once erased.
+   * State before the change, as JSON; for a changed record, only the changed fields. Empty for a new record and once
+   * erased.
    *
    * @generated from field: bytes before_json = 7;
    */
   beforeJson: Uint8Array;
 
   /**
-   * JSON: the new state. Empty for a removed record and once erased.
+   * State after the change, as JSON. Empty for a removed record and once erased.
    *
    * @generated from field: bytes after_json = 8;
    */
@@ -275,7 +277,7 @@ export const VerifyAuditRequestSchema: GenMessage<VerifyAuditRequest> = /*@__PUR
  */
 export type VerifyAuditResponse = Message<"sluice.admin.v1.VerifyAuditResponse"> & {
   /**
-   * The default workspace comes first.
+   * One state for each workspace, the default workspace first.
    *
    * @generated from field: repeated sluice.admin.v1.AuditState states = 1;
    */
@@ -296,7 +298,7 @@ export const VerifyAuditResponseSchema: GenMessage<VerifyAuditResponse> = /*@__P
  */
 export type AuditState = Message<"sluice.admin.v1.AuditState"> & {
   /**
-   * UUID.
+   * UUID of the workspace.
    *
    * @generated from field: string workspace_id = 1;
    */
@@ -324,7 +326,7 @@ export type AuditState = Message<"sluice.admin.v1.AuditState"> & {
   erased: bigint;
 
   /**
-   * Number of the last entry.
+   * Sequence number of the last entry.
    *
    * @generated from field: uint64 sequence = 5;
    */

@@ -23,14 +23,15 @@ export const file_sluice_admin_v1_end_user_service: GenFile = /*@__PURE__*/
  */
 export type EndUser = Message<"sluice.admin.v1.EndUser"> & {
   /**
-   * Case-sensitive, 1 to 512 code points, no NUL, no surrounding white space. Immutable.
+   * Name of the end user, case-sensitive, 1 to 512 code points, no NUL, no surrounding white space. It cannot be
+   * changed.
    *
    * @generated from field: string user = 1;
    */
   user: string;
 
   /**
-   * Registration state.
+   * Whether the end user is active.
    *
    * @generated from field: bool is_active = 2;
    */
@@ -44,7 +45,7 @@ export type EndUser = Message<"sluice.admin.v1.EndUser"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Time of the last write; later with every update.
+   * Time of the last write; every write has a later time.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 4;
    */
@@ -121,7 +122,7 @@ export type ListEndUsersRequest = Message<"sluice.admin.v1.ListEndUsersRequest">
   offset: number;
 
   /**
-   * 1 to 100; 0 means 50.
+   * End users of a page, 1 to 100; 0 means 50.
    *
    * @generated from field: uint32 limit = 2;
    */
@@ -163,7 +164,7 @@ export const ListEndUsersRequestSchema: GenMessage<ListEndUsersRequest> = /*@__P
  */
 export type ListEndUsersResponse = Message<"sluice.admin.v1.ListEndUsersResponse"> & {
   /**
-   * Sorted by code points.
+   * End users sorted by code points.
    *
    * @generated from field: repeated sluice.admin.v1.EndUser end_users = 1;
    */
@@ -198,7 +199,7 @@ export const ListEndUsersResponseSchema: GenMessage<ListEndUsersResponse> = /*@_
  */
 export type CreateEndUserRequest = Message<"sluice.admin.v1.CreateEndUserRequest"> & {
   /**
-   * Same as in EndUser.
+   * Name of the end user, with the limits as in EndUser.
    *
    * @generated from field: string user = 1;
    */

@@ -172,7 +172,7 @@ export const AssignKeysRequestSchema: GenMessage<AssignKeysRequest> = /*@__PURE_
  */
 export type AssignKeysResponse = Message<"sluice.admin.v1.AssignKeysResponse"> & {
   /**
-   * Distinct keys with this guardrail now.
+   * Number of distinct keys to which this guardrail is now assigned.
    *
    * @generated from field: uint32 assigned_count = 1;
    */
@@ -228,7 +228,7 @@ export const UnassignKeysRequestSchema: GenMessage<UnassignKeysRequest> = /*@__P
  */
 export type UnassignKeysResponse = Message<"sluice.admin.v1.UnassignKeysResponse"> & {
   /**
-   * Distinct keys from which this guardrail was removed; they have none now.
+   * Number of distinct keys from which this guardrail was removed.
    *
    * @generated from field: uint32 unassigned_count = 1;
    */
@@ -256,35 +256,35 @@ export const UnassignKeysResponseSchema: GenMessage<UnassignKeysResponse> = /*@_
  */
 export type GuardrailRecord = Message<"sluice.admin.v1.GuardrailRecord"> & {
   /**
-   * UUID.
+   * UUID of the guardrail.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * UUID of its workspace.
+   * UUID of the guardrail's workspace.
    *
    * @generated from field: string workspace_id = 2;
    */
   workspaceId: string;
 
   /**
-   * 1 to 200 code points.
+   * Name of the guardrail, 1 to 200 code points.
    *
    * @generated from field: string name = 3;
    */
   name: string;
 
   /**
-   * At most 1,000 code points.
+   * Description, at most 1,000 code points.
    *
    * @generated from field: optional string description = 4;
    */
   description?: string | undefined;
 
   /**
-   * At most 100, in the author's order.
+   * Patterns, at most 100, in the order given by the author.
    *
    * @generated from field: repeated sluice.admin.v1.ContentFilter content_filters = 5;
    */
@@ -347,7 +347,7 @@ export type GuardrailRecord = Message<"sluice.admin.v1.GuardrailRecord"> & {
   workspaceDefault: boolean;
 
   /**
-   * At most 20, in the author's order.
+   * Rules in words, at most 20, in the order given by the author.
    *
    * @generated from field: repeated sluice.admin.v1.JudgeRule judge_rules = 14;
    */
@@ -368,7 +368,7 @@ export type GuardrailRecord = Message<"sluice.admin.v1.GuardrailRecord"> & {
   resetInterval: string;
 
   /**
-   * At most 20, in the author's order.
+   * Rules for external detectors, at most 20, in the order given by the author.
    *
    * @generated from field: repeated sluice.admin.v1.DetectorRule detectors = 17;
    */
@@ -417,14 +417,14 @@ export type ListGuardrailsRequest = Message<"sluice.admin.v1.ListGuardrailsReque
   offset: number;
 
   /**
-   * 1 to 100; 0 means 50.
+   * Guardrails of a page, 1 to 100; 0 means 50.
    *
    * @generated from field: uint32 limit = 2;
    */
   limit: number;
 
   /**
-   * The caller's workspace, also the default; any other is not found.
+   * Id of the caller's workspace, which is also the default; any other workspace is not found.
    *
    * @generated from field: string workspace_id = 3;
    */
@@ -452,7 +452,7 @@ export const ListGuardrailsRequestSchema: GenMessage<ListGuardrailsRequest> = /*
  */
 export type ListGuardrailsResponse = Message<"sluice.admin.v1.ListGuardrailsResponse"> & {
   /**
-   * Oldest first.
+   * Guardrails of the page, oldest first.
    *
    * @generated from field: repeated sluice.admin.v1.GuardrailRecord guardrails = 1;
    */
@@ -487,28 +487,28 @@ export const ListGuardrailsResponseSchema: GenMessage<ListGuardrailsResponse> = 
  */
 export type CreateGuardrailRequest = Message<"sluice.admin.v1.CreateGuardrailRequest"> & {
   /**
-   * 1 to 200 code points.
+   * Name of the guardrail, 1 to 200 code points.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * At most 1,000 code points.
+   * Description, at most 1,000 code points.
    *
    * @generated from field: optional string description = 2;
    */
   description?: string | undefined;
 
   /**
-   * At most 100.
+   * Patterns, at most 100.
    *
    * @generated from field: repeated sluice.admin.v1.ContentFilter content_filters = 3;
    */
   contentFilters: ContentFilter[];
 
   /**
-   * The caller's workspace, also the default; any other is not found.
+   * Id of the caller's workspace, which is also the default; any other workspace is not found.
    *
    * @generated from field: string workspace_id = 4;
    */
@@ -557,28 +557,28 @@ export type CreateGuardrailRequest = Message<"sluice.admin.v1.CreateGuardrailReq
   workspaceDefault: boolean;
 
   /**
-   * At most 20.
+   * Rules in words, at most 20.
    *
    * @generated from field: repeated sluice.admin.v1.JudgeRule judge_rules = 11;
    */
   judgeRules: JudgeRule[];
 
   /**
-   * Same as in GuardrailRecord.
+   * Budget of each key under the guardrail, as in GuardrailRecord.
    *
    * @generated from field: optional string limit_usd = 12;
    */
   limitUsd?: string | undefined;
 
   /**
-   * Same as in GuardrailRecord.
+   * Reset of the budget, as in GuardrailRecord.
    *
    * @generated from field: string reset_interval = 13;
    */
   resetInterval: string;
 
   /**
-   * At most 20.
+   * Rules for external detectors, at most 20.
    *
    * @generated from field: repeated sluice.admin.v1.DetectorRule detectors = 14;
    */
@@ -767,7 +767,7 @@ export const DeleteGuardrailRequestSchema: GenMessage<DeleteGuardrailRequest> = 
  */
 export type DeleteGuardrailResponse = Message<"sluice.admin.v1.DeleteGuardrailResponse"> & {
   /**
-   * The policy generation from which no key has it.
+   * Policy generation from which no key has the guardrail.
    *
    * @generated from field: uint64 generation = 1;
    */
@@ -802,7 +802,7 @@ export type ListKeyAssignmentsRequest = Message<"sluice.admin.v1.ListKeyAssignme
   offset: number;
 
   /**
-   * 1 to 100; 0 means 50.
+   * Assignments of a page, 1 to 100; 0 means 50.
    *
    * @generated from field: uint32 limit = 3;
    */
@@ -865,7 +865,7 @@ export const ListKeyAssignmentsResponseSchema: GenMessage<ListKeyAssignmentsResp
  */
 export type KeyAssignment = Message<"sluice.admin.v1.KeyAssignment"> & {
   /**
-   * UUID; it changes when the key gets another guardrail.
+   * UUID of the assignment; it changes when the key gets another guardrail.
    *
    * @generated from field: string id = 1;
    */

@@ -25,7 +25,7 @@ export const file_sluice_admin_v1_key_service: GenFile = /*@__PURE__*/
  */
 export type Key = Message<"sluice.admin.v1.Key"> & {
   /**
-   * SHA-256 of the whole key in lower-case hexadecimal; keys are addressed by it.
+   * SHA-256 of the key's text in lower-case hexadecimal, by which keys are addressed.
    *
    * @generated from field: string hash = 1;
    */
@@ -39,7 +39,7 @@ export type Key = Message<"sluice.admin.v1.Key"> & {
   workspaceId: string;
 
   /**
-   * 1 to 200 code points.
+   * Name of the key, 1 to 200 code points.
    *
    * @generated from field: string name = 3;
    */
@@ -89,7 +89,7 @@ export type Key = Message<"sluice.admin.v1.Key"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Time of the last change; absent without one.
+   * Time of the last change; absent when the key was never changed.
    *
    * @generated from field: optional google.protobuf.Timestamp updated_at = 10;
    */
@@ -145,7 +145,7 @@ export type Key = Message<"sluice.admin.v1.Key"> & {
   externalId?: string | undefined;
 
   /**
-   * What the key may use; absent when nothing narrows it.
+   * Permissions of the key; absent when nothing restricts it.
    *
    * @generated from field: sluice.admin.v1.Permissions permissions = 18;
    */
@@ -166,7 +166,7 @@ export type Key = Message<"sluice.admin.v1.Key"> & {
   allowedNetworks: string[];
 
   /**
-   * Limits of models for the key; absent when it has none.
+   * Rate limits of the key by model; absent when it has none.
    *
    * @generated from field: sluice.admin.v1.ModelLimits model_limits = 21;
    */
@@ -180,7 +180,7 @@ export type Key = Message<"sluice.admin.v1.Key"> & {
   traceContent: boolean;
 
   /**
-   * Ids of at most 10 guardrails of the workspace that apply to the key besides the assigned one.
+   * Ids of at most 10 guardrails of the workspace that apply to the key in addition to the assigned one.
    *
    * @generated from field: repeated string further_guardrails = 23;
    */
@@ -229,7 +229,7 @@ export type Spending = Message<"sluice.admin.v1.Spending"> & {
   monthly: string;
 
   /**
-   * Rest of the budget, never below 0; absent without a budget.
+   * Remaining budget, never below 0; absent without a budget.
    *
    * @generated from field: optional string remaining = 5;
    */
@@ -257,7 +257,7 @@ export type ListKeysRequest = Message<"sluice.admin.v1.ListKeysRequest"> & {
   offset: number;
 
   /**
-   * 1 to 100; 0 means 100.
+   * Keys of a page, 1 to 100; 0 means 100.
    *
    * @generated from field: uint32 limit = 2;
    */
@@ -271,7 +271,7 @@ export type ListKeysRequest = Message<"sluice.admin.v1.ListKeysRequest"> & {
   includeDisabled: boolean;
 
   /**
-   * The caller's workspace, also the default; any other is not found.
+   * Id of the caller's workspace, which is also the default; any other workspace is not found.
    *
    * @generated from field: string workspace_id = 4;
    */
@@ -313,7 +313,7 @@ export const ListKeysRequestSchema: GenMessage<ListKeysRequest> = /*@__PURE__*/
  */
 export type ListKeysResponse = Message<"sluice.admin.v1.ListKeysResponse"> & {
   /**
-   * In the requested order.
+   * Keys of the page, in the requested order.
    *
    * @generated from field: repeated sluice.admin.v1.Key keys = 1;
    */
@@ -348,7 +348,7 @@ export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*
  */
 export type CreateKeyRequest = Message<"sluice.admin.v1.CreateKeyRequest"> & {
   /**
-   * 1 to 200 code points.
+   * Name of the key, 1 to 200 code points.
    *
    * @generated from field: string name = 1;
    */
@@ -362,84 +362,84 @@ export type CreateKeyRequest = Message<"sluice.admin.v1.CreateKeyRequest"> & {
   expiresAt?: Timestamp | undefined;
 
   /**
-   * Same as in Key.
+   * End user of the key, as in Key.
    *
    * @generated from field: optional string external_user = 3;
    */
   externalUser?: string | undefined;
 
   /**
-   * The caller's workspace, also the default; any other is not found.
+   * Id of the caller's workspace, which is also the default; any other workspace is not found.
    *
    * @generated from field: string workspace_id = 4;
    */
   workspaceId: string;
 
   /**
-   * Same as in Key.
+   * Budget of the key, as in Key.
    *
    * @generated from field: optional string limit_usd = 5;
    */
   limitUsd?: string | undefined;
 
   /**
-   * Same as in Key.
+   * Reset of the budget, as in Key.
    *
    * @generated from field: string limit_reset = 6;
    */
   limitReset: string;
 
   /**
-   * Same as in Key.
+   * Rate limits of the key.
    *
    * @generated from field: sluice.admin.v1.RateLimits rate_limits = 7;
    */
   rateLimits?: RateLimits | undefined;
 
   /**
-   * Same as in Key.
+   * Whether prompts and answers are captured, as in Key.
    *
    * @generated from field: bool capture_content = 8;
    */
   captureContent: boolean;
 
   /**
-   * Same as in Key.
+   * Permissions of the key, as in Key.
    *
    * @generated from field: sluice.admin.v1.Permissions permissions = 9;
    */
   permissions?: Permissions | undefined;
 
   /**
-   * Same as in Key.
+   * Tags of the key's requests, as in Key.
    *
    * @generated from field: optional string tags = 10;
    */
   tags?: string | undefined;
 
   /**
-   * Same as in Key.
+   * Networks from which the key may be used, as in Key.
    *
    * @generated from field: repeated string allowed_networks = 11;
    */
   allowedNetworks: string[];
 
   /**
-   * Same as in Key.
+   * Rate limits of the key by model, as in Key.
    *
    * @generated from field: sluice.admin.v1.ModelLimits model_limits = 12;
    */
   modelLimits?: ModelLimits | undefined;
 
   /**
-   * Same as in Key.
+   * Whether prompts and answers are attributes of traces, as in Key.
    *
    * @generated from field: bool trace_content = 13;
    */
   traceContent: boolean;
 
   /**
-   * Same as in Key.
+   * Ids of additional guardrails, as in Key.
    *
    * @generated from field: repeated string further_guardrails = 14;
    */
@@ -467,7 +467,7 @@ export type CreateKeyResponse = Message<"sluice.admin.v1.CreateKeyResponse"> & {
   key?: Key | undefined;
 
   /**
-   * The key itself: sk-sl- and 49 characters. Only its hash is stored.
+   * Text of the key: sk-sl- and 49 characters. Only its hash is stored.
    *
    * @generated from field: string secret = 2;
    */
@@ -678,7 +678,7 @@ export type RotateKeyResponse = Message<"sluice.admin.v1.RotateKeyResponse"> & {
   key?: Key | undefined;
 
   /**
-   * The new key itself: sk-sl- and 49 characters. Only its hash is stored.
+   * Text of the new key: sk-sl- and 49 characters. Only its hash is stored.
    *
    * @generated from field: string secret = 2;
    */
@@ -741,7 +741,7 @@ export type PutKeyResponse = Message<"sluice.admin.v1.PutKeyResponse"> & {
   key?: Key | undefined;
 
   /**
-   * The key itself if this call created it; otherwise empty.
+   * Text of the key if this call created it; otherwise empty.
    *
    * @generated from field: string secret = 2;
    */

@@ -58,7 +58,7 @@ export type UsageRecord = Message<"sluice.admin.v1.UsageRecord"> & {
   instance: string;
 
   /**
-   * UUID.
+   * UUID of the key's workspace.
    *
    * @generated from field: string workspace_id = 6;
    */
@@ -156,7 +156,7 @@ export type UsageRecord = Message<"sluice.admin.v1.UsageRecord"> & {
   isEstimated: boolean;
 
   /**
-   * USD as a decimal string; absent when no price or no usage is known.
+   * Cost in USD as a decimal string; absent when no price or no usage is known.
    *
    * @generated from field: optional string cost_usd = 20;
    */
@@ -199,7 +199,7 @@ export type UsageRecord = Message<"sluice.admin.v1.UsageRecord"> & {
   firstMs?: number | undefined;
 
   /**
-   * stop, tool_calls, length or content_filter; absent for an unfinished answer.
+   * Why the answer ended: stop, tool_calls, length or content_filter; absent for an unfinished answer.
    *
    * @generated from field: optional string finish_reason = 26;
    */
@@ -262,14 +262,14 @@ export type TokenCounts = Message<"sluice.admin.v1.TokenCounts"> & {
   input: number;
 
   /**
-   * Read from the provider's cache.
+   * Tokens read from the provider's cache.
    *
    * @generated from field: uint32 cached = 2;
    */
   cached: number;
 
   /**
-   * Written to the provider's cache.
+   * Tokens written to the provider's cache.
    *
    * @generated from field: uint32 cache_write = 3;
    */
@@ -340,7 +340,7 @@ export type TurnRecord = Message<"sluice.admin.v1.TurnRecord"> & {
   instance: string;
 
   /**
-   * UUID.
+   * UUID of the key's workspace.
    *
    * @generated from field: string workspace_id = 6;
    */
@@ -466,7 +466,8 @@ export type TurnRecord = Message<"sluice.admin.v1.TurnRecord"> & {
   count: number;
 
   /**
-   * Action of that guardrail; FLAG when only its mode prevented another action. Unspecified without a guardrail, and in records of an earlier build.
+   * Action of the guardrail in guardrail_id; FLAG when only its mode prevented another action. Unspecified without a
+   * guardrail, and in records of an earlier build.
    *
    * @generated from field: sluice.admin.v1.FilterAction guardrail_action = 24;
    */
@@ -502,7 +503,7 @@ export const TurnRecordSchema: GenMessage<TurnRecord> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_ledger_service, 2);
 
 /**
- * Records of one process: at least 1, and at most 500.
+ * Records of one process, 1 to 500.
  *
  * @generated from message sluice.admin.v1.RecordUsageRequest
  */
@@ -571,14 +572,16 @@ export type BudgetTag = Message<"sluice.admin.v1.BudgetTag"> & {
   value: string;
 
   /**
-   * Minimum USD to leave in the budget of the tag, as ReserveBudgetRequest.key_besides_usd.
+   * Minimum USD to leave in the budget of the tag, for further calls of started turns; see
+   * ReserveBudgetRequest.key_besides_usd.
    *
    * @generated from field: string besides_usd = 3;
    */
   besidesUsd: string;
 
   /**
-   * The same for the budget that values without one of their own share, if it pays for this value. Empty: as besides_usd.
+   * Minimum USD to leave in the budget shared by values without an individual budget, if it pays for this value; empty
+   * means the same as besides_usd.
    *
    * @generated from field: string shared_besides_usd = 4;
    */
@@ -620,7 +623,7 @@ export type ReserveBudgetRequest = Message<"sluice.admin.v1.ReserveBudgetRequest
   keyHash: string;
 
   /**
-   * USD as a decimal string: worst-case cost.
+   * Worst-case cost in USD as a decimal string.
    *
    * @generated from field: string amount_usd = 4;
    */
@@ -648,7 +651,7 @@ export type ReserveBudgetRequest = Message<"sluice.admin.v1.ReserveBudgetRequest
   keyBesidesUsd: string;
 
   /**
-   * The same for the budget of the workspace.
+   * Minimum USD to leave in the budget of the workspace, for further calls of started turns.
    *
    * @generated from field: string workspace_besides_usd = 8;
    */
@@ -676,28 +679,28 @@ export const ReserveBudgetRequestSchema: GenMessage<ReserveBudgetRequest> = /*@_
  */
 export type ReserveBudgetResponse = Message<"sluice.admin.v1.ReserveBudgetResponse"> & {
   /**
-   * True if the call fits every budget of the key, or if it has no budget.
+   * Whether the call fits every budget of the key; also true without a budget.
    *
    * @generated from field: bool admitted = 1;
    */
   admitted: boolean;
 
   /**
-   * USD as a decimal string: limit of the budget with the least left; absent without a budget.
+   * Limit in USD, as a decimal string, of the budget with the least left; absent without a budget.
    *
    * @generated from field: optional string limit_usd = 2;
    */
   limitUsd?: string | undefined;
 
   /**
-   * Remaining USD of the limit before this call; absent without a budget.
+   * USD left in this budget before this call; absent without a budget.
    *
    * @generated from field: optional string remaining_usd = 3;
    */
   remainingUsd?: string | undefined;
 
   /**
-   * Owner of the budget.
+   * Owner of this budget.
    *
    * @generated from field: sluice.admin.v1.BudgetScope budget = 4;
    */
@@ -711,21 +714,22 @@ export type ReserveBudgetResponse = Message<"sluice.admin.v1.ReserveBudgetRespon
   guardrailId: string;
 
   /**
-   * USD of the limit reserved for other calls under way; absent without a budget.
+   * USD of this budget reserved for other running calls; absent without a budget.
    *
    * @generated from field: optional string held_usd = 6;
    */
   heldUsd?: string | undefined;
 
   /**
-   * True if only reservations of others prevented the admission, so the call may be admitted in a moment. The spent amount would let it pass.
+   * Whether only reservations of other calls prevented the admission, so that the call may be admitted in a moment.
    *
    * @generated from field: bool held = 7;
    */
   held: boolean;
 
   /**
-   * Tag of the budget, such as `project=apollo`; `project=*` for the budget that the values without one of their own share. Empty for any other budget.
+   * Tag of the budget, such as `project=apollo`; `project=*` for the budget shared by values without an individual
+   * budget. Empty for any other budget.
    *
    * @generated from field: string tag = 8;
    */
@@ -747,7 +751,7 @@ export const ReserveBudgetResponseSchema: GenMessage<ReserveBudgetResponse> = /*
   messageDesc(file_sluice_admin_v1_ledger_service, 7);
 
 /**
- * Call whose reservation changes, named as in ReserveBudgetRequest.
+ * Call whose reservation is raised, named as in ReserveBudgetRequest.
  *
  * @generated from message sluice.admin.v1.RaiseBudgetRequest
  */
@@ -767,7 +771,7 @@ export type RaiseBudgetRequest = Message<"sluice.admin.v1.RaiseBudgetRequest"> &
   attempt: number;
 
   /**
-   * USD as a decimal string: minimum cost of the call. An amount below the reservation changes nothing.
+   * Minimum cost of the call in USD as a decimal string. An amount below the reservation changes nothing.
    *
    * @generated from field: string amount_usd = 3;
    */
@@ -782,7 +786,7 @@ export const RaiseBudgetRequestSchema: GenMessage<RaiseBudgetRequest> = /*@__PUR
   messageDesc(file_sluice_admin_v1_ledger_service, 8);
 
 /**
- * Confirmation of the amount in the budget.
+ * Confirms that the budget holds the amount.
  *
  * @generated from message sluice.admin.v1.RaiseBudgetResponse
  */
@@ -797,7 +801,7 @@ export const RaiseBudgetResponseSchema: GenMessage<RaiseBudgetResponse> = /*@__P
   messageDesc(file_sluice_admin_v1_ledger_service, 9);
 
 /**
- * Call whose reservation changes, named as in ReserveBudgetRequest.
+ * Call whose reservation is released, named as in ReserveBudgetRequest.
  *
  * @generated from message sluice.admin.v1.ReleaseBudgetRequest
  */
@@ -825,7 +829,7 @@ export const ReleaseBudgetRequestSchema: GenMessage<ReleaseBudgetRequest> = /*@_
   messageDesc(file_sluice_admin_v1_ledger_service, 10);
 
 /**
- * Confirmation of no reservation for the call.
+ * Confirms that the call has no reservation.
  *
  * @generated from message sluice.admin.v1.ReleaseBudgetResponse
  */
@@ -840,13 +844,13 @@ export const ReleaseBudgetResponseSchema: GenMessage<ReleaseBudgetResponse> = /*
   messageDesc(file_sluice_admin_v1_ledger_service, 11);
 
 /**
- * Calls finished or never made: at least 1, and at most 500.
+ * Calls that have finished or were never made, 1 to 500.
  *
  * @generated from message sluice.admin.v1.SettleHoldsRequest
  */
 export type SettleHoldsRequest = Message<"sluice.admin.v1.SettleHoldsRequest"> & {
   /**
-   * In any order.
+   * The calls, in any order.
    *
    * @generated from field: repeated sluice.admin.v1.SettledCall calls = 1;
    */
@@ -881,7 +885,7 @@ export type SettledCall = Message<"sluice.admin.v1.SettledCall"> & {
   attempt: number;
 
   /**
-   * USD as a decimal string: cost of the call; empty for a call without cost.
+   * Cost of the call in USD as a decimal string; empty for a call without cost.
    *
    * @generated from field: string cost_usd = 3;
    */
@@ -896,7 +900,7 @@ export const SettledCallSchema: GenMessage<SettledCall> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_ledger_service, 13);
 
 /**
- * Confirmation of the costs in the budgets.
+ * Confirms that the costs are in the budgets.
  *
  * @generated from message sluice.admin.v1.SettleHoldsResponse
  */
@@ -917,7 +921,7 @@ export const SettleHoldsResponseSchema: GenMessage<SettleHoldsResponse> = /*@__P
   messageDesc(file_sluice_admin_v1_ledger_service, 14);
 
 /**
- * Start of a process with calls under way or unsent records.
+ * Start of a process with running calls or unsent records.
  *
  * @generated from message sluice.admin.v1.RenewHoldsRequest
  */
@@ -981,7 +985,7 @@ export const EndHoldsRequestSchema: GenMessage<EndHoldsRequest> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_ledger_service, 17);
 
 /**
- * Confirmation of no reservations for calls never started.
+ * Confirms that calls never started have no reservations.
  *
  * @generated from message sluice.admin.v1.EndHoldsResponse
  */
@@ -1052,7 +1056,7 @@ export type TaskSpending = Message<"sluice.admin.v1.TaskSpending"> & {
   model: string;
 
   /**
-   * Prompt and answer of one turn, as exchanged between client and gateway, up to the limit of the configuration file.
+   * Cost of these calls in USD as a decimal string.
    *
    * @generated from field: string cost_usd = 3;
    */
@@ -1143,7 +1147,7 @@ export type TurnContent = Message<"sluice.admin.v1.TurnContent"> & {
   keyHash: string;
 
   /**
-   * The end user of the request; absent when it named none.
+   * Name of the end user of the request; absent when it named none.
    *
    * @generated from field: optional string user = 5;
    */
@@ -1172,13 +1176,13 @@ export const TurnContentSchema: GenMessage<TurnContent> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_ledger_service, 23);
 
 /**
- * Contents of finished turns: at least 1, and at most 100.
+ * Contents of finished turns, 1 to 100.
  *
  * @generated from message sluice.admin.v1.RecordContentsRequest
  */
 export type RecordContentsRequest = Message<"sluice.admin.v1.RecordContentsRequest"> & {
   /**
-   * In any order.
+   * The contents, in any order.
    *
    * @generated from field: repeated sluice.admin.v1.TurnContent contents = 1;
    */
@@ -1269,7 +1273,7 @@ export const AttemptStatusSchema: GenEnum<AttemptStatus> = /*@__PURE__*/
   enumDesc(file_sluice_admin_v1_ledger_service, 0);
 
 /**
- * Purpose of a call.
+ * Purpose of a call to a provider.
  *
  * @generated from enum sluice.admin.v1.CallOperation
  */
@@ -1338,28 +1342,28 @@ export enum CallOperation {
   IMAGE = 8,
 
   /**
-   * Panel answer of fusion.
+   * Answers as a member of a fusion panel.
    *
    * @generated from enum value: CALL_OPERATION_PANEL = 9;
    */
   PANEL = 9,
 
   /**
-   * Comparison of panel answers.
+   * Compares the answers of a fusion panel.
    *
    * @generated from enum value: CALL_OPERATION_ANALYST = 10;
    */
   ANALYST = 10,
 
   /**
-   * Advice of another model for an answer.
+   * Advises another model on an answer.
    *
    * @generated from enum value: CALL_OPERATION_ADVISOR = 11;
    */
   ADVISOR = 11,
 
   /**
-   * Work delegated to another model for an answer.
+   * Does work delegated by another model.
    *
    * @generated from enum value: CALL_OPERATION_SUBAGENT = 12;
    */
@@ -1469,14 +1473,14 @@ export enum CallKind {
   CLASSIFIER = 4,
 
   /**
-   * Panel answer of fusion; the key pays.
+   * Answers as a member of a fusion panel; the key pays.
    *
    * @generated from enum value: CALL_KIND_PANEL = 11;
    */
   PANEL = 11,
 
   /**
-   * Comparison of panel answers; the key pays.
+   * Compares the answers of a fusion panel; the key pays.
    *
    * @generated from enum value: CALL_KIND_ANALYST = 12;
    */
@@ -1504,7 +1508,7 @@ export enum CallKind {
   CHARGED_CLASSIFIER = 15,
 
   /**
-   * Advice of another model for an answer; the key pays.
+   * Advises another model on an answer; the key pays.
    *
    * @generated from enum value: CALL_KIND_ADVISOR = 16;
    */

@@ -25,7 +25,7 @@ export const file_sluice_admin_v1_session_service: GenFile = /*@__PURE__*/
  */
 export type RecordRefusalRequest = Message<"sluice.admin.v1.RecordRefusalRequest"> & {
   /**
-   * Method and path: `POST /guardrails`.
+   * HTTP method and path, such as `POST /guardrails`.
    *
    * @generated from field: string call = 1;
    */
@@ -54,7 +54,7 @@ export const RecordRefusalRequestSchema: GenMessage<RecordRefusalRequest> = /*@_
   messageDesc(file_sluice_admin_v1_session_service, 0);
 
 /**
- * Entry in the audit log.
+ * Confirms the entry in the audit log.
  *
  * @generated from message sluice.admin.v1.RecordRefusalResponse
  */
@@ -75,7 +75,7 @@ export const RecordRefusalResponseSchema: GenMessage<RecordRefusalResponse> = /*
  */
 export type RecordNetworkRefusalRequest = Message<"sluice.admin.v1.RecordNetworkRefusalRequest"> & {
   /**
-   * Method and path: `GET /api/v1/keys`.
+   * HTTP method and path, such as `GET /api/v1/keys`.
    *
    * @generated from field: string call = 1;
    */
@@ -90,7 +90,7 @@ export const RecordNetworkRefusalRequestSchema: GenMessage<RecordNetworkRefusalR
   messageDesc(file_sluice_admin_v1_session_service, 2);
 
 /**
- * Entry in the audit log, unless there were many.
+ * Confirms the entry in the audit log, unless there were too many.
  *
  * @generated from message sluice.admin.v1.RecordNetworkRefusalResponse
  */
@@ -126,7 +126,7 @@ export const RecordEndedTurnRequestSchema: GenMessage<RecordEndedTurnRequest> = 
   messageDesc(file_sluice_admin_v1_session_service, 4);
 
 /**
- * Entry in the audit log.
+ * Confirms the entry in the audit log.
  *
  * @generated from message sluice.admin.v1.RecordEndedTurnResponse
  */
@@ -182,7 +182,7 @@ export type Session = Message<"sluice.admin.v1.Session"> & {
   workspaceName: string;
 
   /**
-   * True for a key with permission to change account-wide records.
+   * Whether the key may change account-wide records.
    *
    * @generated from field: bool account = 6;
    */
@@ -252,21 +252,21 @@ export type Person = Message<"sluice.admin.v1.Person"> & {
   workspace: string;
 
   /**
-   * True to see and change account-wide records, which only the default workspace allows.
+   * Whether the person may see and change account-wide records, which only the default workspace allows.
    *
    * @generated from field: bool account = 3;
    */
   account: boolean;
 
   /**
-   * `viewer`, `operator` or `admin`.
+   * Role of the person: `viewer`, `operator` or `admin`.
    *
    * @generated from field: string role = 4;
    */
   role: string;
 
   /**
-   * The rule, kept with the session.
+   * The configured rule that gives the person the role, kept with the session.
    *
    * @generated from field: string rule = 5;
    */
@@ -287,7 +287,7 @@ export const PersonSchema: GenMessage<Person> = /*@__PURE__*/
  */
 export type OpenSessionRequest = Message<"sluice.admin.v1.OpenSessionRequest"> & {
   /**
-   * Absent for the management key in `x-sluice-key-hash`.
+   * The person; absent for a session of the management key in `x-sluice-key-hash`.
    *
    * @generated from field: sluice.admin.v1.Person person = 1;
    */
@@ -336,14 +336,14 @@ export const OpenSessionResponseSchema: GenMessage<OpenSessionResponse> = /*@__P
  */
 export type ResolveSessionRequest = Message<"sluice.admin.v1.ResolveSessionRequest"> & {
   /**
-   * SHA-256 of its secret in lower-case hexadecimal.
+   * SHA-256 of the session's secret in lower-case hexadecimal.
    *
    * @generated from field: string session_hash = 1;
    */
   sessionHash: string;
 
   /**
-   * True from a gateway that enforces roles. Others only get sessions of administrators.
+   * Whether the gateway enforces roles; any other gateway only gets sessions of administrators.
    *
    * @generated from field: bool knows_roles = 2;
    */
@@ -364,7 +364,8 @@ export const ResolveSessionRequestSchema: GenMessage<ResolveSessionRequest> = /*
  */
 export type ResolveSessionResponse = Message<"sluice.admin.v1.ResolveSessionResponse"> & {
   /**
-   * Absent when there is no such session, or it has ended, or the gateway does not support its role.
+   * The session; absent when there is no such session, when it has ended, or when the gateway does not support its
+   * role.
    *
    * @generated from field: sluice.admin.v1.Session session = 1;
    */
@@ -406,7 +407,7 @@ export const ResolvePersonRequestSchema: GenMessage<ResolvePersonRequest> = /*@_
  */
 export type ResolvePersonResponse = Message<"sluice.admin.v1.ResolvePersonResponse"> & {
   /**
-   * In the form of a session, without times.
+   * Rights of the person in the form of a session, without times.
    *
    * @generated from field: sluice.admin.v1.Session session = 1;
    */
@@ -427,14 +428,14 @@ export const ResolvePersonResponseSchema: GenMessage<ResolvePersonResponse> = /*
  */
 export type EndSessionRequest = Message<"sluice.admin.v1.EndSessionRequest"> & {
   /**
-   * SHA-256 of its secret in lower-case hexadecimal.
+   * SHA-256 of the session's secret in lower-case hexadecimal.
    *
    * @generated from field: string session_hash = 1;
    */
   sessionHash: string;
 
   /**
-   * True to end all sessions of its person, or of its key.
+   * Whether to end all sessions of the session's person or key.
    *
    * @generated from field: bool all = 2;
    */
@@ -449,7 +450,7 @@ export const EndSessionRequestSchema: GenMessage<EndSessionRequest> = /*@__PURE_
   messageDesc(file_sluice_admin_v1_session_service, 14);
 
 /**
- * The ended session.
+ * Confirms that the session has ended.
  *
  * @generated from message sluice.admin.v1.EndSessionResponse
  */
@@ -485,7 +486,7 @@ export const FindConfigRefusalRequestSchema: GenMessage<FindConfigRefusalRequest
  */
 export type FindConfigRefusalResponse = Message<"sluice.admin.v1.FindConfigRefusalResponse"> & {
   /**
-   * Absent when the last read file is in force, and in a process without a file.
+   * The refusal; absent when the last read file is in force, and in a process without a file.
    *
    * @generated from field: sluice.common.v1.ConfigRefusal refusal = 1;
    */

@@ -121,7 +121,7 @@ export type GetGenerationContentResponse = Message<"sluice.admin.v1.GetGeneratio
   content?: TurnContent | undefined;
 
   /**
-   * Epoch milliseconds of its expiry.
+   * Expiry of the content in milliseconds since 1970.
    *
    * @generated from field: int64 expires_at_ms = 2;
    */
@@ -156,7 +156,7 @@ export type Generation = Message<"sluice.admin.v1.Generation"> & {
   requestId: string;
 
   /**
-   * Epoch milliseconds of its start.
+   * Start of the turn in milliseconds since 1970.
    *
    * @generated from field: int64 opened_at_ms = 3;
    */
@@ -212,7 +212,7 @@ export type Generation = Message<"sluice.admin.v1.Generation"> & {
   door: string;
 
   /**
-   * Purpose.
+   * Purpose of the turn.
    *
    * @generated from field: sluice.admin.v1.CallOperation operation = 11;
    */
@@ -233,7 +233,7 @@ export type Generation = Message<"sluice.admin.v1.Generation"> & {
   streamed: boolean;
 
   /**
-   * How it ended.
+   * Outcome of the turn.
    *
    * @generated from field: sluice.admin.v1.TurnOutcome outcome = 14;
    */
@@ -254,7 +254,7 @@ export type Generation = Message<"sluice.admin.v1.Generation"> & {
   errorType: string;
 
   /**
-   * Id of the guardrail that blocked it, or else of the last guardrail with a finding; empty when there was none.
+   * Id of the guardrail that blocked the turn, or else of the last guardrail with a finding; empty when there was none.
    *
    * @generated from field: string guardrail_id = 17;
    */
@@ -268,21 +268,21 @@ export type Generation = Message<"sluice.admin.v1.Generation"> & {
   rule: string;
 
   /**
-   * stop, tool_calls, length or content_filter; empty for an unfinished answer.
+   * Why the answer ended: stop, tool_calls, length or content_filter; empty for an unfinished answer.
    *
    * @generated from field: string finish_reason = 19;
    */
   finishReason: string;
 
   /**
-   * The end user; empty when none was named.
+   * Name of the end user; empty when the request named none.
    *
    * @generated from field: string user = 20;
    */
   user: string;
 
   /**
-   * The session; empty when none was named.
+   * Id of the session; empty when the request named none.
    *
    * @generated from field: string session_id = 21;
    */
@@ -296,21 +296,21 @@ export type Generation = Message<"sluice.admin.v1.Generation"> & {
   traceId: string;
 
   /**
-   * 1, or the number of refused turns counted by the row.
+   * Number of requests in the row: 1, or the number of refused turns that it counts together.
    *
    * @generated from field: uint32 requests = 23;
    */
   requests: number;
 
   /**
-   * Calls paid by the key.
+   * Number of calls paid by the key.
    *
    * @generated from field: uint32 attempts = 24;
    */
   attempts: number;
 
   /**
-   * USD as a decimal string: cost of all calls.
+   * Cost of all calls in USD as a decimal string.
    *
    * @generated from field: string cost_usd = 25;
    */
@@ -324,7 +324,7 @@ export type Generation = Message<"sluice.admin.v1.Generation"> & {
   inputTokens: bigint;
 
   /**
-   * Read from the provider's cache.
+   * Tokens read from the provider's cache.
    *
    * @generated from field: uint64 cached_tokens = 27;
    */
@@ -359,7 +359,7 @@ export type Generation = Message<"sluice.admin.v1.Generation"> & {
   firstMs?: bigint | undefined;
 
   /**
-   * Milliseconds until the end.
+   * Milliseconds until the end of the turn.
    *
    * @generated from field: uint64 duration_ms = 32;
    */
@@ -422,14 +422,14 @@ export type ListGenerationsRequest = Message<"sluice.admin.v1.ListGenerationsReq
   limit: number;
 
   /**
-   * ISO 8601 time: turns started then or later.
+   * ISO 8601 time; lists turns that started then or later.
    *
    * @generated from field: string from = 3;
    */
   from: string;
 
   /**
-   * ISO 8601 time: turns started earlier.
+   * ISO 8601 time; lists turns that started earlier.
    *
    * @generated from field: string to = 4;
    */
@@ -471,14 +471,14 @@ export type ListGenerationsRequest = Message<"sluice.admin.v1.ListGenerationsReq
   outcome: string;
 
   /**
-   * The end user.
+   * Name of the end user.
    *
    * @generated from field: string user = 10;
    */
   user: string;
 
   /**
-   * The session.
+   * Id of the session.
    *
    * @generated from field: string session_id = 11;
    */
@@ -542,14 +542,14 @@ export type ListGenerationsRequest = Message<"sluice.admin.v1.ListGenerationsReq
   search: string;
 
   /**
-   * Tags of the turn, such as `team=search, env=prod`: turns with all of them.
+   * List such as `team=search, env=prod`; lists turns with all of these tags.
    *
    * @generated from field: string tags = 20;
    */
   tags: string;
 
   /**
-   * Id of a provider: turns with another call after a failure of that provider.
+   * Id of a provider; lists turns in which a call to this provider failed and another call followed.
    *
    * @generated from field: string fallback_from = 21;
    */
@@ -570,7 +570,7 @@ export const ListGenerationsRequestSchema: GenMessage<ListGenerationsRequest> = 
  */
 export type ListGenerationsResponse = Message<"sluice.admin.v1.ListGenerationsResponse"> & {
   /**
-   * Latest first.
+   * Turns of the page, latest first.
    *
    * @generated from field: repeated sluice.admin.v1.Generation generations = 1;
    */
@@ -675,7 +675,7 @@ export type UsageFilter = Message<"sluice.admin.v1.UsageFilter"> & {
   provider: string;
 
   /**
-   * The end user.
+   * Name of the end user.
    *
    * @generated from field: string user = 4;
    */
@@ -731,7 +731,7 @@ export type UsageFilter = Message<"sluice.admin.v1.UsageFilter"> & {
   sessionId: string;
 
   /**
-   * Tags of the turn, such as `team=search, env=prod`: turns with all of them.
+   * List such as `team=search, env=prod`: turns with all of these tags.
    *
    * @generated from field: string tags = 12;
    */
@@ -801,7 +801,7 @@ export type UsagePoint = Message<"sluice.admin.v1.UsagePoint"> & {
   atMs: bigint;
 
   /**
-   * The value; empty for usage without one, and without a dimension.
+   * Value of the first dimension; empty for usage without a value, and without a dimension.
    *
    * @generated from field: string value = 2;
    */
@@ -815,35 +815,35 @@ export type UsagePoint = Message<"sluice.admin.v1.UsagePoint"> & {
   name: string;
 
   /**
-   * Sum of all values not listed separately.
+   * Whether this is the sum of all values not listed separately.
    *
    * @generated from field: bool is_other = 4;
    */
   isOther: boolean;
 
   /**
-   * Turns.
+   * Number of turns.
    *
    * @generated from field: uint64 requests = 5;
    */
   requests: bigint;
 
   /**
-   * Failed, refused or lost turns.
+   * Number of failed, refused or lost turns.
    *
    * @generated from field: uint64 failures = 6;
    */
   failures: bigint;
 
   /**
-   * Calls.
+   * Number of calls.
    *
    * @generated from field: uint64 attempts = 7;
    */
   attempts: bigint;
 
   /**
-   * USD as a decimal string.
+   * Cost in USD as a decimal string.
    *
    * @generated from field: string cost_usd = 8;
    */
@@ -857,7 +857,7 @@ export type UsagePoint = Message<"sluice.admin.v1.UsagePoint"> & {
   inputTokens: bigint;
 
   /**
-   * Read from providers' caches.
+   * Tokens read from providers' caches.
    *
    * @generated from field: uint64 cached_tokens = 10;
    */
@@ -1004,7 +1004,7 @@ export type GetUsageChangeResponse = Message<"sluice.admin.v1.GetUsageChangeResp
   parts: UsageChangePart[];
 
   /**
-   * One sentence in English.
+   * Summary of the comparison, one sentence in English.
    *
    * @generated from field: string summary = 8;
    */
@@ -1025,14 +1025,14 @@ export const GetUsageChangeResponseSchema: GenMessage<GetUsageChangeResponse> = 
  */
 export type UsageAmounts = Message<"sluice.admin.v1.UsageAmounts"> & {
   /**
-   * USD as a decimal string.
+   * Cost in USD as a decimal string.
    *
    * @generated from field: string cost_usd = 1;
    */
   costUsd: string;
 
   /**
-   * Turns.
+   * Number of turns.
    *
    * @generated from field: uint64 requests = 2;
    */
@@ -1061,7 +1061,7 @@ export const UsageAmountsSchema: GenMessage<UsageAmounts> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_usage_service, 13);
 
 /**
- * Usage of a key and a model in both periods. The difference in cost is the sum of three parts, exactly.
+ * Usage of a key and a model in both periods. The difference in cost is exactly the sum of three causes.
  *
  * @generated from message sluice.admin.v1.UsageChangePart
  */
@@ -1088,7 +1088,7 @@ export type UsageChangePart = Message<"sluice.admin.v1.UsageChangePart"> & {
   model: string;
 
   /**
-   * Sum of all others.
+   * Whether this is the sum of all other pairs.
    *
    * @generated from field: bool is_other = 4;
    */
@@ -1109,28 +1109,30 @@ export type UsageChangePart = Message<"sluice.admin.v1.UsageChangePart"> & {
   after?: UsageAmounts | undefined;
 
   /**
-   * USD as a decimal string, negative when the cost fell.
+   * Difference in cost in USD as a decimal string, negative when the cost fell.
    *
    * @generated from field: string difference_usd = 7;
    */
   differenceUsd: string;
 
   /**
-   * USD as a decimal string: part of the difference from the number of requests, at the former cost of a request. All of it for a new or discontinued pair.
+   * Part of the difference that is due to the number of requests, at the former cost of a request, in USD as a decimal
+   * string. For a new or discontinued pair, the whole difference.
    *
    * @generated from field: string volume_usd = 8;
    */
   volumeUsd: string;
 
   /**
-   * USD as a decimal string: part from tokens per request, at the former cost of a token.
+   * Part of the difference that is due to the tokens per request, at the former cost of a token, in USD as a decimal
+   * string.
    *
    * @generated from field: string tokens_usd = 9;
    */
   tokensUsd: string;
 
   /**
-   * USD as a decimal string: part from the cost of a token.
+   * Part of the difference that is due to the cost of a token, in USD as a decimal string.
    *
    * @generated from field: string price_usd = 10;
    */
@@ -1179,7 +1181,7 @@ export const GetUsageHealthRequestSchema: GenMessage<GetUsageHealthRequest> = /*
  */
 export type GetUsageHealthResponse = Message<"sluice.admin.v1.GetUsageHealthResponse"> & {
   /**
-   * The most failures first, then the most calls.
+   * Models with their calls, most failures first, then most calls.
    *
    * @generated from field: repeated sluice.admin.v1.CalledModel models = 1;
    */
@@ -1242,7 +1244,7 @@ export type CalledModel = Message<"sluice.admin.v1.CalledModel"> & {
   answered: bigint;
 
   /**
-   * Calls that failed for the provider.
+   * Calls that failed because of the provider.
    *
    * @generated from field: uint64 failures = 5;
    */
@@ -1263,14 +1265,14 @@ export type CalledModel = Message<"sluice.admin.v1.CalledModel"> & {
   errors: FailureCount[];
 
   /**
-   * Milliseconds until the first event of answered calls; absent without one.
+   * Milliseconds until the first event of answered calls; absent when none was answered.
    *
    * @generated from field: optional sluice.admin.v1.Percentiles first_ms = 8;
    */
   firstMs?: Percentiles | undefined;
 
   /**
-   * Milliseconds until the end of answered calls; absent without one.
+   * Milliseconds until the end of answered calls; absent when none was answered.
    *
    * @generated from field: optional sluice.admin.v1.Percentiles duration_ms = 9;
    */
@@ -1291,14 +1293,14 @@ export const CalledModelSchema: GenMessage<CalledModel> = /*@__PURE__*/
  */
 export type FailureCount = Message<"sluice.admin.v1.FailureCount"> & {
   /**
-   * A provider_error as in Generation; for a call followed by another call the status of its record, such as status_502.
+   * A provider_error as in Generation; for a call that another call followed, its own status, such as status_502.
    *
    * @generated from field: string error = 1;
    */
   error: string;
 
   /**
-   * Failed calls.
+   * Number of failed calls.
    *
    * @generated from field: uint64 calls = 2;
    */
@@ -1417,21 +1419,21 @@ export type ListedSession = Message<"sluice.admin.v1.ListedSession"> & {
   lastAtMs: bigint;
 
   /**
-   * Turns.
+   * Number of turns.
    *
    * @generated from field: uint64 requests = 4;
    */
   requests: bigint;
 
   /**
-   * Failed, refused or lost turns.
+   * Number of failed, refused or lost turns.
    *
    * @generated from field: uint64 failures = 5;
    */
   failures: bigint;
 
   /**
-   * USD as a decimal string.
+   * Cost in USD as a decimal string.
    *
    * @generated from field: string cost_usd = 6;
    */
@@ -1452,7 +1454,7 @@ export type ListedSession = Message<"sluice.admin.v1.ListedSession"> & {
   keyHash: string;
 
   /**
-   * Name of that key; empty when it no longer exists.
+   * Name of the key of the last turn; empty when it no longer exists.
    *
    * @generated from field: string key_name = 9;
    */
@@ -1495,13 +1497,13 @@ export const PercentilesSchema: GenMessage<Percentiles> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_usage_service, 22);
 
 /**
- * Filter of the sums.
+ * Filter of the activity.
  *
  * @generated from message sluice.admin.v1.ListActivityRequest
  */
 export type ListActivityRequest = Message<"sluice.admin.v1.ListActivityRequest"> & {
   /**
-   * Day in UTC, such as 2026-11-21, within the last 30; empty means all of them, including today.
+   * Day in UTC, such as 2026-11-21, within the last 30 days; empty means all of these days, including today.
    *
    * @generated from field: string date = 1;
    */
@@ -1515,42 +1517,42 @@ export type ListActivityRequest = Message<"sluice.admin.v1.ListActivityRequest">
   keyHash: string;
 
   /**
-   * The caller's workspace, also the default; any other is not found.
+   * Id of the caller's workspace, which is also the default; any other workspace is not found.
    *
    * @generated from field: string workspace_id = 3;
    */
   workspaceId: string;
 
   /**
-   * Sums each operation separately.
+   * Whether to sum each operation separately.
    *
    * @generated from field: bool by_operation = 4;
    */
   byOperation: boolean;
 
   /**
-   * The only client format to sum: responses, chat, messages or embeddings; empty means all of them.
+   * The only client API format to sum: responses, chat, messages or embeddings; empty means all.
    *
    * @generated from field: string door = 5;
    */
   door: string;
 
   /**
-   * Sums each client format separately.
+   * Whether to sum each client API format separately.
    *
    * @generated from field: bool by_door = 6;
    */
   byDoor: boolean;
 
   /**
-   * Sums each kind of task separately.
+   * Whether to sum each kind of task separately.
    *
    * @generated from field: bool by_task = 7;
    */
   byTask: boolean;
 
   /**
-   * List such as `team=search, env=prod`: sums only calls of requests with all of these tags; empty means all of them.
+   * List such as `team=search, env=prod`: sums only calls of requests with all of these tags; empty means all calls.
    *
    * @generated from field: string tags = 8;
    */
@@ -1565,13 +1567,13 @@ export const ListActivityRequestSchema: GenMessage<ListActivityRequest> = /*@__P
   messageDesc(file_sluice_admin_v1_usage_service, 23);
 
 /**
- * Sums.
+ * Sums of activity.
  *
  * @generated from message sluice.admin.v1.ListActivityResponse
  */
 export type ListActivityResponse = Message<"sluice.admin.v1.ListActivityResponse"> & {
   /**
-   * Latest day first, then the most expensive.
+   * Sums, latest day first, then by cost, highest first.
    *
    * @generated from field: repeated sluice.admin.v1.Activity activities = 1;
    */
@@ -1606,21 +1608,21 @@ export type Activity = Message<"sluice.admin.v1.Activity"> & {
   model: string;
 
   /**
-   * Id.
+   * Id of the provider.
    *
    * @generated from field: string provider = 3;
    */
   provider: string;
 
   /**
-   * USD as a decimal string.
+   * Cost in USD as a decimal string.
    *
    * @generated from field: string cost_usd = 4;
    */
   costUsd: string;
 
   /**
-   * Calls, including failed calls.
+   * Number of calls, including failed calls.
    *
    * @generated from field: uint64 calls = 5;
    */
@@ -1648,14 +1650,14 @@ export type Activity = Message<"sluice.admin.v1.Activity"> & {
   reasoningTokens: bigint;
 
   /**
-   * Turns, each counted once, in the row of its last call.
+   * Number of turns, each counted once, in the row of its last call.
    *
    * @generated from field: uint64 requests = 9;
    */
   requests: bigint;
 
   /**
-   * Service tier of the answer; default when no call got so far.
+   * Service tier of the answer; `default` when no call got an answer so far.
    *
    * @generated from field: string service_tier = 10;
    */
@@ -1712,14 +1714,14 @@ export const GetCreditsRequestSchema: GenMessage<GetCreditsRequest> = /*@__PURE_
  */
 export type GetCreditsResponse = Message<"sluice.admin.v1.GetCreditsResponse"> & {
   /**
-   * USD as a decimal string; absent when the workspace may spend any amount.
+   * Limit of the budget in USD as a decimal string; absent when the workspace has no budget.
    *
    * @generated from field: optional string total_usd = 1;
    */
   totalUsd?: string | undefined;
 
   /**
-   * USD as a decimal string: spent since the last reset of the budget, or in total when it never resets.
+   * USD spent since the last reset of the budget, or in total when it never resets, as a decimal string.
    *
    * @generated from field: string used_usd = 2;
    */
@@ -1791,7 +1793,8 @@ export const UsageService: GenService<{
     output: typeof GetUsageSeriesResponseSchema;
   },
   /**
-   * Compares the workspace's usage in a period with the period before it, and takes the difference in cost apart. Needs a management key.
+   * Compares the workspace's usage in a period with that of the preceding period, and splits the difference in cost
+   * into causes. Needs a management key.
    * Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, UNPROCESSABLE (it reads too much), INTERNAL.
    *
    * @generated from rpc sluice.admin.v1.UsageService.GetUsageChange

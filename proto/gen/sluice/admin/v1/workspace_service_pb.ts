@@ -25,21 +25,21 @@ export const file_sluice_admin_v1_workspace_service: GenFile = /*@__PURE__*/
  */
 export type Workspace = Message<"sluice.admin.v1.Workspace"> & {
   /**
-   * UUID.
+   * UUID of the workspace.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * 1 to 200 code points, unique among workspaces.
+   * Name of the workspace, 1 to 200 code points, unique among workspaces.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Budget shared by its keys: USD as a decimal string of at most 12 places; absent for no limit.
+   * Budget shared by the workspace's keys: USD as a decimal string of at most 12 places; absent for no limit.
    *
    * @generated from field: optional string limit_usd = 3;
    */
@@ -74,7 +74,7 @@ export type Workspace = Message<"sluice.admin.v1.Workspace"> & {
   externalId?: string | undefined;
 
   /**
-   * What its keys may use at most; absent when nothing narrows them.
+   * Maximum permissions of the workspace's keys; absent when nothing restricts them.
    *
    * @generated from field: sluice.admin.v1.Permissions permissions = 8;
    */
@@ -88,14 +88,14 @@ export type Workspace = Message<"sluice.admin.v1.Workspace"> & {
   requiredTags: string;
 
   /**
-   * Limits of models that its keys share; absent when it has none.
+   * Rate limits by model that the workspace's keys share; absent when it has none.
    *
    * @generated from field: sluice.admin.v1.ModelLimits model_limits = 10;
    */
   modelLimits?: ModelLimits | undefined;
 
   /**
-   * Budgets for tags of requests; absent when it has none.
+   * Budgets by tag of requests; absent when the workspace has none.
    *
    * @generated from field: sluice.admin.v1.TagBudgets tag_budgets = 11;
    */
@@ -123,7 +123,7 @@ export type ListWorkspacesRequest = Message<"sluice.admin.v1.ListWorkspacesReque
   offset: number;
 
   /**
-   * 1 to 100; 0 means 100.
+   * Workspaces of a page, 1 to 100; 0 means 100.
    *
    * @generated from field: uint32 limit = 2;
    */
@@ -137,7 +137,7 @@ export type ListWorkspacesRequest = Message<"sluice.admin.v1.ListWorkspacesReque
   cursor: string;
 
   /**
-   * Lists the deleted workspaces instead of the others.
+   * Whether to list only deleted workspaces.
    *
    * @generated from field: bool deleted = 4;
    */
@@ -158,7 +158,7 @@ export const ListWorkspacesRequestSchema: GenMessage<ListWorkspacesRequest> = /*
  */
 export type ListWorkspacesResponse = Message<"sluice.admin.v1.ListWorkspacesResponse"> & {
   /**
-   * The default workspace first, then by time of creation.
+   * Workspaces of the page: the default workspace first, then by time of creation.
    *
    * @generated from field: repeated sluice.admin.v1.Workspace workspaces = 1;
    */
@@ -235,7 +235,7 @@ export const CreateWorkspaceResponseSchema: GenMessage<CreateWorkspaceResponse> 
  */
 export type GetWorkspaceRequest = Message<"sluice.admin.v1.GetWorkspaceRequest"> & {
   /**
-   * UUID; empty for an external id.
+   * UUID of the workspace; empty for an external id.
    *
    * @generated from field: string workspace_id = 1;
    */
@@ -291,7 +291,8 @@ export type UpdateWorkspaceRequest = Message<"sluice.admin.v1.UpdateWorkspaceReq
   workspace?: Workspace | undefined;
 
   /**
-   * name, limit_usd, limit_reset, permissions, required_tags, model_limits, tag_budgets; a named but unset field is cleared.
+   * Names of changed fields: name, limit_usd, limit_reset, permissions, required_tags, model_limits, tag_budgets. A
+   * named but unset field is cleared.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -382,7 +383,7 @@ export const PutWorkspaceResponseSchema: GenMessage<PutWorkspaceResponse> = /*@_
  */
 export type DeleteWorkspaceRequest = Message<"sluice.admin.v1.DeleteWorkspaceRequest"> & {
   /**
-   * UUID.
+   * UUID of the workspace.
    *
    * @generated from field: string workspace_id = 1;
    */
@@ -403,7 +404,7 @@ export const DeleteWorkspaceRequestSchema: GenMessage<DeleteWorkspaceRequest> = 
  */
 export type DeleteWorkspaceResponse = Message<"sluice.admin.v1.DeleteWorkspaceResponse"> & {
   /**
-   * Policy generation from which its keys are refused.
+   * Policy generation from which the workspace's keys are refused.
    *
    * @generated from field: uint64 generation = 1;
    */

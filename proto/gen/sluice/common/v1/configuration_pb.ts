@@ -15,7 +15,7 @@ export const file_sluice_common_v1_configuration: GenFile = /*@__PURE__*/
   fileDesc("CiRzbHVpY2UvY29tbW9uL3YxL2NvbmZpZ3VyYXRpb24ucHJvdG8SEHNsdWljZS5jb21tb24udjEiSQoNQ29uZmlnUmVmdXNhbBIPCgdwcm9jZXNzGAEgASgJEhUKDXJlZnVzZWRfYXRfbXMYAiABKAMSEAoIcHJvYmxlbXMYAyADKAliBnByb3RvMw");
 
 /**
- * A changed configuration file refused by a process. The last valid file stays in force there.
+ * A changed configuration file that a process has refused. The last valid file stays in force there.
  *
  * @generated from message sluice.common.v1.ConfigRefusal
  */
@@ -35,7 +35,7 @@ export type ConfigRefusal = Message<"sluice.common.v1.ConfigRefusal"> & {
   refusedAtMs: bigint;
 
   /**
-   * Every problem with its field, twenty at most.
+   * The problems, each with its field, at most twenty.
    *
    * @generated from field: repeated string problems = 3;
    */

@@ -65,7 +65,8 @@ export type Fault = Message<"sluice.common.v1.Fault"> & {
   serviceMetadataJson: Uint8Array;
 
   /**
-   * Present if a retry cannot help or would be billed twice although the status suggests one, or the reverse.
+   * Whether to retry, if that differs from what the status suggests: a retry could not help or would be billed twice,
+   * or it is safe.
    *
    * @generated from field: optional bool should_retry = 7;
    */
@@ -79,8 +80,8 @@ export type Fault = Message<"sluice.common.v1.Fault"> & {
   usageJson: Uint8Array;
 
   /**
-   * The process could not start the work for a local cause: no provider was called, nothing is charged, and nothing is recorded. Another process may be
-   * tried.
+   * Whether the process could not start the work for a local cause: no provider was called, nothing is charged, and
+   * nothing is recorded. Another process may be tried.
    *
    * @generated from field: bool unbegun = 9;
    */
@@ -324,14 +325,14 @@ export enum FaultOrigin {
   CLIENT = 1,
 
   /**
-   * gateway.
+   * The gateway.
    *
    * @generated from enum value: FAULT_ORIGIN_GATEWAY = 2;
    */
   GATEWAY = 2,
 
   /**
-   * inference-svc.
+   * The inference service.
    *
    * @generated from enum value: FAULT_ORIGIN_INFERENCE = 3;
    */

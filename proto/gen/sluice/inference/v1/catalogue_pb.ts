@@ -126,35 +126,35 @@ export type PricingStep = Message<"sluice.inference.v1.PricingStep"> & {
   inputTokens: number;
 
   /**
-   * Same as in Pricing.
+   * Price of an input token, as in Pricing.
    *
    * @generated from field: string prompt = 2;
    */
   prompt: string;
 
   /**
-   * Same as in Pricing.
+   * Price of an output token, as in Pricing.
    *
    * @generated from field: string completion = 3;
    */
   completion: string;
 
   /**
-   * Same as in Pricing.
+   * Price of an input token read from a cache, as in Pricing.
    *
    * @generated from field: optional string cache_read = 4;
    */
   cacheRead?: string | undefined;
 
   /**
-   * Same as in Pricing.
+   * Price of an input token written to a cache, as in Pricing.
    *
    * @generated from field: optional string cache_write = 5;
    */
   cacheWrite?: string | undefined;
 
   /**
-   * Same as in Pricing.
+   * Price of an input token written to a cache for an hour, as in Pricing.
    *
    * @generated from field: optional string cache_write_1h = 6;
    */
@@ -175,28 +175,28 @@ export const PricingStepSchema: GenMessage<PricingStep> = /*@__PURE__*/
  */
 export type Measured = Message<"sluice.inference.v1.Measured"> & {
   /**
-   * The median.
+   * The median: half of the measurements are below it.
    *
    * @generated from field: double p50 = 1;
    */
   p50: number;
 
   /**
-   * Three of four are below it.
+   * Three of four measurements are below it.
    *
    * @generated from field: double p75 = 2;
    */
   p75: number;
 
   /**
-   * Nine of ten are below it.
+   * Nine of ten measurements are below it.
    *
    * @generated from field: double p90 = 3;
    */
   p90: number;
 
   /**
-   * 99 of 100 are below it.
+   * 99 of 100 measurements are below it.
    *
    * @generated from field: double p99 = 4;
    */
@@ -238,7 +238,7 @@ export type Endpoint = Message<"sluice.inference.v1.Endpoint"> & {
   tag: string;
 
   /**
-   * default, priority, flex, scale, ultrafast.
+   * Service tier: default, priority, flex, scale or ultrafast.
    *
    * @generated from field: string tier = 4;
    */
@@ -252,7 +252,7 @@ export type Endpoint = Message<"sluice.inference.v1.Endpoint"> & {
   quantization: string;
 
   /**
-   * Absent when no price is known.
+   * Prices of the endpoint; absent when no price is known.
    *
    * @generated from field: optional sluice.inference.v1.Pricing pricing = 6;
    */
@@ -266,21 +266,21 @@ export type Endpoint = Message<"sluice.inference.v1.Endpoint"> & {
   supportedParameters: string[];
 
   /**
-   * Whether its parameters are not configured; then all parameters are sent.
+   * Whether the supported parameters are not configured; then all parameters are sent.
    *
    * @generated from field: bool parameters_unknown = 8;
    */
   parametersUnknown: boolean;
 
   /**
-   * Whether other models may learn from its output.
+   * Whether the provider allows other models to be trained on the endpoint's output.
    *
    * @generated from field: bool distillable = 9;
    */
   distillable: boolean;
 
   /**
-   * Whether the provider is declared to keep nothing.
+   * Whether the provider is declared to retain no data.
    *
    * @generated from field: bool keeps_nothing = 10;
    */
@@ -294,14 +294,14 @@ export type Endpoint = Message<"sluice.inference.v1.Endpoint"> & {
   region: string;
 
   /**
-   * Whether it caches without cache marks.
+   * Whether the endpoint caches prompts without cache marks.
    *
    * @generated from field: bool caches_by_itself = 12;
    */
   cachesByItself: boolean;
 
   /**
-   * Whether most of its latest attempts failed, so it is tried last.
+   * Whether most of the endpoint's latest attempts failed, so that it is tried last.
    *
    * @generated from field: bool in_outage = 13;
    */
@@ -329,14 +329,14 @@ export type Endpoint = Message<"sluice.inference.v1.Endpoint"> & {
   uptime5m?: number | undefined;
 
   /**
-   * The percentage over half an hour.
+   * Percentage of successful attempts in the last half hour; absent when there was none.
    *
    * @generated from field: optional double uptime_30m = 17;
    */
   uptime30m?: number | undefined;
 
   /**
-   * The percentage over a day.
+   * Percentage of successful attempts in the last day; absent when there was none.
    *
    * @generated from field: optional double uptime_1d = 18;
    */
@@ -378,42 +378,43 @@ export type Provider = Message<"sluice.inference.v1.Provider"> & {
   region: string;
 
   /**
-   * none, or unknown.
+   * Data retention of the provider: none, or unknown.
    *
    * @generated from field: string retention = 4;
    */
   retention: string;
 
   /**
-   * Whether it trains on requests; absent if not configured.
+   * Whether the provider trains on requests; absent if not configured.
    *
    * @generated from field: optional bool training = 5;
    */
   training?: boolean | undefined;
 
   /**
-   * Tiers of its endpoints.
+   * Service tiers of the provider's endpoints.
    *
    * @generated from field: repeated string tiers = 6;
    */
   tiers: string[];
 
   /**
-   * Number of its models.
+   * Number of the provider's models.
    *
    * @generated from field: uint32 models = 7;
    */
   models: number;
 
   /**
-   * operational, degraded (some endpoints fail) or outage (all do); empty without an attempt in the last 30 minutes.
+   * State of the provider: operational, degraded (some endpoints fail) or outage (all do); empty without an attempt in
+   * the last 30 minutes.
    *
    * @generated from field: string status = 8;
    */
   status: string;
 
   /**
-   * Country, in two letters.
+   * Country of the headquarters, as two letters.
    *
    * @generated from field: optional string headquarters = 9;
    */

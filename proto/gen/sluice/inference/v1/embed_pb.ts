@@ -37,7 +37,7 @@ export type EmbedRequest = Message<"sluice.inference.v1.EmbedRequest"> & {
   inputJson: Uint8Array;
 
   /**
-   * float or base64; empty means float.
+   * Format of the vectors: float or base64; empty means float.
    *
    * @generated from field: string encoding_format = 3;
    */
@@ -58,7 +58,7 @@ export type EmbedRequest = Message<"sluice.inference.v1.EmbedRequest"> & {
   inputType: string;
 
   /**
-   * The end user; at most 256 characters.
+   * Name of the end user; at most 256 characters.
    *
    * @generated from field: optional string user = 6;
    */
@@ -121,7 +121,8 @@ export const EmbedRequestSchema: GenMessage<EmbedRequest> = /*@__PURE__*/
  */
 export type EmbedResponse = Message<"sluice.inference.v1.EmbedResponse"> & {
   /**
-   * JSON, one for each input: an array of numbers, or a base64 string of little-endian 32-bit floats, according to `encoding_format`.
+   * The vectors as JSON, one for each input: an array of numbers, or a base64 string of little-endian 32-bit floats,
+   * according to `encoding_format`.
    *
    * @generated from field: repeated bytes embeddings_json = 1;
    */
@@ -135,14 +136,14 @@ export type EmbedResponse = Message<"sluice.inference.v1.EmbedResponse"> & {
   model: string;
 
   /**
-   * Consumption of the call.
+   * Usage of the call.
    *
    * @generated from field: sluice.inference.v1.Usage usage = 3;
    */
   usage?: Usage | undefined;
 
   /**
-   * JSON object: the receipt; empty unless requested.
+   * The receipt as a JSON object; empty unless requested.
    *
    * @generated from field: bytes service_metadata_json = 4;
    */

@@ -31,7 +31,7 @@ export const file_sluice_inference_v1_inference_service: GenFile = /*@__PURE__*/
   fileDesc("CitzbHVpY2UvaW5mZXJlbmNlL3YxL2luZmVyZW5jZV9zZXJ2aWNlLnByb3RvEhNzbHVpY2UuaW5mZXJlbmNlLnYxIiUKFExpc3RPcGVuVHVybnNSZXF1ZXN0Eg0KBWxpbWl0GAEgASgNIlQKFUxpc3RPcGVuVHVybnNSZXNwb25zZRIsCgV0dXJucxgBIAMoCzIdLnNsdWljZS5pbmZlcmVuY2UudjEuT3BlblR1cm4SDQoFdG90YWwYAiABKA0i5AEKCE9wZW5UdXJuEhUKDWdlbmVyYXRpb25faWQYASABKAkSEAoIa2V5X2hhc2gYAiABKAkSDAoEZG9vchgDIAEoCRIXCg9yZXF1ZXN0ZWRfbW9kZWwYBCABKAkSDQoFbW9kZWwYBSABKAkSEAoIcHJvdmlkZXIYBiABKAkSDAoEdXNlchgHIAEoCRIPCgdvcGVuX21zGAggASgNEhUKCGZpcnN0X21zGAkgASgNSACIAQESEgoKdGV4dF91bml0cxgKIAEoDRIQCghhdHRlbXB0cxgLIAEoDUILCglfZmlyc3RfbXMiJwoORW5kVHVyblJlcXVlc3QSFQoNZ2VuZXJhdGlvbl9pZBgBIAEoCSIgCg9FbmRUdXJuUmVzcG9uc2USDQoFZW5kZWQYASABKAgiYgoTVHJ5R3VhcmRyYWlsUmVxdWVzdBItCglndWFyZHJhaWwYASABKAsyGi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsEgwKBHNpZGUYAiABKAkSDgoGcGllY2VzGAMgAygJIisKFFRyeUd1YXJkcmFpbFJlc3BvbnNlEhMKC3Jlc3VsdF9qc29uGAEgASgMIiAKHkxpc3RDb25maWd1cmVkUHJvdmlkZXJzUmVxdWVzdCJdCh9MaXN0Q29uZmlndXJlZFByb3ZpZGVyc1Jlc3BvbnNlEjoKCXByb3ZpZGVycxgBIAMoCzInLnNsdWljZS5pbmZlcmVuY2UudjEuQ29uZmlndXJlZFByb3ZpZGVyIpMCChJDb25maWd1cmVkUHJvdmlkZXISCgoCaWQYASABKAkSDgoGc291cmNlGAIgASgJEhUKDXNldHRpbmdzX2pzb24YAyABKAwSEAoIa2V5X2VuZHMYBCADKAkSFAoHcHJvYmxlbRgFIAEoCUgAiAEBEg4KBm1vZGVscxgGIAEoDRIzCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEjMKCnVwZGF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAKIAQFCCgoIX3Byb2JsZW1CDQoLX2NyZWF0ZWRfYXRCDQoLX3VwZGF0ZWRfYXQiGQoXRmluZExvY2FsU2VydmVyc1JlcXVlc3QiTQoYRmluZExvY2FsU2VydmVyc1Jlc3BvbnNlEjEKB3NlcnZlcnMYASADKAsyIC5zbHVpY2UuaW5mZXJlbmNlLnYxLkxvY2FsU2VydmVyIm0KC0xvY2FsU2VydmVyEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSEAoIYmFzZV91cmwYAyABKAkSDgoGbW9kZWxzGAQgAygJEhUKCHByb3ZpZGVyGAUgASgJSACIAQFCCwoJX3Byb3ZpZGVyIi4KFUNyZWF0ZVByb3ZpZGVyUmVxdWVzdBIVCg1zZXR0aW5nc19qc29uGAEgASgMIlMKFkNyZWF0ZVByb3ZpZGVyUmVzcG9uc2USOQoIcHJvdmlkZXIYASABKAsyJy5zbHVpY2UuaW5mZXJlbmNlLnYxLkNvbmZpZ3VyZWRQcm92aWRlciI6ChVVcGRhdGVQcm92aWRlclJlcXVlc3QSCgoCaWQYASABKAkSFQoNc2V0dGluZ3NfanNvbhgCIAEoDCJTChZVcGRhdGVQcm92aWRlclJlc3BvbnNlEjkKCHByb3ZpZGVyGAEgASgLMicuc2x1aWNlLmluZmVyZW5jZS52MS5Db25maWd1cmVkUHJvdmlkZXIiIwoVRGVsZXRlUHJvdmlkZXJSZXF1ZXN0EgoKAmlkGAEgASgJIhgKFkRlbGV0ZVByb3ZpZGVyUmVzcG9uc2UiOQoTVGVzdFByb3ZpZGVyUmVxdWVzdBITCgtwcm92aWRlcl9pZBgBIAEoCRINCgVtb2RlbBgCIAEoCSKvAgoUVGVzdFByb3ZpZGVyUmVzcG9uc2USCgoCb2sYASABKAgSEAoIcHJvdmlkZXIYAiABKAkSDQoFbW9kZWwYAyABKAkSFgoOdXBzdHJlYW1fbW9kZWwYBCABKAkSEgoKbGF0ZW5jeV9tcxgFIAEoDRIUCgdvdXRjb21lGAYgASgJSACIAQESGQoMaW5wdXRfdG9rZW5zGAcgASgNSAGIAQESGgoNb3V0cHV0X3Rva2VucxgIIAEoDUgCiAEBEjYKB2ZhaWx1cmUYCSABKAsyIC5zbHVpY2UuaW5mZXJlbmNlLnYxLlRlc3RGYWlsdXJlSAOIAQFCCgoIX291dGNvbWVCDwoNX2lucHV0X3Rva2Vuc0IQCg5fb3V0cHV0X3Rva2Vuc0IKCghfZmFpbHVyZSJMCgtUZXN0RmFpbHVyZRIMCgRraW5kGAEgASgJEhMKBnN0YXR1cxgCIAEoDUgAiAEBEg8KB21lc3NhZ2UYAyABKAlCCQoHX3N0YXR1cyJBCg9SdW5UdXJuUmVzcG9uc2USLgoGZXZlbnRzGAEgAygLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UdXJuRXZlbnQiTQoVQ3JlYXRlUmVzcG9uc2VSZXF1ZXN0EjQKB3JlcXVlc3QYASABKAsyIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0IkYKFkNyZWF0ZVJlc3BvbnNlUmVzcG9uc2USFQoNcmVzcG9uc2VfanNvbhgBIAEoDBIVCg1nZW5lcmF0aW9uX2lkGAIgASgJImAKDURyeVJ1blJlcXVlc3QSNAoHcmVxdWVzdBgBIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlcXVlc3QSGQoRcG9saWN5X2dlbmVyYXRpb24YAiABKAQiJgoORHJ5UnVuUmVzcG9uc2USFAoMcmVjZWlwdF9qc29uGAEgASgMIkgKEkRyeVJ1bkVtYmVkUmVxdWVzdBIyCgdyZXF1ZXN0GAEgASgLMiEuc2x1aWNlLmluZmVyZW5jZS52MS5FbWJlZFJlcXVlc3QiKwoTRHJ5UnVuRW1iZWRSZXNwb25zZRIUCgxyZWNlaXB0X2pzb24YASABKAwiSgoSQ291bnRUb2tlbnNSZXF1ZXN0EjQKB3JlcXVlc3QYASABKAsyIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0IisKE0NvdW50VG9rZW5zUmVzcG9uc2USFAoMaW5wdXRfdG9rZW5zGAEgASgNIkMKFVJlY29yZFJlZnVzYWxzUmVxdWVzdBIqCgV0dXJucxgBIAMoCzIbLnNsdWljZS5hZG1pbi52MS5UdXJuUmVjb3JkIhgKFlJlY29yZFJlZnVzYWxzUmVzcG9uc2UiEwoRTGlzdE1vZGVsc1JlcXVlc3QiQAoSTGlzdE1vZGVsc1Jlc3BvbnNlEioKBm1vZGVscxgBIAMoCzIaLnNsdWljZS5pbmZlcmVuY2UudjEuTW9kZWwi2AMKBU1vZGVsEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSFgoOY29udGV4dF9sZW5ndGgYAyABKA0SHgoRbWF4X291dHB1dF90b2tlbnMYBCABKA1IAIgBARIYChBpbnB1dF9tb2RhbGl0aWVzGAUgAygJEhkKEW91dHB1dF9tb2RhbGl0aWVzGAYgAygJEhwKFHN1cHBvcnRlZF9wYXJhbWV0ZXJzGAcgAygJEhQKDHByb21wdF9wcmljZRgIIAEoCRIYChBjb21wbGV0aW9uX3ByaWNlGAkgASgJEg8KB2NyZWF0ZWQYCiABKAMSEwoLZGVzY3JpcHRpb24YCyABKAkSEQoJdG9rZW5pemVyGAwgASgJEjIKB3ByaWNpbmcYDSABKAsyHC5zbHVpY2UuaW5mZXJlbmNlLnYxLlByaWNpbmdIAYgBARIaChJwYXJhbWV0ZXJzX3Vua25vd24YDiABKAgSEQoJcHJvdmlkZXJzGA8gAygJEg8KB3JlZ2lvbnMYECADKAkSFgoOemVyb19yZXRlbnRpb24YESABKAgSEwoLZGlzdGlsbGFibGUYEiABKAhCFAoSX21heF9vdXRwdXRfdG9rZW5zQgoKCF9wcmljaW5nIiUKFExpc3RFbmRwb2ludHNSZXF1ZXN0Eg0KBW1vZGVsGAEgASgJInQKFUxpc3RFbmRwb2ludHNSZXNwb25zZRIpCgVtb2RlbBgBIAEoCzIaLnNsdWljZS5pbmZlcmVuY2UudjEuTW9kZWwSMAoJZW5kcG9pbnRzGAIgAygLMh0uc2x1aWNlLmluZmVyZW5jZS52MS5FbmRwb2ludCIWChRMaXN0UHJvdmlkZXJzUmVxdWVzdCJJChVMaXN0UHJvdmlkZXJzUmVzcG9uc2USMAoJcHJvdmlkZXJzGAEgAygLMh0uc2x1aWNlLmluZmVyZW5jZS52MS5Qcm92aWRlciIdChtMaXN0TGVmdE91dFByb3ZpZGVyc1JlcXVlc3QiVwocTGlzdExlZnRPdXRQcm92aWRlcnNSZXNwb25zZRI3Cglwcm92aWRlcnMYASADKAsyJC5zbHVpY2UuaW5mZXJlbmNlLnYxLkxlZnRPdXRQcm92aWRlciItCg9MZWZ0T3V0UHJvdmlkZXISCgoCaWQYASABKAkSDgoGcmVhc29uGAIgASgJIhoKGEZpbmRDb25maWdSZWZ1c2FsUmVxdWVzdCJNChlGaW5kQ29uZmlnUmVmdXNhbFJlc3BvbnNlEjAKB3JlZnVzYWwYASABKAsyHy5zbHVpY2UuY29tbW9uLnYxLkNvbmZpZ1JlZnVzYWwy4hEKEEluZmVyZW5jZVNlcnZpY2USVgoHUnVuVHVybhIjLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlcXVlc3QaJC5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXNwb25zZTABEmkKDkNyZWF0ZVJlc3BvbnNlEiouc2x1aWNlLmluZmVyZW5jZS52MS5DcmVhdGVSZXNwb25zZVJlcXVlc3QaKy5zbHVpY2UuaW5mZXJlbmNlLnYxLkNyZWF0ZVJlc3BvbnNlUmVzcG9uc2USUQoGRHJ5UnVuEiIuc2x1aWNlLmluZmVyZW5jZS52MS5EcnlSdW5SZXF1ZXN0GiMuc2x1aWNlLmluZmVyZW5jZS52MS5EcnlSdW5SZXNwb25zZRJgCgtDb3VudFRva2VucxInLnNsdWljZS5pbmZlcmVuY2UudjEuQ291bnRUb2tlbnNSZXF1ZXN0Giguc2x1aWNlLmluZmVyZW5jZS52MS5Db3VudFRva2Vuc1Jlc3BvbnNlEk4KBUVtYmVkEiEuc2x1aWNlLmluZmVyZW5jZS52MS5FbWJlZFJlcXVlc3QaIi5zbHVpY2UuaW5mZXJlbmNlLnYxLkVtYmVkUmVzcG9uc2USYAoLRHJ5UnVuRW1iZWQSJy5zbHVpY2UuaW5mZXJlbmNlLnYxLkRyeVJ1bkVtYmVkUmVxdWVzdBooLnNsdWljZS5pbmZlcmVuY2UudjEuRHJ5UnVuRW1iZWRSZXNwb25zZRJYCgdTZXNzaW9uEiMuc2x1aWNlLmluZmVyZW5jZS52MS5TZXNzaW9uUmVxdWVzdBokLnNsdWljZS5pbmZlcmVuY2UudjEuU2Vzc2lvblJlc3BvbnNlKAEwARJpCg5SZWNvcmRSZWZ1c2FscxIqLnNsdWljZS5pbmZlcmVuY2UudjEuUmVjb3JkUmVmdXNhbHNSZXF1ZXN0Gisuc2x1aWNlLmluZmVyZW5jZS52MS5SZWNvcmRSZWZ1c2Fsc1Jlc3BvbnNlEl0KCkxpc3RNb2RlbHMSJi5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RNb2RlbHNSZXF1ZXN0Gicuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0TW9kZWxzUmVzcG9uc2USZgoNTGlzdEVuZHBvaW50cxIpLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdEVuZHBvaW50c1JlcXVlc3QaKi5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RFbmRwb2ludHNSZXNwb25zZRJmCg1MaXN0UHJvdmlkZXJzEikuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0UHJvdmlkZXJzUmVxdWVzdBoqLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdFByb3ZpZGVyc1Jlc3BvbnNlEnsKFExpc3RMZWZ0T3V0UHJvdmlkZXJzEjAuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0TGVmdE91dFByb3ZpZGVyc1JlcXVlc3QaMS5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RMZWZ0T3V0UHJvdmlkZXJzUmVzcG9uc2USYwoMVHJ5R3VhcmRyYWlsEiguc2x1aWNlLmluZmVyZW5jZS52MS5UcnlHdWFyZHJhaWxSZXF1ZXN0Gikuc2x1aWNlLmluZmVyZW5jZS52MS5UcnlHdWFyZHJhaWxSZXNwb25zZRJjCgxUZXN0UHJvdmlkZXISKC5zbHVpY2UuaW5mZXJlbmNlLnYxLlRlc3RQcm92aWRlclJlcXVlc3QaKS5zbHVpY2UuaW5mZXJlbmNlLnYxLlRlc3RQcm92aWRlclJlc3BvbnNlEoQBChdMaXN0Q29uZmlndXJlZFByb3ZpZGVycxIzLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdENvbmZpZ3VyZWRQcm92aWRlcnNSZXF1ZXN0GjQuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0Q29uZmlndXJlZFByb3ZpZGVyc1Jlc3BvbnNlEmkKDkNyZWF0ZVByb3ZpZGVyEiouc2x1aWNlLmluZmVyZW5jZS52MS5DcmVhdGVQcm92aWRlclJlcXVlc3QaKy5zbHVpY2UuaW5mZXJlbmNlLnYxLkNyZWF0ZVByb3ZpZGVyUmVzcG9uc2USaQoOVXBkYXRlUHJvdmlkZXISKi5zbHVpY2UuaW5mZXJlbmNlLnYxLlVwZGF0ZVByb3ZpZGVyUmVxdWVzdBorLnNsdWljZS5pbmZlcmVuY2UudjEuVXBkYXRlUHJvdmlkZXJSZXNwb25zZRJpCg5EZWxldGVQcm92aWRlchIqLnNsdWljZS5pbmZlcmVuY2UudjEuRGVsZXRlUHJvdmlkZXJSZXF1ZXN0Gisuc2x1aWNlLmluZmVyZW5jZS52MS5EZWxldGVQcm92aWRlclJlc3BvbnNlEm8KEEZpbmRMb2NhbFNlcnZlcnMSLC5zbHVpY2UuaW5mZXJlbmNlLnYxLkZpbmRMb2NhbFNlcnZlcnNSZXF1ZXN0Gi0uc2x1aWNlLmluZmVyZW5jZS52MS5GaW5kTG9jYWxTZXJ2ZXJzUmVzcG9uc2USZgoNTGlzdE9wZW5UdXJucxIpLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdE9wZW5UdXJuc1JlcXVlc3QaKi5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RPcGVuVHVybnNSZXNwb25zZRJUCgdFbmRUdXJuEiMuc2x1aWNlLmluZmVyZW5jZS52MS5FbmRUdXJuUmVxdWVzdBokLnNsdWljZS5pbmZlcmVuY2UudjEuRW5kVHVyblJlc3BvbnNlEnIKEUZpbmRDb25maWdSZWZ1c2FsEi0uc2x1aWNlLmluZmVyZW5jZS52MS5GaW5kQ29uZmlnUmVmdXNhbFJlcXVlc3QaLi5zbHVpY2UuaW5mZXJlbmNlLnYxLkZpbmRDb25maWdSZWZ1c2FsUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_sluice_admin_v1_ledger_service, file_sluice_admin_v1_access_service, file_sluice_inference_v1_catalogue, file_sluice_inference_v1_embed, file_sluice_inference_v1_session, file_sluice_inference_v1_turn, file_sluice_common_v1_configuration]);
 
 /**
- * Requests the open turns.
+ * Requests the unfinished turns of a workspace.
  *
  * @generated from message sluice.inference.v1.ListOpenTurnsRequest
  */
@@ -86,14 +86,14 @@ export const ListOpenTurnsResponseSchema: GenMessage<ListOpenTurnsResponse> = /*
  */
 export type OpenTurn = Message<"sluice.inference.v1.OpenTurn"> & {
   /**
-   * Id for looking up its record after its end.
+   * Id under which the record of the turn can be read after its end.
    *
    * @generated from field: string generation_id = 1;
    */
   generationId: string;
 
   /**
-   * SHA-256 of its key, lower-case hexadecimal.
+   * SHA-256 of the turn's key, lower-case hexadecimal.
    *
    * @generated from field: string key_hash = 2;
    */
@@ -121,7 +121,7 @@ export type OpenTurn = Message<"sluice.inference.v1.OpenTurn"> & {
   model: string;
 
   /**
-   * The answering provider; empty before a provider answers.
+   * Id of the answering provider; empty before a provider answers.
    *
    * @generated from field: string provider = 6;
    */
@@ -142,7 +142,7 @@ export type OpenTurn = Message<"sluice.inference.v1.OpenTurn"> & {
   openMs: number;
 
   /**
-   * Milliseconds until its first event; absent before.
+   * Milliseconds until the turn's first event; absent before.
    *
    * @generated from field: optional uint32 first_ms = 9;
    */
@@ -198,7 +198,7 @@ export const EndTurnRequestSchema: GenMessage<EndTurnRequest> = /*@__PURE__*/
  */
 export type EndTurnResponse = Message<"sluice.inference.v1.EndTurnResponse"> & {
   /**
-   * False when this process has no such turn of the workspace.
+   * Whether the turn was ended; false when this process has no such turn of the workspace.
    *
    * @generated from field: bool ended = 1;
    */
@@ -226,7 +226,7 @@ export type TryGuardrailRequest = Message<"sluice.inference.v1.TryGuardrailReque
   guardrail?: Guardrail | undefined;
 
   /**
-   * input for a text of a request, output for one of an answer; empty means input.
+   * Kind of the text: input for a text of a request, output for one of an answer; empty means input.
    *
    * @generated from field: string side = 2;
    */
@@ -254,7 +254,7 @@ export const TryGuardrailRequestSchema: GenMessage<TryGuardrailRequest> = /*@__P
  */
 export type TryGuardrailResponse = Message<"sluice.inference.v1.TryGuardrailResponse"> & {
   /**
-   * JSON object: the data of POST /guardrails/try.
+   * The decisions as a JSON object: the data of POST /guardrails/try.
    *
    * @generated from field: bytes result_json = 1;
    */
@@ -318,14 +318,15 @@ export type ConfiguredProvider = Message<"sluice.inference.v1.ConfiguredProvider
   id: string;
 
   /**
-   * file or database.
+   * Origin of the provider: file or database.
    *
    * @generated from field: string source = 2;
    */
   source: string;
 
   /**
-   * JSON object: its settings in the form of the configuration file, without keys. Of one in the file: name, dialect, base_url, vendor and region.
+   * Settings as a JSON object in the form of the configuration file, without keys. For a provider of the file: name,
+   * dialect, base_url, vendor and region.
    *
    * @generated from field: bytes settings_json = 3;
    */
@@ -339,28 +340,28 @@ export type ConfiguredProvider = Message<"sluice.inference.v1.ConfiguredProvider
   keyEnds: string[];
 
   /**
-   * Why it serves nothing, as a clause; absent for one in force.
+   * Why the provider serves nothing, as a clause; absent for a provider in force.
    *
    * @generated from field: optional string problem = 5;
    */
   problem?: string | undefined;
 
   /**
-   * Number of models that it serves.
+   * Number of models that the provider serves.
    *
    * @generated from field: uint32 models = 6;
    */
   models: number;
 
   /**
-   * Time of creation; absent for one in the file.
+   * Time of creation; absent for a provider of the file.
    *
    * @generated from field: optional google.protobuf.Timestamp created_at = 7;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * Time of the last change; absent for one in the file.
+   * Time of the last change; absent for a provider of the file.
    *
    * @generated from field: optional google.protobuf.Timestamp updated_at = 8;
    */
@@ -396,7 +397,7 @@ export const FindLocalServersRequestSchema: GenMessage<FindLocalServersRequest> 
  */
 export type FindLocalServersResponse = Message<"sluice.inference.v1.FindLocalServersResponse"> & {
   /**
-   * In the order of the looked for programs.
+   * The servers, in the order in which the programs are searched.
    *
    * @generated from field: repeated sluice.inference.v1.LocalServer servers = 1;
    */
@@ -417,7 +418,7 @@ export const FindLocalServersResponseSchema: GenMessage<FindLocalServersResponse
  */
 export type LocalServer = Message<"sluice.inference.v1.LocalServer"> & {
   /**
-   * Id for a provider: ollama, vllm, lmstudio or llama-cpp.
+   * Proposed id of the provider: ollama, vllm, lmstudio or llama-cpp.
    *
    * @generated from field: string id = 1;
    */
@@ -431,7 +432,7 @@ export type LocalServer = Message<"sluice.inference.v1.LocalServer"> & {
   name: string;
 
   /**
-   * Address for a provider of dialect chat.
+   * Base URL for a provider with the dialect chat.
    *
    * @generated from field: string base_url = 3;
    */
@@ -445,7 +446,7 @@ export type LocalServer = Message<"sluice.inference.v1.LocalServer"> & {
   models: string[];
 
   /**
-   * Id of the provider that has this address already; absent without one.
+   * Id of the provider that has this address already; absent when none has.
    *
    * @generated from field: optional string provider = 5;
    */
@@ -466,7 +467,8 @@ export const LocalServerSchema: GenMessage<LocalServer> = /*@__PURE__*/
  */
 export type CreateProviderRequest = Message<"sluice.inference.v1.CreateProviderRequest"> & {
   /**
-   * JSON object: an entry of `providers` in the configuration file, with its models in `models`. Nothing in it is replaced by variables or files.
+   * The provider as a JSON object: an entry of `providers` in the configuration file, with its models in `models`.
+   * Variables and files in it are not replaced.
    *
    * @generated from field: bytes settings_json = 1;
    */
@@ -515,7 +517,7 @@ export type UpdateProviderRequest = Message<"sluice.inference.v1.UpdateProviderR
   id: string;
 
   /**
-   * JSON object: the settings to change; null removes one. Without api_keys the keys stay.
+   * The settings to change as a JSON object; null removes a setting. Without api_keys the keys stay.
    *
    * @generated from field: bytes settings_json = 2;
    */
@@ -642,7 +644,7 @@ export type TestProviderResponse = Message<"sluice.inference.v1.TestProviderResp
   model: string;
 
   /**
-   * The provider's name for it.
+   * The provider's name for the model.
    *
    * @generated from field: string upstream_model = 4;
    */
@@ -663,14 +665,14 @@ export type TestProviderResponse = Message<"sluice.inference.v1.TestProviderResp
   outcome?: string | undefined;
 
   /**
-   * Tokens; absent when the provider gave no figures.
+   * Tokens of the prompt; absent when the provider reported none.
    *
    * @generated from field: optional uint32 input_tokens = 7;
    */
   inputTokens?: number | undefined;
 
   /**
-   * Tokens; absent when the provider gave no figures.
+   * Tokens of the answer; absent when the provider reported none.
    *
    * @generated from field: optional uint32 output_tokens = 8;
    */
@@ -698,7 +700,7 @@ export const TestProviderResponseSchema: GenMessage<TestProviderResponse> = /*@_
  */
 export type TestFailure = Message<"sluice.inference.v1.TestFailure"> & {
   /**
-   * dns, connection, tls, timeout, credentials, refused or answer.
+   * Kind of the failure: dns, connection, tls, timeout, credentials, refused or answer.
    *
    * @generated from field: string kind = 1;
    */
@@ -733,7 +735,7 @@ export const TestFailureSchema: GenMessage<TestFailure> = /*@__PURE__*/
  */
 export type RunTurnResponse = Message<"sluice.inference.v1.RunTurnResponse"> & {
   /**
-   * Order matters.
+   * The events, in order.
    *
    * @generated from field: repeated sluice.inference.v1.TurnEvent events = 1;
    */
@@ -775,14 +777,14 @@ export const CreateResponseRequestSchema: GenMessage<CreateResponseRequest> = /*
  */
 export type CreateResponseResponse = Message<"sluice.inference.v1.CreateResponseResponse"> & {
   /**
-   * JSON object: the response, as the body of POST /responses.
+   * The response as a JSON object, as in the body of POST /responses.
    *
    * @generated from field: bytes response_json = 1;
    */
   responseJson: Uint8Array;
 
   /**
-   * Id for looking up the record of the turn, as in `x-generation-id`.
+   * Id under which the record of the turn can be read, as in `x-generation-id`.
    *
    * @generated from field: string generation_id = 2;
    */
@@ -831,7 +833,7 @@ export const DryRunRequestSchema: GenMessage<DryRunRequest> = /*@__PURE__*/
  */
 export type DryRunResponse = Message<"sluice.inference.v1.DryRunResponse"> & {
   /**
-   * JSON object: the receipt, as the body of POST /responses/dry-run.
+   * The receipt as a JSON object, as in the body of POST /responses/dry-run.
    *
    * @generated from field: bytes receipt_json = 1;
    */
@@ -873,7 +875,7 @@ export const DryRunEmbedRequestSchema: GenMessage<DryRunEmbedRequest> = /*@__PUR
  */
 export type DryRunEmbedResponse = Message<"sluice.inference.v1.DryRunEmbedResponse"> & {
   /**
-   * JSON object: the receipt, as the body of POST /embeddings/dry-run.
+   * The receipt as a JSON object, as in the body of POST /embeddings/dry-run.
    *
    * @generated from field: bytes receipt_json = 1;
    */
@@ -915,7 +917,7 @@ export const CountTokensRequestSchema: GenMessage<CountTokensRequest> = /*@__PUR
  */
 export type CountTokensResponse = Message<"sluice.inference.v1.CountTokensResponse"> & {
   /**
-   * Estimate in tokens: instructions, tools and input.
+   * Estimated number of tokens in instructions, tools and input.
    *
    * @generated from field: uint32 input_tokens = 1;
    */
@@ -951,7 +953,7 @@ export const RecordRefusalsRequestSchema: GenMessage<RecordRefusalsRequest> = /*
   messageDesc(file_sluice_inference_v1_inference_service, 31);
 
 /**
- * Confirmation of records written to the disk.
+ * Confirms that the records are written to disk.
  *
  * @generated from message sluice.inference.v1.RecordRefusalsResponse
  */
@@ -1022,49 +1024,49 @@ export type Model = Message<"sluice.inference.v1.Model"> & {
   name: string;
 
   /**
-   * Tokens of input and output together.
+   * Maximum number of tokens of input and output together.
    *
    * @generated from field: uint32 context_length = 3;
    */
   contextLength: number;
 
   /**
-   * Absent without a separate limit.
+   * Maximum number of tokens of an answer; absent without a separate limit.
    *
    * @generated from field: optional uint32 max_output_tokens = 4;
    */
   maxOutputTokens?: number | undefined;
 
   /**
-   * text, image, file, audio, video.
+   * Kinds of input: text, image, file, audio, video.
    *
    * @generated from field: repeated string input_modalities = 5;
    */
   inputModalities: string[];
 
   /**
-   * text, image.
+   * Kinds of output: text, image.
    *
    * @generated from field: repeated string output_modalities = 6;
    */
   outputModalities: string[];
 
   /**
-   * Union over the endpoints.
+   * Parameters that at least one endpoint supports.
    *
    * @generated from field: repeated string supported_parameters = 7;
    */
   supportedParameters: string[];
 
   /**
-   * USD per token as a decimal string, cheapest endpoint; empty when unknown.
+   * Price of an input token at the cheapest endpoint, in USD as a decimal string; empty when unknown.
    *
    * @generated from field: string prompt_price = 8;
    */
   promptPrice: string;
 
   /**
-   * USD per token as a decimal string, cheapest endpoint; empty when unknown.
+   * Price of an output token at the cheapest endpoint, in USD as a decimal string; empty when unknown.
    *
    * @generated from field: string completion_price = 9;
    */
@@ -1106,7 +1108,7 @@ export type Model = Message<"sluice.inference.v1.Model"> & {
   parametersUnknown: boolean;
 
   /**
-   * Ids of its providers.
+   * Ids of the providers that offer the model.
    *
    * @generated from field: repeated string providers = 15;
    */
@@ -1176,7 +1178,7 @@ export type ListEndpointsResponse = Message<"sluice.inference.v1.ListEndpointsRe
   model?: Model | undefined;
 
   /**
-   * In the order of the configuration.
+   * Endpoints in the order of the configuration.
    *
    * @generated from field: repeated sluice.inference.v1.Endpoint endpoints = 2;
    */
@@ -1227,7 +1229,7 @@ export const ListProvidersResponseSchema: GenMessage<ListProvidersResponse> = /*
   messageDesc(file_sluice_inference_v1_inference_service, 39);
 
 /**
- * Requests the omitted providers.
+ * Requests the providers that are left out.
  *
  * @generated from message sluice.inference.v1.ListLeftOutProvidersRequest
  */
@@ -1242,7 +1244,7 @@ export const ListLeftOutProvidersRequestSchema: GenMessage<ListLeftOutProvidersR
   messageDesc(file_sluice_inference_v1_inference_service, 40);
 
 /**
- * The omitted providers, in the order of the configuration.
+ * The providers that are left out, in the order of the configuration.
  *
  * @generated from message sluice.inference.v1.ListLeftOutProvidersResponse
  */
@@ -1312,7 +1314,7 @@ export const FindConfigRefusalRequestSchema: GenMessage<FindConfigRefusalRequest
  */
 export type FindConfigRefusalResponse = Message<"sluice.inference.v1.FindConfigRefusalResponse"> & {
   /**
-   * Absent when the last read file is in force, and in a process without a file.
+   * The refusal; absent when the last read file is in force, and in a process without a file.
    *
    * @generated from field: sluice.common.v1.ConfigRefusal refusal = 1;
    */

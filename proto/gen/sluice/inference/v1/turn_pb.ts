@@ -15,8 +15,8 @@ export const file_sluice_inference_v1_turn: GenFile = /*@__PURE__*/
   fileDesc("Ch5zbHVpY2UvaW5mZXJlbmNlL3YxL3R1cm4ucHJvdG8SE3NsdWljZS5pbmZlcmVuY2UudjEi8A4KDlJ1blR1cm5SZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEg4KBm1vZGVscxgCIAMoCRISCgppbnB1dF9qc29uGAMgASgMEhkKDGluc3RydWN0aW9ucxgEIAEoCUgAiAEBEg4KBnN0cmVhbRgFIAEoCBIeChFtYXhfb3V0cHV0X3Rva2VucxgGIAEoBUgBiAEBEhgKC3RlbXBlcmF0dXJlGAcgASgBSAKIAQESEgoFdG9wX3AYCCABKAFIA4gBARISCgV0b3BfaxgJIAEoBUgEiAEBEh4KEWZyZXF1ZW5jeV9wZW5hbHR5GAogASgBSAWIAQESHQoQcHJlc2VuY2VfcGVuYWx0eRgLIAEoAUgGiAEBEhkKDHRvcF9sb2dwcm9icxgMIAEoBUgHiAEBEiAKE3BhcmFsbGVsX3Rvb2xfY2FsbHMYDSABKAhICIgBARISCgp0b29sc19qc29uGA4gASgMEhgKEHRvb2xfY2hvaWNlX2pzb24YDyABKAwSGAoQdGV4dF9mb3JtYXRfanNvbhgQIAEoDBIWCg50ZXh0X3ZlcmJvc2l0eRgRIAEoCRIWCg5yZWFzb25pbmdfanNvbhgSIAEoDBIPCgdpbmNsdWRlGBMgAygJEhsKDm1heF90b29sX2NhbGxzGBQgASgFSAmIAQESQwoIbWV0YWRhdGEYFSADKAsyMS5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0Lk1ldGFkYXRhRW50cnkSEgoKbW9kYWxpdGllcxgWIAMoCRIRCgR1c2VyGBcgASgJSAqIAQESHgoRc2FmZXR5X2lkZW50aWZpZXIYGCABKAlIC4gBARIXCgpzZXNzaW9uX2lkGBkgASgJSAyIAQESHQoQcHJvbXB0X2NhY2hlX2tleRgaIAEoCUgNiAEBEhQKDHNlcnZpY2VfdGllchgbIAEoCRIaChJlY2hvX3Vwc3RyZWFtX2JvZHkYHCABKAgSGAoQc2VydmljZV9tZXRhZGF0YRgdIAEoCBISCgp0cnVuY2F0aW9uGB4gASgJEhkKEWltYWdlX2NvbmZpZ19qc29uGB8gASgMEj0KDWNhY2hlX2NvbnRyb2wYICABKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkNhY2hlQ29udHJvbEgOiAEBEiEKGXByb21wdF9jYWNoZV9vcHRpb25zX2pzb24YISABKAwSEgoKdHJhY2VfanNvbhgiIAEoDBIjChtzdG9wX3NlcnZlcl90b29sc193aGVuX2pzb24YIyABKAwSPwoIcHJvdmlkZXIYJCABKAsyKC5zbHVpY2UuaW5mZXJlbmNlLnYxLlByb3ZpZGVyUHJlZmVyZW5jZXNID4gBARIsCgdwbHVnaW5zGCUgAygLMhsuc2x1aWNlLmluZmVyZW5jZS52MS5QbHVnaW4SOQoOdW5rbm93bl9maWVsZHMYJiADKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLlVua25vd25GaWVsZBIMCgRzdG9wGCcgAygJEhEKBHNlZWQYKCABKANIEIgBARJGCgpsb2dpdF9iaWFzGCkgAygLMjIuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdC5Mb2dpdEJpYXNFbnRyeRIXCg9wcmVkaWN0aW9uX2pzb24YKiABKAwSFwoPYW50aHJvcGljX2JldGFzGCsgAygJEh8KF2NvbnRleHRfbWFuYWdlbWVudF9qc29uGCwgASgMEgwKBGRvb3IYLSABKAkSEgoKZXh0cmFfanNvbhguIAEoDBISCgVtaW5fcBgvIAEoAUgRiAEBEhIKBXRvcF9hGDAgASgBSBKIAQESHwoScmVwZXRpdGlvbl9wZW5hbHR5GDEgASgBSBOIAQESDAoEdGFncxgyIAEoCRIYChBtYXlfa2VlcF9jb250ZW50GDMgASgIGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARowCg5Mb2dpdEJpYXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBQg8KDV9pbnN0cnVjdGlvbnNCFAoSX21heF9vdXRwdXRfdG9rZW5zQg4KDF90ZW1wZXJhdHVyZUIICgZfdG9wX3BCCAoGX3RvcF9rQhQKEl9mcmVxdWVuY3lfcGVuYWx0eUITChFfcHJlc2VuY2VfcGVuYWx0eUIPCg1fdG9wX2xvZ3Byb2JzQhYKFF9wYXJhbGxlbF90b29sX2NhbGxzQhEKD19tYXhfdG9vbF9jYWxsc0IHCgVfdXNlckIUChJfc2FmZXR5X2lkZW50aWZpZXJCDQoLX3Nlc3Npb25faWRCEwoRX3Byb21wdF9jYWNoZV9rZXlCEAoOX2NhY2hlX2NvbnRyb2xCCwoJX3Byb3ZpZGVyQgcKBV9zZWVkQggKBl9taW5fcEIICgZfdG9wX2FCFQoTX3JlcGV0aXRpb25fcGVuYWx0eSJCCgxVbmtub3duRmllbGQSDAoEbmFtZRgBIAEoCRIUCgxkaWRfeW91X21lYW4YAiABKAkSDgoGcmVhc29uGAMgASgJIskGCgZQbHVnaW4SOQoJYWxpZ25tZW50GAEgASgLMiQuc2x1aWNlLmluZmVyZW5jZS52MS5BbGlnbm1lbnRQbHVnaW5IABJMChNjb250ZXh0X2NvbXByZXNzaW9uGAQgASgLMi0uc2x1aWNlLmluZmVyZW5jZS52MS5Db250ZXh0Q29tcHJlc3Npb25QbHVnaW5IABJACg1wYXJldG9fcm91dGVyGAkgASgLMicuc2x1aWNlLmluZmVyZW5jZS52MS5QYXJldG9Sb3V0ZXJQbHVnaW5IABJGChByZXNwb25zZV9oZWFsaW5nGAogASgLMiouc2x1aWNlLmluZmVyZW5jZS52MS5SZXNwb25zZUhlYWxpbmdQbHVnaW5IABI8CgtmaWxlX3BhcnNlchgLIAEoCzIlLnNsdWljZS5pbmZlcmVuY2UudjEuRmlsZVBhcnNlclBsdWdpbkgAEjsKCm1vZGVyYXRpb24YDCABKAsyJS5zbHVpY2UuaW5mZXJlbmNlLnYxLk1vZGVyYXRpb25QbHVnaW5IABItCgN3ZWIYDSABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLldlYlBsdWdpbkgAEjgKCXdlYl9mZXRjaBgOIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuV2ViRmV0Y2hQbHVnaW5IABI8CgthdXRvX3JvdXRlchgPIAEoCzIlLnNsdWljZS5pbmZlcmVuY2UudjEuQXV0b1JvdXRlclBsdWdpbkgAEkUKEGF1dG9fYmV0YV9yb3V0ZXIYECABKAsyKS5zbHVpY2UuaW5mZXJlbmNlLnYxLkF1dG9CZXRhUm91dGVyUGx1Z2luSAASSAoRc3dpdGNoeWFyZF9yb3V0ZXIYESABKAsyKy5zbHVpY2UuaW5mZXJlbmNlLnYxLlN3aXRjaHlhcmRSb3V0ZXJQbHVnaW5IABI6CgpqZXZfcm91dGVyGBIgASgLMiQuc2x1aWNlLmluZmVyZW5jZS52MS5KZXZSb3V0ZXJQbHVnaW5IABIzCgZmdXNpb24YEyABKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkZ1c2lvblBsdWdpbkgAQggKBnBsdWdpbiKiAQoPQWxpZ25tZW50UGx1Z2luEg0KBXJ1bGVzGAEgAygJEgwKBG1vZGUYAiABKAkSFQoIaW5zdHJ1Y3QYAyABKAhIAIgBARIYCgttYXhfcmV0cmllcxgEIAEoBUgBiAEBEhYKCXRocmVzaG9sZBgFIAEoAUgCiAEBQgsKCV9pbnN0cnVjdEIOCgxfbWF4X3JldHJpZXNCDAoKX3RocmVzaG9sZCKEAQoSUGFyZXRvUm91dGVyUGx1Z2luEhYKCW1heF9wcmljZRgBIAEoAUgAiAEBEh0KEG1pbl9jb2Rpbmdfc2NvcmUYAiABKAFIAYgBARIUCgxwcmljZV9zb3VyY2UYAyABKAlCDAoKX21heF9wcmljZUITChFfbWluX2NvZGluZ19zY29yZSKnAQoQQXV0b1JvdXRlclBsdWdpbhIWCg5hbGxvd2VkX21vZGVscxgBIAMoCRIXCg9leGNsdWRlZF9tb2RlbHMYAiADKAkSEQoJY29zdF90aWVyGAMgASgJEiIKFWNvc3RfcXVhbGl0eV90cmFkZW9mZhgEIAEoBUgAiAEBEhEKCXBpbl9tb2RlbBgFIAEoCEIYChZfY29zdF9xdWFsaXR5X3RyYWRlb2ZmIpgBChRBdXRvQmV0YVJvdXRlclBsdWdpbhIWCg5hbGxvd2VkX21vZGVscxgBIAMoCRIXCg9leGNsdWRlZF9tb2RlbHMYAiADKAkSEQoJY29zdF90aWVyGAMgASgJEiIKFWNvc3RfcXVhbGl0eV90cmFkZW9mZhgEIAEoBUgAiAEBQhgKFl9jb3N0X3F1YWxpdHlfdHJhZGVvZmYiTAoYQ29udGV4dENvbXByZXNzaW9uUGx1Z2luEhQKB2VuYWJsZWQYASABKAhIAIgBARIOCgZlbmdpbmUYAiABKAlCCgoIX2VuYWJsZWQiFwoVUmVzcG9uc2VIZWFsaW5nUGx1Z2luIkgKEEZpbGVQYXJzZXJQbHVnaW4SEgoKcGRmX2VuZ2luZRgBIAEoCRIUCgdlbmFibGVkGAIgASgISACIAQFCCgoIX2VuYWJsZWQiKwoWU3dpdGNoeWFyZFJvdXRlclBsdWdpbhIRCglhbGdvcml0aG0YASABKAkiZQoPSmV2Um91dGVyUGx1Z2luEhEKCWNvc3RfdGllchgBIAEoCRIOCgZtb2RlbHMYAiADKAkSFgoOYWxsb3dlZF9tb2RlbHMYAyADKAkSFwoPZXhjbHVkZWRfbW9kZWxzGAQgAygJIhIKEE1vZGVyYXRpb25QbHVnaW4izQIKCVdlYlBsdWdpbhIOCgZlbmdpbmUYASABKAkSGAoLbWF4X3Jlc3VsdHMYAiABKAVIAIgBARIVCghtYXhfdXNlcxgDIAEoBUgBiAEBEhoKDXNlYXJjaF9wcm9tcHQYBCABKAlIAogBARIXCg9pbmNsdWRlX2RvbWFpbnMYBSADKAkSFwoPZXhjbHVkZV9kb21haW5zGAYgAygJEj0KDXVzZXJfbG9jYXRpb24YByABKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLlVzZXJMb2NhdGlvbkgDiAEBEhEKBG1vZGUYCCABKAlIBIgBARIVCg14X3NlYXJjaF9qc29uGAkgASgMQg4KDF9tYXhfcmVzdWx0c0ILCglfbWF4X3VzZXNCEAoOX3NlYXJjaF9wcm9tcHRCEAoOX3VzZXJfbG9jYXRpb25CBwoFX21vZGUiTwoMVXNlckxvY2F0aW9uEgwKBGNpdHkYASABKAkSDwoHY291bnRyeRgCIAEoCRIOCgZyZWdpb24YAyABKAkSEAoIdGltZXpvbmUYBCABKAkiygEKDldlYkZldGNoUGx1Z2luEhcKD2FsbG93ZWRfZG9tYWlucxgBIAMoCRIXCg9ibG9ja2VkX2RvbWFpbnMYAiADKAkSHwoSbWF4X2NvbnRlbnRfdG9rZW5zGAMgASgFSACIAQESFQoIbWF4X3VzZXMYBCABKAVIAYgBARIZCgxmZXRjaF9wcm9tcHQYBSABKAlIAogBAUIVChNfbWF4X2NvbnRlbnRfdG9rZW5zQgsKCV9tYXhfdXNlc0IPCg1fZmV0Y2hfcHJvbXB0IooBCgxGdXNpb25QbHVnaW4SFwoPYW5hbHlzaXNfbW9kZWxzGAEgAygJEg0KBW1vZGVsGAIgASgJEg4KBnByZXNldBgDIAEoCRIbCg5tYXhfdG9vbF9jYWxscxgEIAEoBUgAiAEBEhIKCnRvb2xzX2pzb24YBSABKAxCEQoPX21heF90b29sX2NhbGxzIu4EChNQcm92aWRlclByZWZlcmVuY2VzEg0KBW9yZGVyGAEgAygJEgwKBG9ubHkYAiADKAkSDgoGaWdub3JlGAMgAygJEhwKD2FsbG93X2ZhbGxiYWNrcxgEIAEoCEgAiAEBEh8KEnJlcXVpcmVfcGFyYW1ldGVycxgFIAEoCEgBiAEBEhcKD2RhdGFfY29sbGVjdGlvbhgGIAEoCRIQCgN6ZHIYByABKAhIAogBARIlChhlbmZvcmNlX2Rpc3RpbGxhYmxlX3RleHQYCCABKAhIA4gBARIVCg1xdWFudGl6YXRpb25zGAkgAygJEg8KB3NvcnRfYnkYCiABKAkSFgoOc29ydF9wYXJ0aXRpb24YCyABKAkSNQoJbWF4X3ByaWNlGAwgASgLMh0uc2x1aWNlLmluZmVyZW5jZS52MS5NYXhQcmljZUgEiAEBEkcKGHByZWZlcnJlZF9taW5fdGhyb3VnaHB1dBgNIAEoCzIgLnNsdWljZS5pbmZlcmVuY2UudjEuUGVyY2VudGlsZXNIBYgBARJEChVwcmVmZXJyZWRfbWF4X2xhdGVuY3kYDiABKAsyIC5zbHVpY2UuaW5mZXJlbmNlLnYxLlBlcmNlbnRpbGVzSAaIAQFCEgoQX2FsbG93X2ZhbGxiYWNrc0IVChNfcmVxdWlyZV9wYXJhbWV0ZXJzQgYKBF96ZHJCGwoZX2VuZm9yY2VfZGlzdGlsbGFibGVfdGV4dEIMCgpfbWF4X3ByaWNlQhsKGV9wcmVmZXJyZWRfbWluX3Rocm91Z2hwdXRCGAoWX3ByZWZlcnJlZF9tYXhfbGF0ZW5jeSKwAQoITWF4UHJpY2USEwoGcHJvbXB0GAEgASgBSACIAQESFwoKY29tcGxldGlvbhgCIAEoAUgBiAEBEhQKB3JlcXVlc3QYAyABKAFIAogBARISCgVpbWFnZRgEIAEoAUgDiAEBEhIKBWF1ZGlvGAUgASgBSASIAQFCCQoHX3Byb21wdEINCgtfY29tcGxldGlvbkIKCghfcmVxdWVzdEIICgZfaW1hZ2VCCAoGX2F1ZGlvInUKC1BlcmNlbnRpbGVzEhAKA3A1MBgBIAEoAUgAiAEBEhAKA3A3NRgCIAEoAUgBiAEBEhAKA3A5MBgDIAEoAUgCiAEBEhAKA3A5ORgEIAEoAUgDiAEBQgYKBF9wNTBCBgoEX3A3NUIGCgRfcDkwQgYKBF9wOTkiGwoMQ2FjaGVDb250cm9sEgsKA3R0bBgBIAEoCSK8AgoFVXNhZ2USFAoMaW5wdXRfdG9rZW5zGAEgASgNEhUKDWNhY2hlZF90b2tlbnMYAiABKA0SGgoSY2FjaGVfd3JpdGVfdG9rZW5zGAMgASgNEhUKDW91dHB1dF90b2tlbnMYBCABKA0SGAoQcmVhc29uaW5nX3Rva2VucxgFIAEoDRI7Cg9zZXJ2ZXJfdG9vbF91c2UYBiABKAsyIi5zbHVpY2UuaW5mZXJlbmNlLnYxLlNlcnZlclRvb2xVc2USJwoEY29zdBgHIAEoCzIZLnNsdWljZS5pbmZlcmVuY2UudjEuQ29zdBIRCgllc3RpbWF0ZWQYCCABKAgSJAoXY2FjaGVfd3JpdGVfaG91cl90b2tlbnMYCSABKA1IAIgBAUIaChhfY2FjaGVfd3JpdGVfaG91cl90b2tlbnMiVgoEQ29zdBIWCg5pbnB1dF9waWNvX3VzZBgBIAEoBBIXCg9vdXRwdXRfcGljb191c2QYAiABKAQSHQoVc2VydmVyX3Rvb2xzX3BpY29fdXNkGAMgASgEIr8BCg1TZXJ2ZXJUb29sVXNlEiAKE3dlYl9zZWFyY2hfcmVxdWVzdHMYASABKA1IAIgBARIhChR0b29sX2NhbGxzX3JlcXVlc3RlZBgCIAEoDUgBiAEBEiAKE3Rvb2xfY2FsbHNfZXhlY3V0ZWQYAyABKA1IAogBAUIWChRfd2ViX3NlYXJjaF9yZXF1ZXN0c0IXChVfdG9vbF9jYWxsc19yZXF1ZXN0ZWRCFgoUX3Rvb2xfY2FsbHNfZXhlY3V0ZWQiwgUKCVR1cm5FdmVudBIvCgVzdGFydBgBIAEoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuVHVyblN0YXJ0SAASNAoKaXRlbV9zdGFydBgCIAEoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuSXRlbVN0YXJ0SAASNAoKdGV4dF9kZWx0YRgDIAEoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuVGV4dERlbHRhSAASNwoNcmVmdXNhbF9kZWx0YRgEIAEoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuVGV4dERlbHRhSAASOQoPcmVhc29uaW5nX2RlbHRhGAUgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UZXh0RGVsdGFIABI3Cg1zdW1tYXJ5X2RlbHRhGAYgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UZXh0RGVsdGFIABI+Cg9hcmd1bWVudHNfZGVsdGEYByABKAsyIy5zbHVpY2UuaW5mZXJlbmNlLnYxLkFyZ3VtZW50c0RlbHRhSAASNQoKYW5ub3RhdGlvbhgIIAEoCzIfLnNsdWljZS5pbmZlcmVuY2UudjEuQW5ub3RhdGlvbkgAEjAKCGl0ZW1fZW5kGAkgASgLMhwuc2x1aWNlLmluZmVyZW5jZS52MS5JdGVtRW5kSAASKwoFZGVidWcYCiABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLkRlYnVnSAASKwoDZW5kGAsgASgLMhwuc2x1aWNlLmluZmVyZW5jZS52MS5UdXJuRW5kSAASMgoGbmF0aXZlGAwgASgLMiAuc2x1aWNlLmluZmVyZW5jZS52MS5OYXRpdmVFdmVudEgAEisKBXVzYWdlGA0gASgLMhouc2x1aWNlLmluZmVyZW5jZS52MS5Vc2FnZUgAQgcKBWV2ZW50IoIBCglUdXJuU3RhcnQSDQoFbW9kZWwYASABKAkSFAoMaW5wdXRfdG9rZW5zGAIgASgNEjkKDmFsdGVyZWRfZmllbGRzGAMgAygLMiEuc2x1aWNlLmluZmVyZW5jZS52MS5BbHRlcmVkRmllbGQSFQoNcGFzc2VkX2ZpZWxkcxgEIAMoCSIsCgxBbHRlcmVkRmllbGQSDAoEcGF0aBgBIAEoCRIOCgZyZWFzb24YAiABKAkiLQoJSXRlbVN0YXJ0Eg0KBWluZGV4GAEgASgNEhEKCWl0ZW1fanNvbhgCIAEoDCJOCglUZXh0RGVsdGESDQoFaW5kZXgYASABKA0SDAoEcGFydBgCIAEoDRINCgVkZWx0YRgDIAEoCRIVCg1sb2dwcm9ic19qc29uGAQgASgMIi4KDkFyZ3VtZW50c0RlbHRhEg0KBWluZGV4GAEgASgNEg0KBWRlbHRhGAIgASgJIkIKCkFubm90YXRpb24SDQoFaW5kZXgYASABKA0SDAoEcGFydBgCIAEoDRIXCg9hbm5vdGF0aW9uX2pzb24YAyABKAwiTwoLTmF0aXZlRXZlbnQSEgoFaW5kZXgYASABKA1IAIgBARIMCgR0eXBlGAIgASgJEhQKDHBheWxvYWRfanNvbhgDIAEoDEIICgZfaW5kZXgiKwoHSXRlbUVuZBINCgVpbmRleBgBIAEoDRIRCglpdGVtX2pzb24YAiABKAwiIwoFRGVidWcSGgoSdXBzdHJlYW1fYm9keV9qc29uGAEgASgMIsACCgdUdXJuRW5kEi8KBnN0YXR1cxgBIAEoDjIfLnNsdWljZS5pbmZlcmVuY2UudjEuVHVyblN0YXR1cxIZChFpbmNvbXBsZXRlX3JlYXNvbhgCIAEoCRIuCgV1c2FnZRgDIAEoCzIaLnNsdWljZS5pbmZlcmVuY2UudjEuVXNhZ2VIAIgBARIUCgxzZXJ2aWNlX3RpZXIYBCABKAkSHQoVc2VydmljZV9tZXRhZGF0YV9qc29uGAUgASgMEhYKDmFsaWdubWVudF9qc29uGAYgASgMEhoKDXN0b3Bfc2VxdWVuY2UYByABKAlIAYgBARIeChFpbmNvbXBsZXRlX2RldGFpbBgIIAEoCUgCiAEBQggKBl91c2FnZUIQCg5fc3RvcF9zZXF1ZW5jZUIUChJfaW5jb21wbGV0ZV9kZXRhaWwqYAoKVHVyblN0YXR1cxIbChdUVVJOX1NUQVRVU19VTlNQRUNJRklFRBAAEhkKFVRVUk5fU1RBVFVTX0NPTVBMRVRFRBABEhoKFlRVUk5fU1RBVFVTX0lOQ09NUExFVEUQAmIGcHJvdG8z");
 
 /**
- * The request object of POST /responses: scalars typed, open-ended subtrees as their JSON bytes. `optional` wherever null or absent differs from the zero
- * value.
+ * The request object of POST /responses. Scalars are typed fields; subtrees of any form are JSON bytes. A field is
+ * `optional` wherever null or absent differs from the zero value.
  *
  * @generated from message sluice.inference.v1.RunTurnRequest
  */
@@ -36,7 +36,7 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
   models: string[];
 
   /**
-   * JSON: a string, or an array of input items.
+   * The input as JSON: a string, or an array of input items.
    *
    * @generated from field: bytes input_json = 3;
    */
@@ -57,91 +57,91 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
   stream: boolean;
 
   /**
-   * At least 1.
+   * Maximum tokens of the answer, at least 1.
    *
    * @generated from field: optional int32 max_output_tokens = 6;
    */
   maxOutputTokens?: number | undefined;
 
   /**
-   * 0 to 2.
+   * Sampling temperature, 0 to 2.
    *
    * @generated from field: optional double temperature = 7;
    */
   temperature?: number | undefined;
 
   /**
-   * 0 to 1.
+   * Nucleus sampling: share of the probability from which tokens are drawn, 0 to 1.
    *
    * @generated from field: optional double top_p = 8;
    */
   topP?: number | undefined;
 
   /**
-   * At least 0.
+   * Number of most likely tokens from which tokens are drawn, at least 0.
    *
    * @generated from field: optional int32 top_k = 9;
    */
   topK?: number | undefined;
 
   /**
-   * -2 to 2.
+   * Penalty for frequent tokens, -2 to 2.
    *
    * @generated from field: optional double frequency_penalty = 10;
    */
   frequencyPenalty?: number | undefined;
 
   /**
-   * -2 to 2.
+   * Penalty for tokens that have occurred, -2 to 2.
    *
    * @generated from field: optional double presence_penalty = 11;
    */
   presencePenalty?: number | undefined;
 
   /**
-   * 0 to 20.
+   * Number of alternatives reported for each token, 0 to 20.
    *
    * @generated from field: optional int32 top_logprobs = 12;
    */
   topLogprobs?: number | undefined;
 
   /**
-   * Absent means true.
+   * Whether the model may call several tools at once; absent means true.
    *
    * @generated from field: optional bool parallel_tool_calls = 13;
    */
   parallelToolCalls?: boolean | undefined;
 
   /**
-   * JSON: array of tools; empty when none.
+   * The tools as a JSON array; empty when none.
    *
    * @generated from field: bytes tools_json = 14;
    */
   toolsJson: Uint8Array;
 
   /**
-   * JSON: string or object; empty means auto.
+   * Which tool to call, as a JSON string or object; empty means auto.
    *
    * @generated from field: bytes tool_choice_json = 15;
    */
   toolChoiceJson: Uint8Array;
 
   /**
-   * JSON: the format object of `text`; empty means plain text.
+   * The format object of `text` as JSON; empty means plain text.
    *
    * @generated from field: bytes text_format_json = 16;
    */
   textFormatJson: Uint8Array;
 
   /**
-   * low, medium, high, xhigh or max; empty when unset.
+   * Verbosity of the answer: low, medium, high, xhigh or max; empty when unset.
    *
    * @generated from field: string text_verbosity = 17;
    */
   textVerbosity: string;
 
   /**
-   * JSON: the reasoning object; empty when unset.
+   * The reasoning object as JSON; empty when unset.
    *
    * @generated from field: bytes reasoning_json = 18;
    */
@@ -155,14 +155,15 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
   include: string[];
 
   /**
-   * 1 to 30; absent means 30. Ignored if stop_server_tools_when_json is set.
+   * Maximum number of server tool calls, 1 to 30; absent means 30. Ignored if stop_server_tools_when_json is set.
    *
    * @generated from field: optional int32 max_tool_calls = 20;
    */
   maxToolCalls?: number | undefined;
 
   /**
-   * At most 16 pairs; keys at most 64 characters without brackets, values at most 512.
+   * Metadata of the client: at most 16 pairs, with keys of at most 64 characters without brackets and values of at most
+   * 512 characters.
    *
    * @generated from field: map<string, string> metadata = 21;
    */
@@ -176,7 +177,7 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
   modalities: string[];
 
   /**
-   * The end user, at most 256 characters.
+   * Name of the end user, at most 256 characters.
    *
    * @generated from field: optional string user = 23;
    */
@@ -190,7 +191,7 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
   safetyIdentifier?: string | undefined;
 
   /**
-   * Groups requests and keeps them at one provider; at most 256 characters.
+   * Id of the session, which keeps its requests at one provider; at most 256 characters.
    *
    * @generated from field: optional string session_id = 25;
    */
@@ -204,7 +205,7 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
   promptCacheKey?: string | undefined;
 
   /**
-   * auto, default, fast, flex, priority, scale or ultrafast; empty when unset.
+   * Service tier: auto, default, fast, flex, priority, scale or ultrafast; empty when unset.
    *
    * @generated from field: string service_tier = 27;
    */
@@ -225,14 +226,14 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
   serviceMetadata: boolean;
 
   /**
-   * auto or disabled; empty when unset.
+   * Whether a prompt that is too long is cut: auto or disabled; empty when unset.
    *
    * @generated from field: string truncation = 30;
    */
   truncation: string;
 
   /**
-   * JSON: object of settings for image output, by the names of the provider; empty when unset.
+   * Settings of image output as a JSON object, with the provider's names; empty when unset.
    *
    * @generated from field: bytes image_config_json = 31;
    */
@@ -246,21 +247,21 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
   cacheControl?: CacheControl | undefined;
 
   /**
-   * JSON: object; empty when unset.
+   * Options of prompt caching as a JSON object; empty when unset.
    *
    * @generated from field: bytes prompt_cache_options_json = 33;
    */
   promptCacheOptionsJson: Uint8Array;
 
   /**
-   * JSON: object for telemetry, never sent upstream; empty when unset.
+   * Data for telemetry as a JSON object, never sent upstream; empty when unset.
    *
    * @generated from field: bytes trace_json = 34;
    */
   traceJson: Uint8Array;
 
   /**
-   * JSON: array of stop conditions for server tools; empty when unset.
+   * Stop conditions for server tools as a JSON array; empty when unset.
    *
    * @generated from field: bytes stop_server_tools_when_json = 35;
    */
@@ -295,7 +296,7 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
   stop: string[];
 
   /**
-   * Makes sampling repeatable at some providers; at most 2^53 - 1 either way.
+   * Seed that makes sampling repeatable at some providers; between -(2^53 - 1) and 2^53 - 1.
    *
    * @generated from field: optional int64 seed = 40;
    */
@@ -309,7 +310,7 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
   logitBias: { [key: string]: number };
 
   /**
-   * JSON: object with the expected text of the answer; empty when unset.
+   * Expected text of the answer, in a JSON object; empty when unset.
    *
    * @generated from field: bytes prediction_json = 42;
    */
@@ -323,7 +324,8 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
   anthropicBetas: string[];
 
   /**
-   * JSON: what a provider removes from a long conversation, as an object with edits (Anthropic) or an array (OpenAI); empty when unset.
+   * What a provider removes from a long conversation, as JSON: an object with edits (Anthropic) or an array (OpenAI);
+   * empty when unset.
    *
    * @generated from field: bytes context_management_json = 44;
    */
@@ -337,29 +339,29 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
   door: string;
 
   /**
-   * JSON: object of fields outside the contract; a provider gets those its configuration passes on. At most 16 members and 65536 bytes, empty when there
-   * are none.
+   * Fields outside the contract as a JSON object; a provider gets those that its configuration passes on. At most 16
+   * members and 65536 bytes, empty when there are none.
    *
    * @generated from field: bytes extra_json = 46;
    */
   extraJson: Uint8Array;
 
   /**
-   * 0 to 1.
+   * Minimum probability of a token relative to the most likely one, 0 to 1.
    *
    * @generated from field: optional double min_p = 47;
    */
   minP?: number | undefined;
 
   /**
-   * 0 to 1.
+   * Threshold of top-a sampling, 0 to 1.
    *
    * @generated from field: optional double top_a = 48;
    */
   topA?: number | undefined;
 
   /**
-   * 0 to 2.
+   * Penalty for repeated tokens, 0 to 2.
    *
    * @generated from field: optional double repetition_penalty = 49;
    */
@@ -396,7 +398,7 @@ export const RunTurnRequestSchema: GenMessage<RunTurnRequest> = /*@__PURE__*/
  */
 export type UnknownField = Message<"sluice.inference.v1.UnknownField"> & {
   /**
-   * At most 64 printable characters.
+   * Name of the field, at most 64 printable characters.
    *
    * @generated from field: string name = 1;
    */
@@ -556,14 +558,14 @@ export const PluginSchema: GenMessage<Plugin> = /*@__PURE__*/
  */
 export type AlignmentPlugin = Message<"sluice.inference.v1.AlignmentPlugin"> & {
   /**
-   * 1 to 128; each 1 to 200 characters without line breaks.
+   * The rules, 1 to 128, each of 1 to 200 characters without line breaks.
    *
    * @generated from field: repeated string rules = 1;
    */
   rules: string[];
 
   /**
-   * enforce or audit; empty means enforce.
+   * Mode of the plugin: enforce or audit; empty means enforce.
    *
    * @generated from field: string mode = 2;
    */
@@ -577,14 +579,14 @@ export type AlignmentPlugin = Message<"sluice.inference.v1.AlignmentPlugin"> & {
   instruct?: boolean | undefined;
 
   /**
-   * 0 to 3: retries after a blocked answer, in enforce mode; absent means 1.
+   * Number of retries after a blocked answer in enforce mode, 0 to 3; absent means 1.
    *
    * @generated from field: optional int32 max_retries = 4;
    */
   maxRetries?: number | undefined;
 
   /**
-   * Above 0, at most 1: the minimum probability for a broken rule; absent means 0.7.
+   * Minimum probability at which a rule counts as broken, above 0 and at most 1; absent means 0.7.
    *
    * @generated from field: optional double threshold = 5;
    */
@@ -605,21 +607,22 @@ export const AlignmentPluginSchema: GenMessage<AlignmentPlugin> = /*@__PURE__*/
  */
 export type ParetoRouterPlugin = Message<"sluice.inference.v1.ParetoRouterPlugin"> & {
   /**
-   * At least 0: USD per million tokens of the prompt. Requests the best model within this price, whatever its tier; absent means no bound.
+   * Maximum price in USD per million prompt tokens, at least 0. Requests the best model within this price, whatever its
+   * tier; absent means no maximum.
    *
    * @generated from field: optional double max_price = 1;
    */
   maxPrice?: number | undefined;
 
   /**
-   * 0 to 1: the requested tier; absent means the best.
+   * The requested tier as a score, 0 to 1; absent means the best.
    *
    * @generated from field: optional double min_coding_score = 2;
    */
   minCodingScore?: number | undefined;
 
   /**
-   * prompt or weighted_avg; empty means prompt.
+   * Price that is compared: prompt or weighted_avg; empty means prompt.
    *
    * @generated from field: string price_source = 3;
    */
@@ -647,28 +650,29 @@ export type AutoRouterPlugin = Message<"sluice.inference.v1.AutoRouterPlugin"> &
   allowedModels: string[];
 
   /**
-   * The same limits; matching models are left out, regardless of allowed_models.
+   * Patterns over slugs with the same limits; matching models are left out, even if they match allowed_models.
    *
    * @generated from field: repeated string excluded_models = 2;
    */
   excludedModels: string[];
 
   /**
-   * low, medium, high, xhigh or max: a fifth of the models by their cost; empty means unset.
+   * Fifth of the models by their cost: low, medium, high, xhigh or max; empty means unset.
    *
    * @generated from field: string cost_tier = 3;
    */
   costTier: string;
 
   /**
-   * 0 to 10, read without cost_tier: a higher value prefers cheaper models; absent means 9. Deprecated.
+   * Preference for cheap models, 0 to 10, read only without cost_tier: a higher value prefers cheaper models; absent
+   * means 9. Deprecated.
    *
    * @generated from field: optional int32 cost_quality_tradeoff = 4;
    */
   costQualityTradeoff?: number | undefined;
 
   /**
-   * The model named by the last message of the assistant serves if it can.
+   * Whether the model of the last assistant message serves the request if it can.
    *
    * @generated from field: bool pin_model = 5;
    */
@@ -683,34 +687,34 @@ export const AutoRouterPluginSchema: GenMessage<AutoRouterPlugin> = /*@__PURE__*
   messageDesc(file_sluice_inference_v1_turn, 5);
 
 /**
- * The same for service/auto-beta.
+ * Chooses a model for the task at hand; read only for the model service/auto-beta.
  *
  * @generated from message sluice.inference.v1.AutoBetaRouterPlugin
  */
 export type AutoBetaRouterPlugin = Message<"sluice.inference.v1.AutoBetaRouterPlugin"> & {
   /**
-   * Same as in AutoRouterPlugin.
+   * Patterns of allowed models, as in AutoRouterPlugin.
    *
    * @generated from field: repeated string allowed_models = 1;
    */
   allowedModels: string[];
 
   /**
-   * Same as in AutoRouterPlugin.
+   * Patterns of excluded models, as in AutoRouterPlugin.
    *
    * @generated from field: repeated string excluded_models = 2;
    */
   excludedModels: string[];
 
   /**
-   * Same as in AutoRouterPlugin.
+   * Fifth of the models by their cost, as in AutoRouterPlugin.
    *
    * @generated from field: string cost_tier = 3;
    */
   costTier: string;
 
   /**
-   * Same as in AutoRouterPlugin.
+   * Preference for cheap models, as in AutoRouterPlugin.
    *
    * @generated from field: optional int32 cost_quality_tradeoff = 4;
    */
@@ -731,14 +735,14 @@ export const AutoBetaRouterPluginSchema: GenMessage<AutoBetaRouterPlugin> = /*@_
  */
 export type ContextCompressionPlugin = Message<"sluice.inference.v1.ContextCompressionPlugin"> & {
   /**
-   * Absent means true.
+   * Whether the plugin is enabled; absent means true.
    *
    * @generated from field: optional bool enabled = 1;
    */
   enabled?: boolean | undefined;
 
   /**
-   * middle-out; also the default when empty.
+   * Method of shortening: middle-out, which is also the default when empty.
    *
    * @generated from field: string engine = 2;
    */
@@ -774,14 +778,15 @@ export const ResponseHealingPluginSchema: GenMessage<ResponseHealingPlugin> = /*
  */
 export type FileParserPlugin = Message<"sluice.inference.v1.FileParserPlugin"> & {
   /**
-   * native, markdown, ocr, cloudflare-ai and pdf-text (markdown), or mistral-ocr (ocr); empty means native if the model accepts files, else markdown.
+   * Engine for PDF files: native, markdown, ocr, cloudflare-ai and pdf-text (markdown), or mistral-ocr (ocr); empty
+   * means native if the model accepts files, else markdown.
    *
    * @generated from field: string pdf_engine = 1;
    */
   pdfEngine: string;
 
   /**
-   * False sends files only as files. Absent means true.
+   * Whether the plugin is enabled; with false, files are only sent as files. Absent means true.
    *
    * @generated from field: optional bool enabled = 2;
    */
@@ -802,7 +807,7 @@ export const FileParserPluginSchema: GenMessage<FileParserPlugin> = /*@__PURE__*
  */
 export type SwitchyardRouterPlugin = Message<"sluice.inference.v1.SwitchyardRouterPlugin"> & {
   /**
-   * capability, stage, auto, random, composite or passthrough; empty means capability.
+   * Method of choice: capability, stage, auto, random, composite or passthrough; empty means capability.
    *
    * @generated from field: string algorithm = 1;
    */
@@ -823,7 +828,7 @@ export const SwitchyardRouterPluginSchema: GenMessage<SwitchyardRouterPlugin> = 
  */
 export type JevRouterPlugin = Message<"sluice.inference.v1.JevRouterPlugin"> & {
   /**
-   * low, medium or high: how close to the best result; empty means between low and medium.
+   * How close the result is to the best possible: low, medium or high; empty means between low and medium.
    *
    * @generated from field: string cost_tier = 1;
    */
@@ -837,14 +842,14 @@ export type JevRouterPlugin = Message<"sluice.inference.v1.JevRouterPlugin"> & {
   models: string[];
 
   /**
-   * Patterns over slugs, at most 1024.
+   * Patterns over slugs of allowed models, at most 1024.
    *
    * @generated from field: repeated string allowed_models = 3;
    */
   allowedModels: string[];
 
   /**
-   * Patterns over slugs, at most 1024; they take precedence over allowed patterns.
+   * Patterns over slugs of excluded models, at most 1024; they take precedence over allowed patterns.
    *
    * @generated from field: repeated string excluded_models = 4;
    */
@@ -880,28 +885,29 @@ export const ModerationPluginSchema: GenMessage<ModerationPlugin> = /*@__PURE__*
  */
 export type WebPlugin = Message<"sluice.inference.v1.WebPlugin"> & {
   /**
-   * auto, native, or a search engine; empty means auto: the provider's search if it has one, else the configured engine.
+   * Search engine: auto, native, or its name; empty means auto, which is the provider's search if it has one, else the
+   * configured engine.
    *
    * @generated from field: string engine = 1;
    */
   engine: string;
 
   /**
-   * 1 to 25; absent means 5.
+   * Maximum number of results, 1 to 25; absent means 5.
    *
    * @generated from field: optional int32 max_results = 2;
    */
   maxResults?: number | undefined;
 
   /**
-   * At least 1: maximum number of the provider's own searches; absent means the provider's default.
+   * Maximum number of the provider's own searches, at least 1; absent means the provider's default.
    *
    * @generated from field: optional int32 max_uses = 3;
    */
   maxUses?: number | undefined;
 
   /**
-   * Replaces the instruction to cite.
+   * Instruction to the model in place of the default one, which asks for citations.
    *
    * @generated from field: optional string search_prompt = 4;
    */
@@ -957,28 +963,28 @@ export const WebPluginSchema: GenMessage<WebPlugin> = /*@__PURE__*/
  */
 export type UserLocation = Message<"sluice.inference.v1.UserLocation"> & {
   /**
-   * Such as Bern.
+   * City, such as Bern.
    *
    * @generated from field: string city = 1;
    */
   city: string;
 
   /**
-   * Such as CH.
+   * Country, such as CH.
    *
    * @generated from field: string country = 2;
    */
   country: string;
 
   /**
-   * Such as a state or a canton.
+   * Region, such as a state or a canton.
    *
    * @generated from field: string region = 3;
    */
   region: string;
 
   /**
-   * IANA name such as Europe/Vienna.
+   * Time zone by its IANA name, such as Europe/Vienna.
    *
    * @generated from field: string timezone = 4;
    */
@@ -1006,21 +1012,21 @@ export type WebFetchPlugin = Message<"sluice.inference.v1.WebFetchPlugin"> & {
   allowedDomains: string[];
 
   /**
-   * Domains never read.
+   * Domains that are never read.
    *
    * @generated from field: repeated string blocked_domains = 2;
    */
   blockedDomains: string[];
 
   /**
-   * At least 1: maximum tokens of a page, estimated; longer pages are cut at a paragraph. Absent means 20000.
+   * Maximum estimated tokens of a page, at least 1; longer pages are cut at a paragraph. Absent means 20000.
    *
    * @generated from field: optional int32 max_content_tokens = 3;
    */
   maxContentTokens?: number | undefined;
 
   /**
-   * 1 to 50: maximum number of pages; absent means 5.
+   * Maximum number of pages, 1 to 50; absent means 5.
    *
    * @generated from field: optional int32 max_uses = 4;
    */
@@ -1063,21 +1069,21 @@ export type FusionPlugin = Message<"sluice.inference.v1.FusionPlugin"> & {
   model: string;
 
   /**
-   * general-high, general-budget or general-fast; empty means general-high.
+   * Built-in panel: general-high, general-budget or general-fast; empty means general-high.
    *
    * @generated from field: string preset = 3;
    */
   preset: string;
 
   /**
-   * 1 to 16: maximum tool calls of each model; absent means 4.
+   * Maximum number of tool calls of each model, 1 to 16; absent means 4.
    *
    * @generated from field: optional int32 max_tool_calls = 4;
    */
   maxToolCalls?: number | undefined;
 
   /**
-   * JSON: array of at most 8 tools, each with a type and parameters; empty means web search and web fetch.
+   * Tools as a JSON array of at most 8, each with a type and parameters; empty means web search and web fetch.
    *
    * @generated from field: bytes tools_json = 5;
    */
@@ -1133,7 +1139,7 @@ export type ProviderPreferences = Message<"sluice.inference.v1.ProviderPreferenc
   requireParameters?: boolean | undefined;
 
   /**
-   * allow or deny; empty means allow.
+   * Whether endpoints may be used that keep requests or train on them: allow or deny; empty means allow.
    *
    * @generated from field: string data_collection = 6;
    */
@@ -1161,14 +1167,14 @@ export type ProviderPreferences = Message<"sluice.inference.v1.ProviderPreferenc
   quantizations: string[];
 
   /**
-   * price, throughput or latency; empty means load balancing.
+   * What endpoints are sorted by: price, throughput or latency; empty means load balancing.
    *
    * @generated from field: string sort_by = 10;
    */
   sortBy: string;
 
   /**
-   * model or none: whether endpoints are sorted within their model or across all; empty means model.
+   * Whether endpoints are sorted within their model or across all models: model or none; empty means model.
    *
    * @generated from field: string sort_partition = 11;
    */
@@ -1182,14 +1188,14 @@ export type ProviderPreferences = Message<"sluice.inference.v1.ProviderPreferenc
   maxPrice?: MaxPrice | undefined;
 
   /**
-   * Tokens per second. Endpoints below any of these are tried last.
+   * Minimum tokens per second. Endpoints below any of these percentiles are tried last.
    *
    * @generated from field: optional sluice.inference.v1.Percentiles preferred_min_throughput = 13;
    */
   preferredMinThroughput?: Percentiles | undefined;
 
   /**
-   * Seconds until the first token. Endpoints above any of these are tried last.
+   * Maximum seconds until the first token. Endpoints above any of these percentiles are tried last.
    *
    * @generated from field: optional sluice.inference.v1.Percentiles preferred_max_latency = 14;
    */
@@ -1204,41 +1210,41 @@ export const ProviderPreferencesSchema: GenMessage<ProviderPreferences> = /*@__P
   messageDesc(file_sluice_inference_v1_turn, 17);
 
 /**
- * Maximum prices in USD; absent means any.
+ * Maximum prices in USD; an absent price is not limited.
  *
  * @generated from message sluice.inference.v1.MaxPrice
  */
 export type MaxPrice = Message<"sluice.inference.v1.MaxPrice"> & {
   /**
-   * Per million tokens.
+   * Maximum price of a million input tokens.
    *
    * @generated from field: optional double prompt = 1;
    */
   prompt?: number | undefined;
 
   /**
-   * Per million tokens.
+   * Maximum price of a million output tokens.
    *
    * @generated from field: optional double completion = 2;
    */
   completion?: number | undefined;
 
   /**
-   * Per request.
+   * Maximum price of a request.
    *
    * @generated from field: optional double request = 3;
    */
   request?: number | undefined;
 
   /**
-   * Per image.
+   * Maximum price of an image.
    *
    * @generated from field: optional double image = 4;
    */
   image?: number | undefined;
 
   /**
-   * Per unit of audio.
+   * Maximum price of a unit of audio.
    *
    * @generated from field: optional double audio = 5;
    */
@@ -1259,28 +1265,28 @@ export const MaxPriceSchema: GenMessage<MaxPrice> = /*@__PURE__*/
  */
 export type Percentiles = Message<"sluice.inference.v1.Percentiles"> & {
   /**
-   * The median.
+   * Limit of the median.
    *
    * @generated from field: optional double p50 = 1;
    */
   p50?: number | undefined;
 
   /**
-   * Three quarters.
+   * Limit below which three of four measurements are.
    *
    * @generated from field: optional double p75 = 2;
    */
   p75?: number | undefined;
 
   /**
-   * Nine of ten.
+   * Limit below which nine of ten measurements are.
    *
    * @generated from field: optional double p90 = 3;
    */
   p90?: number | undefined;
 
   /**
-   * All but one in a hundred.
+   * Limit below which 99 of 100 measurements are.
    *
    * @generated from field: optional double p99 = 4;
    */
@@ -1295,13 +1301,13 @@ export const PercentilesSchema: GenMessage<Percentiles> = /*@__PURE__*/
   messageDesc(file_sluice_inference_v1_turn, 19);
 
 /**
- * A caching mark of type ephemeral.
+ * A cache mark of type ephemeral.
  *
  * @generated from message sluice.inference.v1.CacheControl
  */
 export type CacheControl = Message<"sluice.inference.v1.CacheControl"> & {
   /**
-   * 5m or 1h; empty means 5m.
+   * Lifetime of the cache entry: 5m or 1h; empty means 5m.
    *
    * @generated from field: string ttl = 1;
    */
@@ -1329,14 +1335,14 @@ export type Usage = Message<"sluice.inference.v1.Usage"> & {
   inputTokens: number;
 
   /**
-   * Read from the provider's cache.
+   * Tokens read from the provider's cache.
    *
    * @generated from field: uint32 cached_tokens = 2;
    */
   cachedTokens: number;
 
   /**
-   * Written to the provider's cache.
+   * Tokens written to the provider's cache.
    *
    * @generated from field: uint32 cache_write_tokens = 3;
    */
@@ -1357,14 +1363,14 @@ export type Usage = Message<"sluice.inference.v1.Usage"> & {
   reasoningTokens: number;
 
   /**
-   * Absent when the provider does not report it.
+   * Use of tools that the provider runs; absent when it does not report it.
    *
    * @generated from field: sluice.inference.v1.ServerToolUse server_tool_use = 6;
    */
   serverToolUse?: ServerToolUse | undefined;
 
   /**
-   * Absent when no price is known.
+   * Cost of the turn; absent when no price is known.
    *
    * @generated from field: sluice.inference.v1.Cost cost = 7;
    */
@@ -1434,21 +1440,21 @@ export const CostSchema: GenMessage<Cost> = /*@__PURE__*/
  */
 export type ServerToolUse = Message<"sluice.inference.v1.ServerToolUse"> & {
   /**
-   * Web searches.
+   * Number of web searches.
    *
    * @generated from field: optional uint32 web_search_requests = 1;
    */
   webSearchRequests?: number | undefined;
 
   /**
-   * Calls requested by the model.
+   * Number of calls that the model requested.
    *
    * @generated from field: optional uint32 tool_calls_requested = 2;
    */
   toolCallsRequested?: number | undefined;
 
   /**
-   * Executed calls.
+   * Number of calls that were run.
    *
    * @generated from field: optional uint32 tool_calls_executed = 3;
    */
@@ -1463,7 +1469,7 @@ export const ServerToolUseSchema: GenMessage<ServerToolUse> = /*@__PURE__*/
   messageDesc(file_sluice_inference_v1_turn, 23);
 
 /**
- * Step of a turn.
+ * One event of a turn.
  *
  * @generated from message sluice.inference.v1.TurnEvent
  */
@@ -1475,7 +1481,7 @@ export type TurnEvent = Message<"sluice.inference.v1.TurnEvent"> & {
    */
   event: {
     /**
-     * First, once an endpoint has committed.
+     * First event, sent once the turn is committed to an endpoint.
      *
      * @generated from field: sluice.inference.v1.TurnStart start = 1;
      */
@@ -1555,7 +1561,7 @@ export type TurnEvent = Message<"sluice.inference.v1.TurnEvent"> & {
     case: "debug";
   } | {
     /**
-     * The turn is over; last.
+     * Last event: the turn is over.
      *
      * @generated from field: sluice.inference.v1.TurnEnd end = 11;
      */
@@ -1571,7 +1577,7 @@ export type TurnEvent = Message<"sluice.inference.v1.TurnEvent"> & {
     case: "native";
   } | {
     /**
-     * Usage of a failing turn; the failure follows. Only after something was delivered, or withheld by a plugin.
+     * Usage of a turn that fails, sent before the failure; only after something was delivered, or withheld by a plugin.
      *
      * @generated from field: sluice.inference.v1.Usage usage = 13;
      */
@@ -1643,7 +1649,7 @@ export type AlteredField = Message<"sluice.inference.v1.AlteredField"> & {
   path: string;
 
   /**
-   * The sent value, and the reason; empty for an unknown field.
+   * The value that was sent, and the reason; empty for an unknown field.
    *
    * @generated from field: string reason = 2;
    */
@@ -1664,7 +1670,7 @@ export const AlteredFieldSchema: GenMessage<AlteredField> = /*@__PURE__*/
  */
 export type ItemStart = Message<"sluice.inference.v1.ItemStart"> & {
   /**
-   * 0, 1, 2 ... in the order of `output`.
+   * Output index of the item: 0, 1, 2 ... in the order of `output`.
    *
    * @generated from field: uint32 index = 1;
    */
@@ -1706,14 +1712,14 @@ export type TextDelta = Message<"sluice.inference.v1.TextDelta"> & {
   part: number;
 
   /**
-   * The text.
+   * The piece of text.
    *
    * @generated from field: string delta = 3;
    */
   delta: string;
 
   /**
-   * JSON: array of token log probabilities; empty when none were requested.
+   * Log probabilities of tokens as a JSON array; empty when none were requested.
    *
    * @generated from field: bytes logprobs_json = 4;
    */
@@ -1742,7 +1748,7 @@ export type ArgumentsDelta = Message<"sluice.inference.v1.ArgumentsDelta"> & {
   index: number;
 
   /**
-   * The text.
+   * The piece of text.
    *
    * @generated from field: string delta = 2;
    */
@@ -1812,7 +1818,7 @@ export type NativeEvent = Message<"sluice.inference.v1.NativeEvent"> & {
   type: string;
 
   /**
-   * JSON: object of the payload without type, sequence_number, item_id and output_index.
+   * Payload as a JSON object, without type, sequence_number, item_id and output_index.
    *
    * @generated from field: bytes payload_json = 3;
    */
@@ -1889,7 +1895,7 @@ export type TurnEnd = Message<"sluice.inference.v1.TurnEnd"> & {
   status: TurnStatus;
 
   /**
-   * max_output_tokens or content_filter; empty unless incomplete.
+   * Why the answer is incomplete: max_output_tokens or content_filter; empty for a complete answer.
    *
    * @generated from field: string incomplete_reason = 2;
    */
@@ -1903,21 +1909,21 @@ export type TurnEnd = Message<"sluice.inference.v1.TurnEnd"> & {
   usage?: Usage | undefined;
 
   /**
-   * The serving tier: default, priority, flex, scale or ultrafast.
+   * Service tier that served the turn: default, priority, flex, scale or ultrafast.
    *
    * @generated from field: string service_tier = 4;
    */
   serviceTier: string;
 
   /**
-   * JSON object; empty unless requested.
+   * `service_metadata` as a JSON object; empty unless requested.
    *
    * @generated from field: bytes service_metadata_json = 5;
    */
   serviceMetadataJson: Uint8Array;
 
   /**
-   * JSON object: the verdicts of the alignment plugin, as in the response object; empty without it.
+   * Verdicts of the alignment plugin as a JSON object, as in the response object; empty without the plugin.
    *
    * @generated from field: bytes alignment_json = 6;
    */

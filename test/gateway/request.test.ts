@@ -4,6 +4,7 @@ import { describe, expect, test } from "@jest/globals";
 import { responsesDoor } from "@sluice/gateway/doors/responses/door.js";
 import { prepareTurn, toOpenMessage } from "@sluice/gateway/edge/turns/prepare.js";
 import { parseRequest } from "@sluice/gateway/doors/responses/request.js";
+import { requestShape } from "@sluice/proto/contract/request/request.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/lib/faults/fault.js";
 import { scanObject } from "@sluice/proto/lib/json/scan.js";
@@ -39,6 +40,15 @@ const echoed = (body: unknown): Record<string, unknown> => {
 const bare = { model: "a/b", input: "x" };
 
 describe("a request body", () => {
+  test("is the same turn with null in every field that it does not set", () => {
+    const names = Object.keys(requestShape.fields).filter((name) => !Object.hasOwn(bare, name));
+    expect(names.length).toBeGreaterThan(30);
+    const nulls = Object.fromEntries(names.map((name) => [name, null]));
+    expect(parse({ ...nulls, ...bare })).toEqual(parse(bare));
+    expect(parse({ ...bare, debug: { echo_upstream_body: null } }).request.echoUpstreamBody).toBe(false);
+    expect(parse({ model: null, models: ["a/b"], input: "x" }).request).toMatchObject({ model: "", models: ["a/b"] });
+  });
+
   test("becomes a turn with all its fields", () => {
     const body = {
       model: "acme/large-2",
@@ -238,7 +248,7 @@ describe("a request is refused with", () => {
     [{ max_output_tokens: 0 }, "max_output_tokens: must be at least 1"],
     [{ max_output_tokens: 2 ** 31 }, "max_output_tokens: must be at most 2147483647"],
     [{ max_tool_calls: 31 }, "max_tool_calls: must be between 1 and 30"],
-    [{ top_k: null }, "top_k: must be an integer"],
+    [{ top_k: "4" }, "top_k: must be an integer"],
     [{ metadata: [] }, "metadata: must be an object or null"],
     [{ metadata: { a: 1 } }, "metadata.a: must be a string"],
     [{ metadata: { "": "x" } }, "metadata: keys must have at least 1 character"],

@@ -5,7 +5,7 @@ import type { ByteSpan, JsonMember } from "@sluice/proto/lib/json/span.js";
 import type { Problems } from "@sluice/proto/lib/validation/problems.js";
 import type { Shape } from "@sluice/proto/lib/validation/shape.js";
 import { TurnFields } from "../../edge/turns/fields.ts";
-import { readValue } from "../../edge/turns/json.ts";
+import { isNullAt, readValue } from "../../edge/turns/json.ts";
 
 type FieldName = keyof typeof requestShape.fields;
 
@@ -22,12 +22,14 @@ const places = new Int16Array(shapes.length);
 export class FieldSpans {
   readonly #members: readonly JsonMember[];
 
-  constructor(members: readonly JsonMember[]) {
+  /** A field of null counts as absent: several clients write null for all settings that their callers have not set. */
+  constructor(body: Buffer, members: readonly JsonMember[]) {
     this.#members = members;
     places.fill(0);
     for (let place = 0; place < members.length; place++) {
-      const number = numbers.get(members[place]!.key);
-      if (number !== undefined) places[number] = place + 1;
+      const member = members[place]!;
+      const number = numbers.get(member.key);
+      if (number !== undefined && !isNullAt(body, member)) places[number] = place + 1;
     }
   }
 

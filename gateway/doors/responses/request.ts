@@ -43,7 +43,7 @@ export function parseRequest(
   headers: RequestHeaders,
   fillDefaults = false,
 ): ParsedRequest {
-  const spans = new FieldSpans(members);
+  const spans = new FieldSpans(body, members);
   const text = spans.of("text");
   const textFormat = text && isObjectAt(body, text) ? memberOf(body, text.start, "format") : undefined;
   const nested: string[] = [];
@@ -86,7 +86,7 @@ function checkSubtrees(
   const toolChoice = spans.of("tool_choice");
   const reasoning = spans.of("reasoning");
   const first = input && body[input.start];
-  if (input === undefined || isNullAt(body, input)) {
+  if (input === undefined) {
     // A stored prompt could replace the input, and its own error is more helpful than one about a missing input.
     const prompt = members.find(({ key }) => key === "prompt");
     if (!prompt || !isObjectAt(body, prompt)) problems.add("input", missingInput(members));
@@ -95,10 +95,8 @@ function checkSubtrees(
   if (textFormat && !isObjectAt(body, textFormat) && !isNullAt(body, textFormat)) {
     problems.add("text.format", "must be an object or null");
   }
-  if (reasoning && !isObjectAt(body, reasoning) && !isNullAt(body, reasoning)) {
-    problems.add("reasoning", "must be an object or null");
-  }
-  if (toolChoice && !isObjectAt(body, toolChoice) && !isNullAt(body, toolChoice) && body[toolChoice.start] !== quote) {
+  if (reasoning && !isObjectAt(body, reasoning)) problems.add("reasoning", "must be an object or null");
+  if (toolChoice && !isObjectAt(body, toolChoice) && body[toolChoice.start] !== quote) {
     problems.add("tool_choice", "must be a string or an object");
   }
 }

@@ -4,7 +4,16 @@
  * provider formats without the parameter. CONTRIBUTING.md has the recipe for a new parameter.
  */
 import type { RunTurnRequest } from "../../gen/sluice/inference/v1/turn_pb.ts";
-import { type Shape, array, described, integer, nullable, number, string } from "../../lib/validation/shape.ts";
+import {
+  type Shape,
+  array,
+  described,
+  integer,
+  nullable,
+  number,
+  string,
+  unsetByNull,
+} from "../../lib/validation/shape.ts";
 import { logitBias, seed, stop } from "./extensions.ts";
 
 /** Conversion between the JSON value of a parameter, its field of RunTurnRequest, and its value in a checked request. */
@@ -121,7 +130,7 @@ export const parameters = {
   }),
   top_k: row({
     form: whole,
-    shape: described(integer({ min: 0 }), "Number of tokens from which is drawn."),
+    shape: described(unsetByNull(integer({ min: 0 })), "Number of tokens from which is drawn."),
     chat: ["top_k"],
     messages: {
       name: "top_k",

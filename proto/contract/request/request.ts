@@ -16,6 +16,7 @@ import {
   nullable,
   object,
   string,
+  unsetByNull,
   word,
 } from "../../lib/validation/shape.ts";
 import { isLongerThan } from "../../lib/validation/text.ts";
@@ -94,16 +95,19 @@ export const requestShape = named(
   "ResponseRequest",
   object(
     {
-      model: described(identifier(maxSlug), "Slug of the model."),
+      model: described(unsetByNull(identifier(maxSlug)), "Slug of the model."),
       models: described(
-        array(slug, { max: 32 }),
+        unsetByNull(array(slug, { max: 32 })),
         "Further slugs, tried in order when the first cannot serve; without `model` the first of them is it.",
       ),
-      input: described(printOnly(input), "One message of the user as text, or the conversation so far as items."),
+      input: described(
+        printOnly(unsetByNull(input)),
+        "One message of the user as text, or the conversation so far as items.",
+      ),
       instructions: described(nullable(string()), "Put before the input as a system message."),
       stream: described(nullable(boolean), "Whether the answer comes as events; false when absent."),
       ...responsesParameters,
-      tools: described(printOnly(toolsShape), "What the model may call."),
+      tools: described(printOnly(unsetByNull(toolsShape)), "What the model may call."),
       tool_choice: described(
         printOnly(nullable(toolChoice)),
         "Which of the tools it may or must call; auto when absent.",
@@ -116,9 +120,12 @@ export const requestShape = named(
         printOnly(anySteps),
         "Steps that server tools may take, 1 to 30; 30 when absent. Ignored beside stop_server_tools_when.",
       ),
-      stop_server_tools_when: described(stopServerToolsWhen, "Server tools stop as soon as one condition holds."),
+      stop_server_tools_when: described(
+        unsetByNull(stopServerToolsWhen),
+        "Server tools stop as soon as one condition holds.",
+      ),
       text: described(
-        object({ format: printOnly(nullable(textFormat)), verbosity: nullable(verbosity) }),
+        unsetByNull(object({ format: printOnly(nullable(textFormat)), verbosity: nullable(verbosity) })),
         "The form of the answer.",
       ),
       reasoning: described(printOnly(nullable(reasoning)), "How much the model is to think, and what of it is shown."),
@@ -139,19 +146,19 @@ export const requestShape = named(
         ),
         "Additions to the answer.",
       ),
-      modalities: described(array(word("text", "image")), "Forms that the output may have."),
-      image_config: described(imageConfig, "Settings for image output; they vary by model and provider."),
+      modalities: described(unsetByNull(array(word("text", "image"))), "Forms that the output may have."),
+      image_config: described(unsetByNull(imageConfig), "Settings for image output; they vary by model and provider."),
       metadata: described(
         nullable(metadata),
         "Repeated in the answer, and recorded as tags of the request where a value has at most 256 characters. Keys without brackets.",
       ),
-      user: described(identifier(256), "The end user."),
+      user: described(unsetByNull(identifier(256)), "The end user."),
       safety_identifier: described(
         nullable(identifier()),
         "The end user, so that a provider can isolate abuse; providers get a keyed hash of it.",
       ),
       session_id: described(
-        identifier(256),
+        unsetByNull(identifier(256)),
         "Groups requests and keeps them with one provider; counts before the header x-session-id.",
       ),
       prompt_cache_key: described(nullable(identifier()), "Hint for the provider's cache."),
@@ -159,7 +166,7 @@ export const requestShape = named(
         nullable(promptCacheOptions),
         "How the provider caches; ignored by providers without such an option.",
       ),
-      cache_control: described(cacheControl, "Marks the last block that can be cached."),
+      cache_control: described(unsetByNull(cacheControl), "Marks the last block that can be cached."),
       service_tier: described(
         nullable(word("auto", "default", "fast", "flex", "priority", "scale", "ultrafast")),
         "Which endpoints are asked; auto when absent. fast is priority.",
@@ -169,19 +176,24 @@ export const requestShape = named(
         "What happens to input that is too long: auto is the same as the plugin context-compression; disabled when absent, but for windows of up to 8192 tokens.",
       ),
       provider: described(nullable(providerPreferences), "Preferences for where the request is served."),
-      plugins: described(plugins, "What the service does beyond asking the model."),
-      trace,
+      plugins: described(unsetByNull(plugins), "What the service does beyond asking the model."),
+      trace: described(unsetByNull(trace), "Names for telemetry."),
       debug: described(
-        object({
-          echo_upstream_body: described(
-            boolean,
-            "Whether a stream begins with an event that shows the body sent to the provider.",
-          ),
-        }),
+        unsetByNull(
+          object({
+            echo_upstream_body: described(
+              unsetByNull(boolean),
+              "Whether a stream begins with an event that shows the body sent to the provider.",
+            ),
+          }),
+        ),
         "What a stream shows of the way to the provider.",
       ),
       prediction: described(nullable(prediction), "Text that the answer will mostly repeat."),
-      anthropic_betas: described(anthropicBetas, "Names of beta features for providers that speak Anthropic's API."),
+      anthropic_betas: described(
+        unsetByNull(anthropicBetas),
+        "Names of beta features for providers that speak Anthropic's API.",
+      ),
       context_management: described(
         nullable(contextManagement),
         "What the provider itself takes out of a long conversation, in the form that it knows.",
@@ -199,6 +211,9 @@ export const requestShape = named(
         "Not supported: nothing is stored.",
       ),
     },
-    { also: checkTogether, description: "A request to a model. Fields that are not listed are ignored." },
+    {
+      also: checkTogether,
+      description: "A request to a model. Fields that are not listed are ignored; null is the same as no field.",
+    },
   ),
 );

@@ -10,5 +10,5 @@ export {
 } from "./shapes/base.ts";
 export { boolean, constant, integer, number, string, word } from "./shapes/scalars.ts";
 export { type ObjectRules, type ObjectShape, array, map, object } from "./shapes/containers.ts";
-export { nullable, oneOrMore, openTagged, stringOr, tagged } from "./shapes/alternatives.ts";
+export { nullable, oneOrMore, openTagged, stringOr, tagged, unsetByNull } from "./shapes/alternatives.ts";
 export { deprecated, described, printOnly, lazy, named } from "./shapes/printed.ts";

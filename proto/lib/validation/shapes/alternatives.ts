@@ -20,6 +20,14 @@ export function nullable<Value>(shape: Shape<Value>): Shape<Value | null> {
   };
 }
 
+/** A shape whose null is the same as no field. Errors name only the values that say something. */
+export const unsetByNull = <Value>(shape: Shape<Value>): Shape<Value | null> => ({
+  ...nullable(shape),
+  check: (value, path, problems, or) => {
+    if (value !== null) shape.check(value, path, problems, or);
+  },
+});
+
 export interface Tagged extends Shape {
   readonly kinds: ReadonlyMap<string, Shape>;
 }

@@ -1,4 +1,4 @@
-/** HTTP as written by an attacker: bytes on a socket, and all answers until the other side closes. */
+/** HTTP as an attacker writes it: bytes on a socket, and all answers until the other side closes. */
 import { once } from "node:events";
 import { type Socket, connect } from "node:net";
 
@@ -6,11 +6,11 @@ export interface RawAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** All bytes, also those after the first answer. */
+  /** All received bytes, including those after the first answer. */
   readonly text: string;
 }
 
-/** Sends the bytes, and keeps its own side open until the server closes. */
+/** Sends the bytes, and keeps this side open until the server closes. */
 export async function exchange(port: number, bytes: string | Buffer): Promise<RawAnswer> {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});

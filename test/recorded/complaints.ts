@@ -1,4 +1,4 @@
-/** The result of a run of exchanges: complaints by kind, and one line of figures. */
+/** The result of a run of recorded exchanges: complaints by kind, and one line of figures. */
 import { decisions, matchesKind, undecidedKinds } from "./decisions.ts";
 import type { DoorResult } from "./replay.ts";
 
@@ -7,7 +7,7 @@ const undecided = (row: DoorResult) =>
     (difference) => ![...decisions, ...undecidedKinds].some((each) => matchesKind(each, row, difference)),
   );
 
-/** Undecided differences, one line with an example for each kind. */
+/** Differences without a decision: one line with an example for each kind. */
 export function undecidedComplaints(rows: readonly DoorResult[]): string[] {
   const byKind = new Map<string, { count: number; example: string }>();
   for (const row of rows) {
@@ -23,7 +23,7 @@ export function undecidedComplaints(rows: readonly DoorResult[]): string[] {
     .map(([kind, { count, example }]) => `${count} x ${kind} (${example})`);
 }
 
-/** Whether every difference is a decision; differences to be fixed are none. */
+/** Whether each difference is a deliberate one; a difference that is still to be fixed is not. */
 const isDecidedRow = (row: DoorResult): boolean =>
   row.differences.every((difference) => decisions.some((each) => matchesKind(each, row, difference)));
 

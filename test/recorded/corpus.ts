@@ -1,6 +1,6 @@
 /**
- * Recorded exchanges of real programs with real providers, if present on this machine: JSON lines, a file for each format, in the folder
- * `shared/recorded/corpus` next to the checkout or in RECORDED_CORPUS. They stay outside the project.
+ * Recorded exchanges of real programs with real providers, if this machine has them: JSON lines, one file for each format, in the folder
+ * `shared/recorded/corpus` next to the checkout or in RECORDED_CORPUS. They are not part of the project.
  */
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ export interface Exchange {
   readonly id: string;
   readonly format: string;
   readonly vendor: string;
-  /** Absent when only the answer was recorded. */
+  /** The recorded request; absent if only the answer was recorded. */
   readonly request?: {
     readonly path: string;
     readonly headers: Readonly<Record<string, string>>;
@@ -21,7 +21,7 @@ export interface Exchange {
   readonly headers: Readonly<Record<string, string>>;
   readonly bytes: Buffer;
   readonly isStream: boolean;
-  /** The provider's name of the model. */
+  /** Name of the model at the provider. */
   readonly model: string;
 }
 

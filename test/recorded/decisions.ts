@@ -2,7 +2,7 @@
 import type { Difference } from "./differences.ts";
 import type { DoorResult } from "./replay.ts";
 
-/** A difference of this kind; omitted fields match anything. */
+/** A kind of difference; an absent field matches anything. */
 export interface DifferenceKind {
   readonly reason: string;
   readonly what: RegExp;
@@ -350,7 +350,7 @@ export const decisions: readonly DifferenceKind[] = [
   ...others,
 ];
 
-/** Kinds to be fixed: they pass, so that new kinds stand out, and count as different in the printed figures. */
+/** Kinds of differences still to be fixed. They do not fail the test, so new kinds stand out, but count as different in the printed figures. */
 export const undecidedKinds: readonly DifferenceKind[] = [
   {
     reason: "deferred tools that the client searches itself are sent once they are found",

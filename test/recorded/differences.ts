@@ -4,13 +4,13 @@ import { canonicalJson } from "./readers/json.ts";
 import type { Door } from "./questions.ts";
 
 export interface Difference {
-  /** Subject of the difference: `text`, `tokens.prompt`, `field tools.*.strict` … */
+  /** Subject of the difference, such as `text`, `tokens.prompt` or `field tools.*.strict`. */
   readonly what: string;
   readonly want: string;
   readonly got: string;
 }
 
-/** Long enough to see the cause in a report. */
+/** Maximum number of characters shown: enough to see the cause in a report. */
 const shownCharacters = 200;
 
 export function abridgeValue(value: unknown): string {
@@ -38,9 +38,9 @@ export function differencesOf(want: AnswerFacts, got: AnswerFacts, door: Door): 
 }
 
 function contentOf(want: AnswerFacts, got: AnswerFacts): Difference[] {
-  // Parts of thoughts are joined with blank lines where a format has room for one text.
+  // Removes white space: where a format has room for one text, parts of reasoning are joined with blank lines.
   const dense = (text: string) => text.replace(/\s+/g, "");
-  // A door without namespaces shows the name of the function.
+  // A door without namespaces shows only the name of the function, so namespaces are not compared.
   const calls = ({ calls: made }: AnswerFacts) =>
     made.map(({ name, input }) => ({ name: name.split(".").at(-1), input }));
   const urls = ({ sources }: AnswerFacts) =>
@@ -61,7 +61,7 @@ function contentOf(want: AnswerFacts, got: AnswerFacts): Difference[] {
 
 const figures = ["prompt", "completion", "cacheRead", "cacheWritten", "thoughts"] as const;
 
-/** A provider without token counts gives zeros; Sluice estimates then. */
+/** A provider that counts no tokens gives zeros, and Sluice then estimates. */
 function tokensOf({ tokens: want }: AnswerFacts, { tokens: got }: AnswerFacts): Difference[] {
   if (!want || want.prompt + want.completion === 0) return [];
   const wrong = figures.filter((name) => want[name] !== (got?.[name] ?? 0));

@@ -1,9 +1,9 @@
-/** Recorded embeddings: vectors, their number, and the tokens of the prompt. */
+/** Compares recorded embeddings: the vectors, their number, and the prompt tokens. */
 import { type Difference, abridgeValue } from "./differences.ts";
 import type { Exchange } from "./corpus.ts";
 import { type JsonRecord, jsonRecord, jsonRecords, textOrEmpty } from "./readers/json.ts";
 
-/** Texts, or token ids, of a request of any provider. */
+/** Texts or token ids in a request for embeddings, of any provider's format. */
 export function inputOf(body: JsonRecord): unknown {
   const joined = (content: unknown) =>
     jsonRecords(jsonRecord(content)["parts"])
@@ -17,7 +17,7 @@ export function inputOf(body: JsonRecord): unknown {
   return input ?? texts ?? inputText;
 }
 
-/** Vectors of an answer of any provider. @param vendor Perplexity writes signed bytes, all others single precision */
+/** Vectors in an answer of any provider's format. @param vendor Perplexity writes signed bytes, all others single precision */
 function vectorsOf({ data, embeddings, embedding }: JsonRecord, vendor = ""): number[][] {
   const listed = data ?? jsonRecord(embeddings)["float"] ?? embeddings ?? [embedding];
   return (Array.isArray(listed) ? listed : []).map((entry: unknown): number[] => {
@@ -44,7 +44,7 @@ export function embeddingDifferences(
     return [{ what: "status", want: String(wantStatus), got: abridgeValue({ status, ...jsonRecord(got["error"]) }) }];
   if (wantStatus >= 400) return [];
   const [wanted, given] = [vectorsOf(want, vendor), vectorsOf(got)];
-  // Base64 holds single precision.
+  // Whether two numbers are equal in single precision, which base64 vectors have.
   const isNear = (one: number, other: number | undefined) => other !== undefined && Math.abs(one - other) < 1e-6;
   const same = (one: number[], other: number[] = []) =>
     one.length === other.length && one.every((number, at) => isNear(number, other[at]));

@@ -1,7 +1,6 @@
 /**
- * Compares a recorded request, posted to the endpoint of its format, with the request sent to a provider of the same format: every field is equal, or
- * Sluice
- * reports it. Values considered equal by a format are first brought to one spelling.
+ * Compares a recorded request, sent to the endpoint of its format, with the request at a provider of the same format: every field must be
+ * equal, or reported by Sluice. Values that a format considers equal are first written in one way.
  */
 import { type Difference, abridgeValue } from "./differences.ts";
 import { type JsonRecord, isJsonRecord, jsonRecord, jsonRecords, parseJson, textOrEmpty } from "./readers/json.ts";
@@ -24,16 +23,16 @@ export function requestDifferences(
 
 type Path = readonly (string | number)[];
 
-/** A path without its indices, since they change when an element is left out. */
+/** A path without indices, which change when an element is left out. */
 const kindOf = (path: Path): string => path.map((part) => (typeof part === "number" ? "*" : part)).join(".");
 
-/** Fields for the same setting in several places: a receipt with one of them covers the others. */
+/** Fields in which a format has the same setting: a receipt that names one of them covers the others. */
 const effort = ["thinking", "output_config", "reasoning", "reasoning_effort"];
 
-/** Lists of many elements: a receipt names one of them. */
+/** Fields with lists of many elements, of which a receipt names one. */
 const lists = new Set(["messages", "input", "tools", "system"]);
 
-/** Whether a receipt names the field, its container, a part of it, or another part of the same setting. */
+/** Whether a receipt names the field, a field around it or in it, or another field for the same setting. */
 function isTold(path: Path, { paths, text }: ReportedChanges): boolean {
   const names = path.filter((part) => typeof part === "string");
   const [top = ""] = names;
@@ -63,14 +62,14 @@ function walk(want: unknown, got: unknown, path: Path, found: Found): void {
 const isNothing = (value: unknown) =>
   value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 
-/** A request in one spelling. */
+/** A request in which equal values are written in one way. */
 function plain(format: string, body: JsonRecord): JsonRecord {
   const { model: _, ...rest } = jsonRecord(withoutDefaults(body));
   const spelled = spellings[format]?.(rest) ?? rest;
   return Object.fromEntries(Object.entries(spelled).filter(([name, value]) => !isNeutral(name, value)));
 }
 
-/** Settings equal to their default, and settings replaced by Sluice as documented: nothing is stored, end users are hashed. */
+/** Whether a setting equals its default, or Sluice replaces it as documented: nothing is stored, and end users are hashed. */
 function isNeutral(name: string, value: unknown): boolean {
   if (["user", "safety_identifier", "stream_options"].includes(name)) return true;
   if (name === "metadata") return Object.keys(jsonRecord(value)).every((key) => key === "user_id");
@@ -100,7 +99,7 @@ function withoutDefaults(value: unknown): unknown {
 const asParts = (content: unknown, type: string): unknown =>
   typeof content !== "string" ? content : content === "" ? undefined : [{ type, text: content }];
 
-/** Mistral's clients write the address of an image and the bytes of a sound without an object. */
+/** Puts the URL of an image and the bytes of a sound into an object, which Mistral's clients leave out. */
 const plainParts = (parts: unknown): unknown =>
   Array.isArray(parts)
     ? parts.map((part: unknown) => {
@@ -119,7 +118,7 @@ function plainChat({
   tool_choice: choice,
   ...rest
 }: JsonRecord): JsonRecord {
-  // A call's place in the list gives its index.
+  // A call without the index, which is its position in the list.
   const plainCall = (call: JsonRecord) => {
     const called = jsonRecord(call["function"]);
     return {
@@ -132,7 +131,7 @@ function plainChat({
     ...rest,
     max_tokens: rest["max_tokens"] ?? maximum,
     tools: jsonRecords(tools).map((tool) => ({ type: "function", ...tool })),
-    // Mistral calls a required choice `any`.
+    // In Mistral's format, `any` means that a call is required.
     tool_choice: choice === "any" ? "required" : choice,
     stop: typeof stop === "string" ? [stop] : stop,
     messages: jsonRecords(messages).map(({ content, tool_calls: calls, ...message }) => ({
@@ -168,7 +167,7 @@ function plainMessages({
       : block;
   return {
     ...rest,
-    // The format has moved.
+    // The output format is now in another field of the Messages format.
     output_config: format ? { ...jsonRecord(config), format } : config,
     system: asParts(system, "text"),
     messages: jsonRecords(messages).map(({ content, ...message }) => {

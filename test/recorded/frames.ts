@@ -1,4 +1,4 @@
-/** Framings of recorded bytes: server-sent events in any spelling, and the binary frames of AWS. */
+/** Reads recorded bytes in their framing: server-sent events in any spelling, and AWS's binary frames. */
 
 export interface StreamEvent {
   readonly name: string;
@@ -22,7 +22,7 @@ export function readEvents(text: string): StreamEvent[] {
     if (field === "event") name = value;
     if (field === "data") data.push(value);
   }
-  // A recording may lack its last line break.
+  // The last line of a recording may lack its line break.
   dispatch();
   return events;
 }
@@ -36,7 +36,7 @@ export interface Frame {
   readonly payload: string;
 }
 
-/** Reads frames to the end of the bytes; checksums are the business of the reader under test. */
+/** Reads all frames in the bytes, without checking checksums: the reader under test does so. */
 export function readFrames(bytes: Buffer): Frame[] {
   const frames: Frame[] = [];
   for (let at = 0; at + 16 <= bytes.length; ) {
@@ -54,7 +54,7 @@ export function readFrames(bytes: Buffer): Frame[] {
   return frames;
 }
 
-/** Text headers, the only kind in a stream of Converse. */
+/** Reads headers with text values, the only kind in a Converse stream. */
 function readHeaders(bytes: Buffer): Map<string, string> {
   const headers = new Map<string, string>();
   for (let at = 0; at < bytes.length; ) {

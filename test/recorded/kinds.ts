@@ -1,4 +1,4 @@
-/** Small exchanges with invented words, one for each kind found in recordings, to test the kinds on machines without recordings. */
+/** Small exchanges with invented words, one for each kind of difference found in recordings, to test these kinds on machines without recordings. */
 import { type Exchange, exchangeOf } from "./corpus.ts";
 import type { JsonRecord } from "./readers/json.ts";
 
@@ -6,7 +6,7 @@ interface ToldChanges {
   readonly vendor?: string;
   readonly request?: JsonRecord;
   readonly status?: number;
-  /** The answer: an object, or the data of events; a string is written as it stands. */
+  /** The answer: an object, or the data of events; a string is sent unchanged. */
   readonly body?: object | string;
   readonly events?: readonly (object | string)[];
 }

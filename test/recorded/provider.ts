@@ -1,4 +1,4 @@
-/** A provider that replays the exchange named by the caller's key, and remembers its requests. */
+/** A provider that replays the exchange named by the caller's key, and records its requests. */
 import { once } from "node:events";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,7 +10,7 @@ export interface UpstreamCall {
   readonly headers: IncomingMessage["headers"];
 }
 
-/** Bytes per write, so that events and characters are split. */
+/** Bytes per write, chosen so events and characters are split. */
 const pieceBytes = 1300;
 
 export class RecordedProvider {
@@ -33,7 +33,7 @@ export class RecordedProvider {
     this.#server.close();
   }
 
-  /** Requests for an exchange since the last call. */
+  /** Returns the requests for an exchange since the last call of this method. */
   takeAsked(id: string): readonly UpstreamCall[] {
     const asked = this.#asked.get(id) ?? [];
     this.#asked.delete(id);
@@ -50,7 +50,7 @@ export class RecordedProvider {
       headers["x-goog-api-key"] ??
       headers["api-key"];
     const exchange = this.#exchanges.get(String(key));
-    // A client may have left.
+    // The client may have left.
     response.on("error", () => undefined);
     if (!exchange) return void response.writeHead(418).end();
     const body = jsonRecord(parseJson(Buffer.concat(chunks).toString()));

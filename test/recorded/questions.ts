@@ -1,4 +1,4 @@
-/** Requests for a recorded answer at every API endpoint: the recorded words, and declarations of the called functions. */
+/** Requests to each API endpoint that lead to a recorded answer: the recorded prompt, and declarations of the called functions. */
 import type { Exchange } from "./corpus.ts";
 import type { AnswerFacts } from "./readers/answer.ts";
 import { type JsonRecord, jsonRecord, jsonRecords, textOrEmpty } from "./readers/json.ts";
@@ -26,7 +26,7 @@ export function questionOf(exchange: Exchange, want: AnswerFacts): Question {
   const body = exchange.request?.body ?? {};
   const tools = new Map<string, Tool>();
   for (const tool of toolsOf(body)) if (/^[\w-]{1,64}$/.test(tool.name)) tools.set(tool.name, tool);
-  // A recording may lack its request; an answer must not call an undeclared function.
+  // Functions are declared for the recorded calls, too: the recording may lack its request, and an answer must not call an undeclared function.
   for (const { name } of want.calls) {
     if (!tools.has(name) && /^[\w-]{1,64}$/.test(name)) tools.set(name, { name, description: "", schema: anything });
   }
@@ -35,8 +35,8 @@ export function questionOf(exchange: Exchange, want: AnswerFacts): Question {
 }
 
 /**
- * The words of the recorded user. Other input of the provider (documents, its own searches, pages) counts as prompt too, and Sluice estimates
- * a count unexplained by the request: the prompt is filled up to the billed size.
+ * The recorded user's text, filled up to the billed number of tokens. Other input of the provider (documents, its own searches, pages) counts as
+ * prompt, too, and Sluice would estimate a count that the request does not explain.
  */
 function promptOf(body: JsonRecord, want: AnswerFacts): string {
   const turns = [body["messages"], body["contents"], body["input"]].flatMap(jsonRecords);
@@ -49,7 +49,7 @@ function promptOf(body: JsonRecord, want: AnswerFacts): string {
 const textsOf = (content: unknown): string[] =>
   typeof content === "string" ? [content] : jsonRecords(content).map(({ text }) => textOrEmpty(text));
 
-/** Functions of a request of any format. */
+/** Functions in a request of any format. */
 function toolsOf(body: JsonRecord): Tool[] {
   const listed = [...jsonRecords(body["tools"]), ...jsonRecords(jsonRecord(body["toolConfig"])["tools"])];
   return listed.flatMap((tool): Tool[] => {
@@ -70,7 +70,7 @@ function toolOf({ name, description }: JsonRecord, schema: unknown): Tool {
   };
 }
 
-/** Google writes the names of types in capitals. */
+/** Changes the names of types to lower case, since Google writes them in capitals. */
 function lowerTypes(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(lowerTypes);
   if (typeof schema !== "object" || schema === null) return schema;
@@ -80,7 +80,7 @@ function lowerTypes(schema: unknown): unknown {
   );
 }
 
-/** @returns the body of the question in the endpoint's format */
+/** @returns the request body in the endpoint's format */
 export function buildQuestionBody(
   door: Door,
   model: string,

@@ -1,11 +1,11 @@
-/** Sluice's report of its changes to a request: in the receipt of the answer, and in headers. */
+/** What Sluice reports about its changes to a request, in the receipt of the answer and in headers. */
 import { isEventStream, readEvents } from "./frames.ts";
 import { type JsonRecord, isJsonRecord, jsonRecord, jsonRecords, parseJson, textOrEmpty } from "./readers/json.ts";
 
 export interface ReportedChanges {
   /** Paths of fields, such as `tools.0.strict`. */
   readonly paths: readonly string[];
-  /** The whole report as text. */
+  /** The complete report as text. */
   readonly text: string;
 }
 
@@ -23,7 +23,7 @@ export function readReportedChanges(body: string, headers: Headers): ReportedCha
   };
 }
 
-/** The receipt stands in the answer, or in the object of the last event. */
+/** The receipt is in the answer, or in the object of a stream's last event. */
 function receiptOf(event: unknown): JsonRecord | undefined {
   if (!isJsonRecord(event)) return undefined;
   const holders = [event, jsonRecord(event["response"]), jsonRecord(event["message"])];

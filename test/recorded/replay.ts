@@ -1,4 +1,4 @@
-/** Sends recorded exchanges through a whole installation, in front of a provider replaying the recordings. */
+/** Sends recorded exchanges through a complete installation, whose provider replays the recordings. */
 import { type Installation, startInstallation } from "../support/installation.ts";
 import type { Exchange } from "./corpus.ts";
 import { type Difference, differencesOf, abridgeValue } from "./differences.ts";
@@ -11,15 +11,15 @@ import { readAnswer } from "./readers/read.ts";
 import { readReportedChanges } from "./receipts.ts";
 import { baseUrlOf, vendorNames } from "./vendors.ts";
 
-/** An exchange at a door. */
+/** The result of an exchange at one door. */
 export interface DoorResult {
   readonly exchange: Exchange;
-  /** `own door` is the recorded request at the door of its format. */
+  /** Name of the door; `own door` is the door of the recorded request's format. */
   readonly door: Door | "own door" | "embeddings";
   readonly differences: readonly Difference[];
 }
 
-/** Concurrent exchanges; each has its own key and provider, so that none rests after another's failures. */
+/** Number of concurrent exchanges. Each has its own key and provider, so no failure ejects the endpoint of another. */
 const atOnce = 6;
 
 export class Replay {
@@ -75,7 +75,7 @@ export class Replay {
     return rows;
   }
 
-  /** Sends the request as recorded; the upstream request is compared as well. */
+  /** Sends the request as it was recorded, and compares the request to the provider as well. */
   async #askOwnDoor(
     exchange: Exchange,
     door: Door,
@@ -127,13 +127,13 @@ export class Replay {
   }
 }
 
-/** Sluice's own answer, before any provider call. */
+/** The difference for an answer that Sluice gave itself, before any call of the provider. */
 function refused(status: number, bytes: Buffer): Difference {
   const { message } = jsonRecord(jsonRecord(parseJson(bytes.toString()))["error"]);
   return { what: "refused", want: "an answer", got: abridgeValue(`${status} ${textOrEmpty(message)}`) };
 }
 
-/** Model names valid in the configuration file. */
+/** The model's name with only characters that the configuration file permits. */
 const modelOf = ({ id, model }: Exchange): string => `${id}/${model.replace(/[^\w.:-]/g, "-") || "unknown"}`;
 
 const embeddingFormats: Readonly<Record<string, string>> = {

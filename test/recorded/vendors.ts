@@ -1,10 +1,10 @@
-/** Hosts of vendors; Sluice derives vendor rules from them. In the tests they lead to this machine. */
+/** Host names of vendors, from which Sluice derives vendor rules. In the tests they lead to this machine. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Host and path of `base_url`. */
+/** Host and path of each vendor's `base_url`. */
 const vendors: Readonly<Record<string, readonly [string, string]>> = {
   openai: ["api.openai.com", "/v1"],
   anthropic: ["api.anthropic.com", "/v1"],
@@ -27,7 +27,7 @@ const vendors: Readonly<Record<string, readonly [string, string]>> = {
   fireworks: ["api.fireworks.ai", "/inference/v1"],
 };
 
-/** Every provider is an unknown server to Sluice unless its host has a vendor's name. */
+/** The base URL of a vendor on this machine. Without the vendor's host name, Sluice takes a provider for an unknown server. */
 export function baseUrlOf(vendor: string, port: number): string {
   const [host, path] = vendors[vendor] ?? ["127.0.0.1", "/v1"];
   return `http://${vendorNames ? host : "127.0.0.1"}:${port}${path}`;
@@ -35,12 +35,12 @@ export function baseUrlOf(vendor: string, port: number): string {
 
 const hosts = Object.values(vendors).map(([host]) => `127.0.0.1 ${host}\n`);
 
-/** Mounts the hosts file (first argument) in a namespace of the following program. */
+/** Command that mounts a hosts file (its first argument) in a namespace, and runs a program there. */
 const mount = ["sh", "-c", 'mount --make-rprivate / && mount --bind "$0" /etc/hosts && exec "$@"'];
 
 /**
- * A command prefix that leads the vendors' names to this machine for the program only: mounts in a new namespace, as root or
- * as a user. Undefined when the machine allows neither.
+ * Command prefix with which the names of vendors lead to this machine for one program only, by mounts in a new namespace as root or as a user.
+ * Undefined if the machine permits neither.
  */
 export const vendorNames: readonly string[] | undefined = findVendorNames();
 

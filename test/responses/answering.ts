@@ -1,4 +1,4 @@
-/** A provider's answer on its way through a dialect and the ladder to a client. */
+/** The path of a provider's answer through a dialect and the ladder to a client. */
 import { Ladder } from "@sluice/gateway/doors/responses/ladder.js";
 import { ResponseObject } from "@sluice/proto/lib/responses/object.js";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
@@ -23,14 +23,14 @@ const read = (
   taker: (batch: TurnEvent[]) => void,
 ): void => readAtBoundaries({ dialect, target, request }, type, reads, taker);
 
-/** Events of a stream decoded by a dialect, a batch for each read. */
+/** Decodes a stream by a dialect, with a batch of events for each read. */
 export function readStream(dialect: Dialect, reads: readonly Uint8Array[]): TurnEvent[][] {
   const batches: TurnEvent[][] = [];
   read(dialect, dialect.framing.type, reads, (batch) => batches.push(batch));
   return batches.filter(({ length }) => length > 0);
 }
 
-/** The same of a whole answer. */
+/** Decodes a complete answer by a dialect. */
 export function readWhole(dialect: Dialect, body: string): TurnEvent[][] {
   const batches: TurnEvent[][] = [];
   read(dialect, "application/json", [Buffer.from(body)], (batch) => batches.push(batch));
@@ -38,15 +38,17 @@ export function readWhole(dialect: Dialect, body: string): TurnEvent[][] {
 }
 
 export interface ProviderStream {
-  /** Bytes at the ends of the reads, taken modulo the length. */
+  /** Positions at which reads end, taken modulo the length. */
   readonly cuts: readonly number[];
-  /** Number of reads before the provider is lost, taken modulo their number; absent when it is not lost. */
+  /** Number of reads after which the connection to the provider is lost, taken modulo their number; absent if it is not lost. */
   readonly lostAfter?: number;
-  /** False for a provider mixing up its items, its parts or its ids. */
+  /** False for a provider that mixes up its items, its parts or its ids. */
   readonly orderly?: boolean;
 }
 
-/** The stream of an answer, checked against the order rules. @throws errors other than the provider's; a failing provider makes a failed response */
+/**
+ * The stream of an answer, checked against the rules of order. @throws errors other than the provider's; a failing provider gives a failed response
+ */
 export function streamAnswer(
   dialect: Dialect,
   stream: string | Uint8Array,

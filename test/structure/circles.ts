@@ -1,12 +1,12 @@
-/** Finds circles of imports, those of types included. */
+/** Finds circles of imports, including imports of types. */
 import { posix } from "node:path";
 import type { SourceFile } from "./sources.ts";
 
-/** @returns the modules imported by a source, in static, dynamic and type imports */
+/** @returns the modules that a source imports, by static, dynamic and type imports */
 export const importSpecifiers = (text: string): string[] =>
   [...text.matchAll(/\b(?:from|import)\s*\(?\s*"([^"]+)"/g)].map((match) => match[1] as string);
 
-/** @returns each import circle as the paths along it; the first path stands at the end again */
+/** @returns each circle of imports as the paths along it, with the first path again at the end */
 export function findImportCircles(files: readonly SourceFile[]): string[][] {
   const imports = importGraph(files);
   const circles: string[][] = [];
@@ -22,7 +22,7 @@ export function findImportCircles(files: readonly SourceFile[]): string[][] {
   return circles;
 }
 
-/** Imports by path, within a room. */
+/** Imports by path, each within one room. */
 function importGraph(files: readonly SourceFile[]): Map<string, string[]> {
   const known = new Set(files.map(({ path }) => path));
   const targets = ({ path, room, text }: SourceFile) =>
@@ -32,7 +32,7 @@ function importGraph(files: readonly SourceFile[]): Map<string, string[]> {
   return new Map(files.map((file) => [file.path, targets(file)]));
 }
 
-/** @returns the path of the module that a specifier names, from the folder of the checkout */
+/** @returns the path of the module that a specifier names, relative to the checkout */
 export function resolveImport(path: string, specifier: string): string {
   if (specifier.startsWith(".")) return posix.join(posix.dirname(path), specifier);
   return specifier.replace(/^@sluice\//, "").replace(/\.js$/, ".ts");

@@ -21,7 +21,7 @@ const ellipticalOpeners = new Set(
 const fragments =
   /(?<=[.!?]\s+)(?:(?:What|Whatever|Whose|Whoever|Those|Said|Told|Asked)\b|Only for\b|(?:With|Without|Where|By)\b[^.,;]*:)[^.]*/g;
 
-/** A pronoun as the first word stands for a noun in the code or in another comment. */
+/** A pronoun as the first word, which stands for a noun in the code or in another comment. */
 const pronounOpener = /^(?:its?|their|theirs|they|them|those)\b/i;
 
 /** Pronouns for a person; a program is "it". "Whose" is no such pronoun: it is good English for things. */
@@ -76,7 +76,7 @@ export function isElliptical({ text }: Pick<Remark, "text">): boolean {
   return ellipticalOpeners.has(firstWord.toLowerCase());
 }
 
-/** @returns sentences after the first that are no sentences */
+/** @returns later sentences that are only fragments */
 export const findFragments = ({ text }: Pick<Remark, "text">): readonly string[] =>
   [...text.matchAll(fragments)].map(([fragment]) => fragment.replaceAll("\n", " "));
 

@@ -1,23 +1,23 @@
-/** Reads the subjects of the history, and finds those that a list of one line a commit cannot show or explain. */
+/** Reads the subjects of commits, and finds those that a list with one line for each commit could not show or explain. */
 import { execFileSync } from "node:child_process";
 import { realpathSync } from "node:fs";
 
-/** Subjects up to this commit follow no rule. */
+/** The last commit whose subject need not follow the rules. */
 export const lastUnchecked = "3f7c1c70869b15d7d9b0cbf1b355205f9680e6e2";
 
 const maxSubjectLength = 72;
 
-/** First words of titles and of sentences that are no orders. */
+/** First words of titles and sentences, which are not orders. */
 const otherOpeners = new Set(
   `a an the this that these it its in on at by for from of to with without as when where while after before if
   no not never more some all any every each new now also only`.split(/\s+/),
 );
 
-/** "Adding", "Added" and "Adds", but not "Bring", "Need" and "Pass". */
+/** Matches other forms of a verb, such as "Adding", "Added" and "Adds", but not "Bring", "Need" and "Pass". */
 const otherForm =
   /^(?!(?:Bring|Ping|String)$)\w+ing$|^(?!(?:Embed|Feed|Need|Proceed|Seed|Shed|Speed|Succeed)$)\w+ed$|[^su]s$/;
 
-/** @returns what is wrong with a subject; undefined for a right one */
+/** @returns what is wrong with a subject; undefined for a good one */
 export function findSubjectProblem(subject: string): string | undefined {
   if (subject.length > maxSubjectLength) return `${subject.length} characters, more than ${maxSubjectLength}`;
   if (/^(?:fixup|squash|amend)!|\bwip\b/i.test(subject)) return "a mark of unfinished work";
@@ -33,7 +33,7 @@ export interface Commit {
   readonly subject: string;
 }
 
-/** @returns the commits to check, the latest first; a reason where the checkout lacks their history */
+/** @returns the commits to check, latest first; or the reason why the checkout lacks their history */
 export function readCommits(checkout: string): readonly Commit[] | string {
   const git = (...args: readonly string[]): string | undefined => {
     try {
@@ -42,7 +42,7 @@ export function readCommits(checkout: string): readonly Commit[] | string {
       return undefined;
     }
   };
-  // An exported tree may be a folder of another repository.
+  // An exported tree may be inside of another repository.
   const top = git("rev-parse", "--show-toplevel");
   if (top === undefined || realpathSync(top.trim()) !== realpathSync(checkout)) return "no history: an exported tree";
   if (git("merge-base", "--is-ancestor", lastUnchecked, "HEAD") === undefined)

@@ -17,7 +17,7 @@ export const marks = {
 export type Mark = keyof typeof marks;
 export const markNames = Object.keys(marks) as Mark[];
 
-/** Rooms of the pages. */
+/** Folders of the pages. */
 export const pageRooms = ["docs", "top"] as const;
 
 /** A text with the room of its file. */
@@ -36,7 +36,7 @@ export function readTextKinds(checkout: string): Readonly<Record<TextKind, reado
 const withRoom = ({ path }: SourceFile, remarks: readonly Remark[]): RoomText[] =>
   remarks.map((remark) => ({ ...remark, room: path.includes("/") ? (path.split("/")[0] as string) : "top" }));
 
-/** CHANGELOG.md is left out: its entries name states of the past. */
+/** CHANGELOG.md is left out, since its entries describe earlier states. */
 const topPages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "GLOSSARY.md"];
 
 function readPages(checkout: string): SourceFile[] {

@@ -1,4 +1,4 @@
-/** The files on the path of every turn, and their forbidden forms: each makes V8 leave its fast path at every request. */
+/** The files that every turn runs through, and the forms forbidden in them, each of which makes V8 leave its fast path. */
 import type { SourceFile } from "./sources.ts";
 import { parseSource } from "./sources.ts";
 import { type SyntaxNode, visitNodes } from "./syntax.ts";
@@ -69,7 +69,7 @@ function slowFormOf(node: SyntaxNode): string | undefined {
   return object.name === "Object" && isListing ? `Object.${property.name}` : undefined;
 }
 
-/** An object with such a spread has another shape with each combination of its conditions. */
+/** An object with such a spread has another shape for each combination of its conditions. */
 const hasConditionalSpread = ({ properties }: SyntaxNode): boolean =>
   (properties as readonly SyntaxNode[]).some(
     ({ type, argument }) => type === "SpreadElement" && conditions.has((argument as SyntaxNode).type),

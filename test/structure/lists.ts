@@ -9,7 +9,7 @@ import { spellingsPattern } from "./walks.ts";
 export interface KnownList {
   readonly title: string;
   readonly entries: readonly RegExp[];
-  /** Number of entries from which a file counts as a list of them. */
+  /** Number of entries from which a file counts as a copy of the list. */
   readonly minEntries: number;
 }
 
@@ -46,7 +46,7 @@ export const knownLists: readonly KnownList[] = [
   },
 ];
 
-/** @returns the files naming at least that number of entries of the list, tests left out */
+/** @returns the files, other than tests, that name at least that number of the list's entries */
 export const filesOfList = (files: readonly SourceFile[], { entries, minEntries }: KnownList): string[] =>
   files
     .filter(({ room, text }) => room !== "test" && entries.filter((entry) => entry.test(text)).length >= minEntries)

@@ -1,6 +1,6 @@
 /**
  * npm run counts [-- <folder of another checkout>]: the sizes held by the tests of the structure, and the files touched by a change.
- * The option --sample comments|titles|names [--seed N] [--count N] prints a random sample, so that a reader can judge it.
+ * The option --sample comments|titles|names [--seed N] [--count N] prints a random sample, so a reader can judge it.
  */
 import { root } from "../support/processes.ts";
 import { readOrExit } from "../support/runner/campaign-options.ts";

@@ -7,7 +7,7 @@ export interface SharedName {
   readonly paths: readonly string[];
 }
 
-/** Kysely prescribes the name of each migration's function. */
+/** Kysely prescribes the name of a migration's function. */
 const isPrescribed = (path: string, name: string): boolean => name === "up" && path.startsWith("admin-svc/migrations/");
 
 export const describeSharedName = ({ room, name, paths }: SharedName): string =>
@@ -28,7 +28,7 @@ export function findSharedNames(files: readonly SourceFile[]): SharedName[] {
     }));
 }
 
-/** @returns names declared and exported by a module, each once; re-exports are left out */
+/** @returns names that a module declares and exports, each once; re-exports are left out */
 export function exportedNames({ body }: Program): string[] {
   const imported = new Set(
     body.flatMap((statement) =>

@@ -12,7 +12,7 @@ const sampleKinds = ["comments", "titles", "names"] as const;
 type SampleKind = (typeof sampleKinds)[number];
 
 export interface CountsOptions {
-  /** Folder of another checkout. */
+  /** Folder of another checkout; undefined for this one. */
   readonly checkout: string | undefined;
   readonly sample: SampleKind | undefined;
   readonly seed: number;

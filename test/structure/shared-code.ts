@@ -1,21 +1,21 @@
-/** Finds code in `proto/` that lies in no folder, and code there that one service has for itself. */
+/** Finds code in `proto/` outside of its folders, and code there with one service as its only user. */
 import { importSpecifiers, resolveImport } from "./circles.ts";
 import type { SourceFile } from "./sources.ts";
 
-/** Folders whose code lies in folders named by topic. */
+/** Folders whose code must be in subfolders by topic. */
 const foldersOfFolders = new Set(["proto", "proto/contract", "proto/lib"]);
 
-/** Files that stay in `proto/` with a single user, by the list or the engine that they are part of. */
+/** Files that stay in `proto/` although only one room uses them, with the reason. */
 const kept: Readonly<Record<string, string>> = {
   "proto/lib/pattern/joint.ts": "a form of the pattern engine's automaton, tested with it",
   "proto/lib/pattern/joint-scan.ts": "a form of the pattern engine's scan, tested with it",
 };
 
-/** @returns paths of the files that lie beside the folders of `proto/`, `proto/contract/` and `proto/lib/` */
+/** @returns paths of files directly in `proto/`, `proto/contract/` or `proto/lib/` */
 export const findLooseFiles = (files: readonly SourceFile[]): string[] =>
   files.map(({ path }) => path).filter((path) => foldersOfFolders.has(path.slice(0, path.lastIndexOf("/"))));
 
-/** @returns "path: room" of each file of `proto/` that a single room uses, directly or through other files of `proto/` */
+/** @returns "path: room" of each file of `proto/` that only one room uses, directly or through other files of `proto/` */
 export function findSingleUsers(files: readonly SourceFile[]): string[] {
   const importers = importersOf(files);
   return files
@@ -27,7 +27,7 @@ export function findSingleUsers(files: readonly SourceFile[]): string[] {
 
 type Importers = ReadonlyMap<string, readonly SourceFile[]>;
 
-/** The files that import each path; tests are left out, since a test is no service. */
+/** The files that import each path, without tests, since a test is not a service. */
 function importersOf(files: readonly SourceFile[]): Importers {
   const importers = new Map<string, SourceFile[]>();
   for (const file of files.filter(({ room }) => room !== "test")) {
@@ -39,7 +39,7 @@ function importersOf(files: readonly SourceFile[]): Importers {
   return importers;
 }
 
-/** Rooms outside of `proto/` that reach a file. */
+/** Rooms outside of `proto/` that use a file, directly or indirectly. */
 function usersOf(path: string, importers: Importers): ReadonlySet<string> {
   const users = new Set<string>();
   const open = [path];

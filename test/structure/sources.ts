@@ -4,7 +4,7 @@ import { join, relative } from "node:path";
 import { type ParserOptions, parse } from "@babel/parser";
 
 export interface SourceFile {
-  /** Relative to the checkout, with slashes. */
+  /** Path relative to the checkout, with slashes. */
   readonly path: string;
   /** The top folder, such as "gateway"; or gateway/console, browser code without shared code of the gateway. */
   readonly room: string;
@@ -45,7 +45,7 @@ function findFiles(folder: string, name: RegExp): string[] {
 
 export const isProto = ({ path }: SourceFile): boolean => path.endsWith(".proto");
 
-/** JSX changes the meaning of some types, so the plugin is only for files with JSX. */
+/** Only files with JSX are parsed as JSX, which changes the meaning of some types. */
 const parserOptions = (path: string): ParserOptions => ({
   sourceType: "module",
   plugins: ["typescript", "explicitResourceManagement", ...(path.endsWith(".tsx") ? (["jsx"] as const) : [])],

@@ -1,7 +1,7 @@
 /** Walks syntax trees of TypeScript sources. */
 import { type SourceFile, parseSource } from "./sources.ts";
 
-/** A node of the syntax tree; its children are found without a table of node kinds. */
+/** A node of the syntax tree. Children are found in its fields, without a table of node kinds. */
 export type SyntaxNode = Readonly<Record<string, unknown>> & {
   readonly type: string;
   readonly loc?: { readonly start: { readonly line: number }; readonly end: { readonly line: number } };
@@ -17,7 +17,7 @@ export function visitNodes(tree: unknown, visit: (node: SyntaxNode) => void): vo
   }
 }
 
-/** Comments hang on several nodes at once. */
+/** Fields with comments are skipped, since the same comment is attached to several nodes. */
 const commentKeys = new Set(["leadingComments", "innerComments", "trailingComments"]);
 
 const isNode = (value: unknown): value is SyntaxNode =>

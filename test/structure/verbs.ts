@@ -1,4 +1,4 @@
-/** Verbs in titles of tests. A title without any verb is a topic without a claim. A missing verb is added to the list. */
+/** Verbs in titles of tests, by which a title is told from a bare topic. Add a verb that is missing here. */
 
 const verbs = new Set(
   `accept accepts acknowledges acts add adds admit admits adopts affects agree agrees allow allows answers appear appears

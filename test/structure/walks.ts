@@ -4,9 +4,9 @@ import type { SourceFile } from "./sources.ts";
 export interface Walk {
   /** Kind of the change. */
   readonly change: string;
-  /** The words in the names of an existing example, such as `jev` and `router`. */
+  /** The words in the names of the example, such as `jev` and `router`. */
   readonly example: readonly string[];
-  /** Folder used only by the example; its files count as one. */
+  /** Folder that only the example uses; its files count as one. */
   readonly ownFolder?: string;
 }
 

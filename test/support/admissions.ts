@@ -1,4 +1,4 @@
-/** Ends of turns with a limit of tokens. */
+/** Ends turns that have a limit of tokens. */
 import type { Admission } from "@sluice/proto/lib/limits/limiter.js";
 
 /** Ends a turn after a number of tokens. */

@@ -1,6 +1,5 @@
 /**
- * The text with its middle digit changed. A fixed last digit may equal the present one, and the last
- * digit of base64 may hold no bit.
+ * The text with its middle digit changed. Setting the last digit to a fixed one may change nothing, and the last digit of base64 may carry no bit.
  */
 export function changeDigit(text: string): string {
   const at = Math.floor(text.length / 2);

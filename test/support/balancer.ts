@@ -1,6 +1,6 @@
 /**
- * Balances connections over the gateways of a cluster: each new one goes to a ready gateway, and stays there.
- * Readiness is polled, so it is known late, as in a cluster.
+ * Distributes connections over the gateways of a cluster: each new connection goes to a ready gateway, and stays there. Readiness is polled, so a
+ * change is noticed late, as in a cluster.
  */
 import { once } from "node:events";
 import { get } from "node:http";

@@ -1,8 +1,8 @@
-/** Tests of the console need Chromium, and are skipped, and reported as such, where the machine has none. */
+/** Tests of the console need Chromium; without it they are reported as skipped. */
 import { describe } from "@jest/globals";
 import { chromiumPath } from "./browser.ts";
 
 export const describeWithChromium: typeof describe.skip = chromiumPath === undefined ? describe.skip : describe;
 
-/** Title of such tests. */
+/** Title of these tests. */
 export const inChromium = chromiumPath === undefined ? "in Chromium (there is none)" : "in Chromium";

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type Browser, type BrowserContextOptions, type Page, chromium } from "playwright-core";
 
-/** Path of the program; undefined where the machine has none. */
+/** Path of the program; undefined if the machine has none. */
 export const chromiumPath = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser"].find(
   (path) => path !== undefined && existsSync(path),
 );
@@ -13,16 +13,17 @@ export const openBrowser = (): Promise<Browser> =>
 
 export interface Visit {
   readonly page: Page;
-  /** Forbidden behaviour of a page: requests to other origins, script errors, reports of the content security policy. */
+  /** What a page must not do: requests to other origins, script errors, violations of the content security policy. */
   readonly complaints: string[];
 }
 
-/** Opens a page and records its errors. @param origin the only permitted origin */
+/** Opens a page, and records its errors. @param origin the only origin that the page may use */
 export async function visit(browser: Browser, origin: string, options: BrowserContextOptions = {}): Promise<Visit> {
-  // The visitor is a person who has dismissed the welcome page, unless the options have another memory.
+  // By default the visitor has dismissed the welcome page before.
   const dismissed = { cookies: [], origins: [{ origin, localStorage: [{ name: "sluice-welcome", value: "over" }] }] };
   const context = await browser.newContext({ baseURL: origin, storageState: dismissed, ...options });
-  // A busy machine needs more than the 30 s of Playwright; a test ends after 120 s without naming the missed condition.
+  // Milliseconds to wait for a condition: a busy machine needs more than Playwright's 30 s, and a test that ends after its 120 s would not name the
+  // missed condition.
   context.setDefaultTimeout(100_000);
   const page = await context.newPage();
   const complaints: string[] = [];
@@ -39,7 +40,7 @@ export async function visit(browser: Browser, origin: string, options: BrowserCo
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** The findings of axe on a page: the violated rule, and its first elements. */
+/** The findings of axe on a page: each violated rule with its first elements. */
 export async function findBarriers(page: Page): Promise<string[]> {
   await page.evaluate(axe);
   return await page.evaluate<string[]>(`axe.run().then(({ violations }) =>

@@ -1,4 +1,4 @@
-/** Certificates of an installation, as mounted by cert-manager, and of providers. */
+/** Certificates of an installation as cert-manager mounts them, and certificates of providers. */
 import "reflect-metadata";
 import { webcrypto } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -36,16 +36,16 @@ export const toSpiffeId = (service: string): string => `spiffe://test/ns/sluice/
 export interface CertificateOptions {
   /** URIs in the certificate. */
   readonly ids?: readonly string[];
-  /** Names and addresses of the host in the certificate. */
+  /** Host names and addresses in the certificate. */
   readonly hosts?: readonly string[];
   readonly by: Authority;
-  /** Authorities trusted by the server. */
+  /** Certificate authorities trusted by the server. */
   readonly trusted: readonly Authority[];
   /** End of validity; a day from now by default. */
   readonly until?: Date;
 }
 
-/** Makes a new certificate and puts it into the folder. */
+/** Creates a certificate, and writes it into the folder. */
 export async function writeCertificate(folder: string, options: CertificateOptions): Promise<void> {
   const { ids = [], hosts = [], by, trusted, until } = options;
   const keys = await newKeys();
@@ -70,10 +70,7 @@ export async function writeCertificate(folder: string, options: CertificateOptio
   put(folder, "ca.crt", trusted.map((authority) => authority.certificate.toString("pem")).join("\n"));
 }
 
-/**
- * Replaces a file atomically, so that no reader sees a half-written file; the three files are not replaced together, as in a
- * mounted secret.
- */
+/** Replaces a file atomically, so no reader sees a half-written one. The three files are not replaced together, as in a mounted secret. */
 function put(folder: string, name: string, text: string): void {
   const file = join(folder, name);
   writeFileSync(`${file}.new`, text, { mode: 0o600 });

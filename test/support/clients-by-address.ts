@@ -1,4 +1,4 @@
-/** Clients with different addresses on this machine: Linux gives every program all addresses of 127.0.0.0/8. */
+/** Clients with different addresses on this machine: on Linux, every program can use all addresses of 127.0.0.0/8. */
 import { type OutgoingHttpHeaders, request as requestHttp } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
@@ -7,7 +7,7 @@ export interface AddressedAnswer {
   readonly status: number;
   readonly headers: NodeJS.Dict<string | string[]>;
   readonly text: string;
-  /** Whether the server has asked for the body, of a request that waits for this. */
+  /** Whether the server asked for the body of a request that waits for `100 Continue`. */
   readonly wantedBody: boolean;
 }
 
@@ -15,11 +15,11 @@ export interface AddressedRequest {
   readonly method?: string;
   readonly headers?: OutgoingHttpHeaders;
   readonly body?: object;
-  /** Sends the body when the server asks for it, and never otherwise. */
+  /** Whether the body is sent only when the server asks for it. */
   readonly waits?: boolean;
 }
 
-/** Asks over HTTP/1.1 from an address of this machine. */
+/** Sends a request over HTTP/1.1 from an address of this machine. */
 export function askFrom(
   localAddress: string,
   url: string,

@@ -1,10 +1,10 @@
-/** Assertions about time that hold on a slow machine, and fail for code waiting for a timer. */
+/** Assertions about time that hold on a slow machine, but fail for code that waits for a timer. */
 
 import { readFileSync } from "node:fs";
 
 /**
- * Repeats a measurement until it is below the limit, and returns the minimum in ms. Other work on the machine delays
- * some tries, a timer delays all: a defect must take much longer than the limit to be found.
+ * Repeats a measurement until it is below the limit. @returns the minimum in ms. Other work on the machine delays some tries, but a timer delays all
+ * of them: a defect must take much longer than the limit to be found.
  */
 export async function findShortest(limitMs: number, attempt: () => Promise<number>, tries = 30): Promise<number> {
   let best = Number.POSITIVE_INFINITY;
@@ -13,8 +13,8 @@ export async function findShortest(limitMs: number, attempt: () => Promise<numbe
 }
 
 /**
- * Processor time of this thread in ms, independent of other processes and of garbage collecting threads. The processor time of
- * the process on systems without a clock per thread.
+ * Processor time of this thread in ms, independent of other processes and of garbage collection threads. On systems without a clock per thread, it is
+ * that of the process.
  */
 const spentMs = (): number => {
   // cpuUsage() makes the kernel update its count for this thread; otherwise the count is some milliseconds old.
@@ -33,7 +33,7 @@ export async function measureCpuMs(work: () => unknown): Promise<number> {
   return spentMs() - at;
 }
 
-/** Work similar to the measured code; its fastest run takes `yardstickMs` on the machine used for setting the limits. */
+/** Work similar to the measured code. Its fastest run takes `yardstickMs` on the machine on which the limits were set. */
 function yardstick(): number {
   const seen = new Map<string, number>();
   let hash = 0;
@@ -46,9 +46,8 @@ function yardstick(): number {
 const yardstickMs = 14;
 
 /**
- * The minimum processor time of several tries, in ms, scaled to the machine used for setting the limit: a slower
- * machine, or one with shared caches in use, takes several times as long. The factor is measured right after a try above
- * the limit.
+ * The minimum processor time of several tries in ms, scaled to the machine on which the limit was set: a slower machine, or one whose caches are in
+ * use, takes several times as long. The factor is measured right after a try above the limit.
  */
 export function findMinCpuMs(limitMs: number, attempt: () => Promise<number>): Promise<number> {
   const scaled = async () => {
@@ -58,7 +57,7 @@ export function findMinCpuMs(limitMs: number, attempt: () => Promise<number>): P
   return findShortest(limitMs, scaled, 12);
 }
 
-/** Maximum processor time in ms of a single blocking of the event loop during some work. */
+/** Maximum processor time in ms for which some work blocks the event loop at once. */
 export async function measureLongestBlockMs(work: () => Promise<unknown>): Promise<number> {
   let longest = 0;
   let last = spentMs();
@@ -81,13 +80,10 @@ export async function measureElapsedMs(work: () => unknown): Promise<number> {
   return performance.now() - at;
 }
 
-/** Maximum ratio for eight times the size, between eight for linear work and 64 for quadratic work. */
+/** Maximum ratio of processor times for eight times the size, between 8 (linear work) and 64 (quadratic work). */
 const linear = 24;
 
-/**
- * Whether eight times the size takes about eight times the processor time; other work on the machine may delay some
- * tries, not all.
- */
+/** Whether eight times the size takes about eight times the processor time. Other work on the machine may delay some tries, but not all. */
 export async function isLinear(size: number, work: (size: number) => unknown): Promise<boolean> {
   let few = Number.POSITIVE_INFINITY;
   const attempt = async () => {
@@ -99,7 +95,7 @@ export async function isLinear(size: number, work: (size: number) => unknown): P
   return (await findShortest(linear, attempt, 10)) < linear;
 }
 
-/** Reads a figure until it has not changed for a while. */
+/** Reads a figure until it has stopped changing for a while. */
 export async function waitUntilStable(read: () => number): Promise<number> {
   for (let last = -1, same = 0; ; ) {
     const now = read();

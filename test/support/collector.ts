@@ -1,19 +1,19 @@
-/** A collector of traces: accepts OTLP as JSON over HTTP, and keeps every span. */
+/** A collector of traces, which accepts OTLP as JSON over HTTP and keeps every span. */
 import { once } from "node:events";
 import { type IncomingHttpHeaders, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { eventually } from "./processes.ts";
 
 export interface CollectedSpan {
-  /** `service.name` of its process. */
+  /** `service.name` of the process that sent the span. */
   readonly service: string;
   readonly resource: Readonly<Record<string, unknown>>;
   readonly name: string;
   readonly traceId: string;
   readonly spanId: string;
-  /** Empty for the first of a trace. */
+  /** Id of the parent span; empty for the first span of a trace. */
   readonly parentSpanId: string;
-  /** 2 server, 3 client. */
+  /** Kind of span: 2 for a server's, 3 for a client's. */
   readonly kind: number;
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly events: readonly { readonly name: string; readonly attributes: Readonly<Record<string, unknown>> }[];
@@ -26,15 +26,15 @@ export interface CollectedSpan {
 export interface Collector {
   readonly url: string;
   readonly spans: readonly CollectedSpan[];
-  /** Bodies as they came. */
+  /** Bodies as received. */
   readonly bodies: readonly Buffer[];
   readonly headers: readonly IncomingHttpHeaders[];
-  /** All spans of one trace, once there are at least `count`; spans arriving soon after are included. */
+  /** Waits for the spans of a trace. @returns all of them, once there are at least `count`; spans that arrive soon after are included */
   trace(traceId: string, count: number): Promise<CollectedSpan[]>;
   stop(): Promise<void>;
 }
 
-/** @param status answered to everything */
+/** @param status status of every answer */
 export async function startCollector(status = 200): Promise<Collector> {
   const spans: CollectedSpan[] = [];
   const bodies: Buffer[] = [];

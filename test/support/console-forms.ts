@@ -55,7 +55,7 @@ export async function loadForms(): Promise<FormModules> {
   return (await import(`data:text/javascript,${encodeURIComponent(stdout)}`)) as FormModules;
 }
 
-/** A control of a drawn form, as a test reads and changes it. */
+/** A control of a drawn form, with which a test reads and changes a value. */
 export interface Control {
   readonly name: string;
   readonly isChoice: boolean;
@@ -65,7 +65,7 @@ export interface Control {
 /** A form on a page. */
 export interface Drawn {
   readonly controls: () => readonly Control[];
-  /** Tells the form that a person has used a control. */
+  /** Dispatches the event of a person who has used a control. */
   readonly use: (control: Control) => Promise<void>;
   readonly edits: () => Values;
 }
@@ -98,7 +98,7 @@ export function drawForm(modules: FormModules, form: Form, record: Values): Draw
 
 type Page = ReturnType<typeof parseHTML>;
 
-/** The part of an element that a test reads. */
+/** The part of an element that tests read. */
 interface FormElement {
   readonly id: string;
   readonly localName: string;
@@ -117,7 +117,7 @@ function controlOf(document: Page["document"], element: FormElement): Control {
   };
 }
 
-/** A page with the state of controls, which the library leaves out. */
+/** A document whose controls have a state, which the library leaves out. */
 function openDocument(): Page {
   const page = parseHTML("<html><body></body></html>");
   const { HTMLInputElement, HTMLSelectElement, HTMLTextAreaElement, document } = page;

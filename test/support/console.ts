@@ -1,4 +1,4 @@
-/** Requests of a console page, without a browser. */
+/** Requests of a console page, sent without a browser. */
 
 export interface ConsoleAnswer {
   readonly status: number;
@@ -6,7 +6,7 @@ export interface ConsoleAnswer {
   readonly body: { readonly data?: unknown; readonly error?: { readonly message: string } };
 }
 
-/** Asks the console's API as a page of the same origin. @param origin of the gateway @param path below `/console/api` */
+/** Sends a request to the console's API like a page of the same origin. @param origin origin of the gateway @param path path below `/console/api` */
 export async function askConsole(
   origin: string,
   method: string,

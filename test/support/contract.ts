@@ -1,4 +1,4 @@
-/** The worked examples of the wire contract, and how an answer is held against them. */
+/** The worked examples of the wire contract, and the comparison of an answer with them. */
 import { readFileSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type SseStream, parseSse } from "./answers/sse.ts";
@@ -15,12 +15,12 @@ export function readSample(name: string): string {
 
 export const sampleJson = (name: string): unknown => JSON.parse(readSample(name));
 
-/** The sample's stream; the file ends with an empty line more than a stream does. */
+/** The stream of a sample. The file ends with one more empty line than a stream. */
 export const sampleStream = (name: string): SseStream => parseSse(`${readSample(name).trimEnd()}\n\n`);
 
 const differsFromRunToRun = new Set(["id", "item_id", "call_id", "created_at", "completed_at"]);
 
-/** The value with all run-dependent parts masked, and nothing else. */
+/** The value with the parts masked that differ from run to run. */
 export function maskVolatile(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(maskVolatile);
   if (typeof value !== "object" || value === null) return value;

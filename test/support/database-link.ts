@@ -1,4 +1,4 @@
-/** The link between a service and its database, or another server with a URL. */
+/** The link between a service and its database, or another server that has a URL. */
 import { Link } from "./link.ts";
 
 export class DatabaseLink extends Link {
@@ -7,7 +7,7 @@ export class DatabaseLink extends Link {
     super({ host, port: Number(port) });
   }
 
-  /** @returns the database's URL by way of this link */
+  /** @returns the database's URL through this link */
   async open(databaseUrl: string): Promise<string> {
     await this.listen();
     const url = new URL(databaseUrl);

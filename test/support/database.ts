@@ -1,24 +1,24 @@
-/** A separate database for each test, on the server of the run; existing databases are never touched. */
+/** A database for each test, on the server of the run; existing databases are never touched. */
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { runVariable } from "./runner/run-folder.ts";
 
-/** Variable by which setup passes the server's address to the test files. */
+/** Variable with the server's address, which the setup passes to the test files. */
 export const serverVariable = "SLUICE_TEST_SERVER_URL";
 
 export interface TestDatabase {
   readonly url: string;
-  /** Ends open sessions first. */
+  /** Drops the database, after ending its open sessions. */
   drop(): Promise<void>;
 }
 
 /** An empty database. */
 export const createDatabase = (): Promise<TestDatabase> => copyDatabase("template1");
 
-/** A database with the schema of this build. Its migrations ran once, in the template: they take a tenth of a start. */
+/** A database with the schema of this build, copied from a template: the migrations would take a tenth of a test's start. */
 export const createMigratedDatabase = (): Promise<TestDatabase> => copyDatabase(templateName());
 
-/** A copy of a database without sessions, as a backup has it. */
+/** A copy of a database, without its sessions, like a restored backup. */
 export const copyOfDatabase = (url: string): Promise<TestDatabase> => copyDatabase(new URL(url).pathname.slice(1));
 
 async function copyDatabase(template: string): Promise<TestDatabase> {
@@ -31,7 +31,7 @@ async function copyDatabase(template: string): Promise<TestDatabase> {
   };
 }
 
-/** Creates the template of migrated databases, still empty. @returns its URL */
+/** Creates the template of migrated databases, which is still empty. @returns its URL */
 export async function createTemplate(): Promise<string> {
   await execute(serverOfRun(), `CREATE DATABASE ${templateName()}`);
   return urlOf(serverOfRun(), templateName());
@@ -39,7 +39,7 @@ export async function createTemplate(): Promise<string> {
 
 const templateName = () => nameInRun("migrated");
 
-/** The database's name contains the run's, so that the run can drop leftovers of an interrupted test. */
+/** Name of a database. It contains the name of the run, so the run can drop what an interrupted test has left. */
 const nameInRun = (name: string) => `sluice_test_${(process.env[runVariable] ?? "").toLowerCase()}_${name}`;
 
 function serverOfRun(): string {

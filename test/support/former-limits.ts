@@ -1,4 +1,7 @@
-/** The scripts of limits in the form of builds until 2026-11, which keep each process's turns in the hash of the use and read all of them at each step. */
+/**
+ * The scripts of rate limits as builds until 2026-11 had them: they keep each process's turns in the hash of the key, and read all of them at each
+ * step.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./processes.ts";

@@ -1,6 +1,6 @@
 /**
- * Loaded into the processes of an installation by `--import`, with a folder as its query: on SIGUSR2 a process collects its garbage and writes
- * its memory still in use there.
+ * Loaded into the processes of an installation by `--import`, with a folder as its query. On SIGUSR2, a process collects its garbage and writes its
+ * memory in use into that folder.
  */
 import { renameSync, writeFileSync } from "node:fs";
 import { Session } from "node:inspector";
@@ -8,12 +8,12 @@ import { join } from "node:path";
 
 /** The contents of `<folder>/<pid>.json`. */
 export interface InUse {
-  /** Goes up by one with each signal. */
+  /** Number of signals so far. */
   readonly number: number;
   readonly heapBytes: number;
-  /** Contents of buffers, and other C++ memory reported to V8, without that for sockets. */
+  /** Bytes of buffers and of other C++ memory that V8 knows, without that of sockets. */
   readonly externalBytes: number;
-  /** Number of handles keeping the process from ending, by their kind in process.getActiveResourcesInfo. */
+  /** Number of handles that keep the process from ending, by kind in process.getActiveResourcesInfo. */
   readonly resources: Readonly<Record<string, number>>;
 }
 
@@ -38,10 +38,11 @@ if (folder !== null) {
   const session = new Session();
   process.on("SIGUSR2", () => {
     session.connect();
-    // All garbage: `gc()` leaves some for later, such as tens of MiB after a few hundred streams, which would pass for memory in use.
+    // The inspector collects all garbage; `gc()` would leave some for later, such as tens of MiB after a few hundred streams, which would look like
+    // memory in use.
     session.post("HeapProfiler.collectGarbage", () => {
       write(path);
-      // A disconnect inside of the answer to a command never returns.
+      // A disconnect inside of the answer to a command would never return.
       setImmediate(() => session.disconnect());
     });
   });

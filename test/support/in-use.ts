@@ -1,20 +1,20 @@
-/** Queries processes of an installation for their memory in use. */
+/** Asks processes of an installation for their memory in use. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventually } from "./processes.ts";
 import type { InUse } from "./in-use-preload.ts";
 
-/** The first collection runs finalizers; the second one collects their garbage. */
+/** Number of collections: the first one runs finalizers, the second one collects their garbage. */
 const collections = 2;
 
-/** Environment variables that let an installation's processes report their memory. @param folder their output folder */
+/** Environment variables with which an installation's processes report their memory. @param folder folder for the reports */
 export function inUseVariables(folder: string): Record<string, string> {
   const preload = new URL("./in-use-preload.js", import.meta.url);
   preload.searchParams.set("folder", folder);
   return { NODE_OPTIONS: `--import=${preload.href}` };
 }
 
-/** Garbage is collected first. @throws when the process does not answer within a minute */
+/** Reads the memory in use of a process after a garbage collection. @throws if the process does not answer within a minute */
 export async function readInUse(pid: number, folder: string): Promise<InUse> {
   const path = join(folder, `${pid}.json`);
   let inUse = readAt(path);

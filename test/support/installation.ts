@@ -1,4 +1,4 @@
-/** A whole installation for a test: the real supervisor with its real processes, on free ports, with a separate data folder and database. */
+/** A complete installation for a test: the real supervisor with its real processes, on free ports, with its own data folder and database. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,27 +14,27 @@ export const services = ["gateway", "inference-svc", "admin-svc"] as const;
 export type Service = (typeof services)[number];
 
 export interface InstallationOptions {
-  /** YAML of the configuration file; the shipped file when absent. */
+  /** YAML of the configuration file; the shipped file if absent. */
   readonly config?: string;
-  /** Environment variables in addition to the minimum. */
+  /** Environment variables besides the minimal ones. */
   readonly environment?: Readonly<NodeJS.ProcessEnv>;
   /**
-   * 0: gateway and inference-svc are one process, named gateway. The INFERENCE_REPLICAS of the run when absent, else 1. A test that ends or
-   * stops one of the two, and expects the other to go on, sets 1.
+   * Number of inference processes; with 0, gateway and inference-svc are one process, named gateway. Default: INFERENCE_REPLICAS of the test run,
+   * else 1. A test that ends or stops one of the two, and expects the other to continue, sets 1.
    */
   readonly inferenceReplicas?: number;
-  /** Runs the installation with its own Postgres, for tests that kill it; otherwise it gets a database on the server of the run. */
+  /** Whether the installation runs its own Postgres, for tests that kill it; otherwise it gets a database on the server of the run. */
   readonly embeddedPostgres?: boolean;
-  /** A folder made and removed by the caller, so that an installation can start in it again. */
+  /** Data folder that the caller creates and removes, so another installation can start in it. */
   readonly dataDir?: string;
-  /** Checkout of the programs; this one by default. */
+  /** Checkout whose programs run; this one by default. */
   readonly checkout?: string;
-  /** Command and arguments before the program, for example to run it as another user. */
+  /** Command and arguments before the program, such as those to run it as another user. */
   readonly prefix?: readonly string[];
 }
 
 export interface Installation {
-  /** Ends in /api/v1. */
+  /** Base URL of the API, which ends in /api/v1. */
   readonly baseUrl: string;
   readonly managementKey: string;
   readonly apiKey: string;
@@ -43,30 +43,30 @@ export interface Installation {
   readonly databaseUrl: string;
   /** All output of the supervisor so far. */
   output(): string;
-  /** Current process ids by process name; of one process for gateway and inference-svc, both names. */
+  /** Current process ids by process name. If gateway and inference-svc are one process, both names have its id. */
   pids(): Readonly<Record<string, number>>;
-  /** Lines written so far by a process: some are written a little after they are logged. */
+  /** Lines that a process has written so far. Some are written a little after they are logged. */
   logs(name: string): string;
   /** Waits for a line of a process. @returns the first line with all of the texts */
   logged(name: string, ...texts: (string | RegExp)[]): Promise<string>;
   /**
-   * Waits until gateway and the only inference-svc have written all lines logged so far, proved by the lines of one more request.
-   * Lines of admin-svc are warnings and errors, written at once. @returns the logs of all services
+   * Waits until gateway and the only inference-svc have written all lines logged so far, as the lines of one more request prove. admin-svc logs only
+   * warnings and errors here, which are written at once. @returns the logs of all services
    */
   allLogged(): Promise<string>;
-  /** Runs the CLI. @throws with its output when it fails */
+  /** Runs the command line. @throws with its output if it fails */
   admin(...args: string[]): Promise<{ stdout: string; stderr: string }>;
-  /** Drains, ends every process, removes the data. */
+  /** Drains the installation, ends every process, and removes the data. */
   stop(): Promise<void>;
 }
 
-/** A management key of a workspace; the first key belongs to the account. */
+/** A management key of a workspace; the installation's first key belongs to the account. */
 export async function makeManager(installation: Installation): Promise<string> {
   const { stdout } = await installation.admin("keys", "create", "--management", "--name", "ordinary", "--json");
   return (JSON.parse(stdout) as { readonly key: string }).key;
 }
 
-/** Longer than any drain of a test: a process still alive after it hangs. */
+/** Milliseconds: longer than any drain of a test, so a process that is still alive afterwards hangs. */
 const stopLimitMs = 60_000;
 
 const replicasOf = ({
@@ -93,11 +93,11 @@ export async function startInstallation(options: InstallationOptions = {}): Prom
   }
 }
 
-/** A checkout of an earlier revision may refuse the schema of this one. */
+/** An earlier checkout may refuse the schema of this build, so it gets an empty database. */
 const createDatabaseFor = ({ checkout }: InstallationOptions): Promise<TestDatabase> =>
   checkout === undefined ? createMigratedDatabase() : createDatabase();
 
-/** Waits until a gateway sends turns to this number of inference processes: it is ready with the first of them. */
+/** Waits until a gateway sends turns to this number of inference processes; it is ready with the first one already. */
 export async function untilAllServe(gatewayHealth: number, replicas: number): Promise<void> {
   await eventually(async () => {
     const metrics = await (await fetch(`http://127.0.0.1:${gatewayHealth}/metrics`)).text();
@@ -123,7 +123,7 @@ function installationOf(
   const logs = (name: string) => {
     const isShared = isOneProcess && (name === "gateway" || name === "inference-svc");
     const text = readFileSync(join(dataDir, "logs", `${isShared ? "gateway" : name}.log`), "utf8");
-    // A line without its line break is still being written.
+    // A line without its line break may still be incomplete.
     const lines = text.slice(0, text.lastIndexOf("\n") + 1);
     return isShared ? lines.replaceAll(new RegExp(`^(?!.*"room":"${name}").*\n`, "gm"), "") : lines;
   };
@@ -163,7 +163,7 @@ function installationOf(
   };
 }
 
-/** @throws with the end of the log when the line does not come */
+/** @throws with the end of the log if the line does not appear */
 async function findLogged(name: string, read: () => string, texts: readonly (string | RegExp)[]): Promise<string> {
   const has = (line: string) =>
     texts.every((text) => (typeof text === "string" ? line.includes(text) : text.test(line)));
@@ -200,10 +200,10 @@ async function environmentOf(
     SLUICE_INFERENCE_HEALTH_PORT: inferenceHealth,
     SLUICE_ADMIN_HEALTH_PORT: adminHealth,
     SLUICE_INFERENCE_REPLICAS: String(replicas),
-    // Tests name every served model.
+    // The built-in model is off, since tests name every served model.
     SLUICE_ECHO: "false",
     SLUICE_DRAIN_LIMIT_MS: "10000",
-    // Longer than most tests take; test/deploy/warm-up.test.ts warms up.
+    // There is no warm-up, which takes longer than most tests; test/deploy/warm-up.test.ts tests it.
     SLUICE_WARM_UP_MS: "0",
     ...(database && { DATABASE_URL: database.url }),
     ...options.environment,
@@ -223,7 +223,7 @@ class SupervisorProcess {
       this.#child.once("error", (error) => resolve(error.message));
       this.#child.once("close", (code, signal) => resolve(signal ?? `exit code ${code}`));
     });
-    // A killed test run takes its installations with it.
+    // A killed test run ends its installations, too.
     if (this.#child.pid !== undefined) {
       const untie = endWithThisProcess(this.#child.pid, "KILL");
       void this.#exited.then(untie);
@@ -257,7 +257,7 @@ class SupervisorProcess {
 }
 
 async function admin(databaseUrl: string, args: readonly string[]): Promise<{ stdout: string; stderr: string }> {
-  // The command line is imported late: its modules take longer to load than a test that needs no administration takes to run.
+  // The command line is imported only here: loading its modules takes longer than a test without administration.
   const { runCli } = await import("@sluice/admin-svc/cli.js");
   let stdout = "";
   let stderr = "";

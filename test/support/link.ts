@@ -1,4 +1,4 @@
-/** The wire between two processes, for cutting: bytes pass, or stop passing, or the connection is reset. */
+/** A connection between two processes that a test can cut: bytes pass, or stop passing, or the connection is reset. */
 import { once } from "node:events";
 import { type Server, type Socket, connect, createServer } from "node:net";
 import { freePort } from "./runner/free-ports.ts";
@@ -16,7 +16,7 @@ export class Link {
   #port = 0;
   #frozen = false;
 
-  /** @param targets equivalent processes: connections go to them in turn, skipping those that accept none */
+  /** @param targets processes that can take each other's place: connections go to them in turn, except to those that accept none */
   constructor(...targets: readonly LinkTarget[]) {
     this.#targets = targets;
   }
@@ -26,24 +26,24 @@ export class Link {
   }
 
   async listen(): Promise<void> {
-    // A port from the range of outgoing connections may be taken by one of them while the link is cut.
+    // The port is outside of the range of outgoing connections, one of which could take it while the link is cut.
     this.#port = await freePort();
     await this.restore();
   }
 
-  /** Resets every connection and refuses new ones. */
+  /** Resets every connection, and refuses new ones. */
   async cut(): Promise<void> {
     const closed = new Promise((resolve) => this.#server?.close(resolve));
     this.reset();
     await closed;
   }
 
-  /** Resets every connection; new ones are accepted. */
+  /** Resets every connection, but accepts new ones. */
   reset(): void {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
-  /** Every connection stays, and nothing comes through. */
+  /** Stops all bytes; the connections stay open. */
   freeze(): void {
     this.#frozen = true;
     for (const socket of this.#sockets) socket.pause();
@@ -61,18 +61,18 @@ export class Link {
     await once(server, "listening");
   }
 
-  /** Leads new connections elsewhere; open ones stay. */
+  /** Leads new connections to other targets; open connections stay. */
   lead(...targets: readonly LinkTarget[]): void {
     this.#targets = targets;
   }
 
-  /** Leads new connections to another address, and resets the existing ones. */
+  /** Leads new connections to other targets, and resets open ones. */
   retarget(...targets: readonly LinkTarget[]): void {
     this.lead(...targets);
     this.reset();
   }
 
-  /** @param left how many targets may be tried */
+  /** @param left number of targets that may still be tried */
   #join(near: Socket, left: number): void {
     const far = connect(this.#targets[this.#next++ % this.#targets.length] as LinkTarget);
     this.#sockets.add(near);

@@ -1,9 +1,9 @@
-/** Reads the kernel's figures of this machine and its processes. Linux only: /proc is the source. */
+/** Reads the kernel's figures about this machine and its processes, from /proc, so on Linux only. */
 import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 
-/** Nanoseconds of one processor per tick of /proc/stat, which counts in 10 ms. */
+/** Nanoseconds of processor time in a tick of /proc/stat, which is 10 ms. */
 const tickNs = 10_000_000;
 
 function has(command: string): boolean {
@@ -17,12 +17,12 @@ function has(command: string): boolean {
 
 export const canPinProcesses = availableParallelism() > 1 && has("taskset");
 
-/** Pins all present and future threads of a process. Without `taskset` the kernel places it. */
+/** Pins all threads of a process to a processor, including later ones. Without the program `taskset`, the kernel places them. */
 export function pinProcess(pid: number, cpu: number): void {
   if (canPinProcesses) execFileSync("taskset", ["-acp", String(cpu), String(pid)], { stdio: "ignore" });
 }
 
-/** undefined for a file of a process or thread that has just ended. */
+/** Reads a file; undefined if its process or thread has just ended. */
 function read(path: string): string | undefined {
   try {
     return readFileSync(path, "latin1");
@@ -39,20 +39,23 @@ function list(path: string): string[] {
   }
 }
 
-/** Processor time of each current thread of a process, since the thread's start. */
+/** Nanoseconds of processor time of each present thread in a process, since the thread's start. */
 export function threadCpuNs(pid: number): ReadonlyMap<string, number> {
   const path = `/proc/${pid}/task`;
   return new Map(list(path).map((id) => [id, Number(read(`${path}/${id}/schedstat`)?.split(" ")[0] ?? 0)]));
 }
 
-/** Time on a processor since the process began, all threads. */
+/** Nanoseconds of processor time of all present threads in a process. */
 export const cpuNs = (pid: number): number => [...threadCpuNs(pid).values()].reduce((sum, ns) => sum + ns, 0);
 
-/** Time since an earlier reading. An ended thread counts as zero: its earlier time must not be subtracted from the others. */
+/**
+ * Nanoseconds of processor time since an earlier reading. An ended thread counts as zero: its earlier time must not be subtracted from that of
+ * others.
+ */
 export const nsSince = (pid: number, before: ReadonlyMap<string, number> = new Map()): number =>
   [...threadCpuNs(pid)].reduce((sum, [id, ns]) => sum + Math.max(0, ns - (before.get(id) ?? 0)), 0);
 
-/** Processor time of this process's running children. */
+/** Nanoseconds of processor time of this process's running children. */
 export function cpuNsOfChildren(pid: number): number {
   const children = read(`/proc/${pid}/task/${pid}/children`) ?? "";
   return children
@@ -61,17 +64,17 @@ export function cpuNsOfChildren(pid: number): number {
     .reduce((sum, child) => sum + cpuNs(Number(child)), 0);
 }
 
-/** Resident memory. */
+/** Resident memory of a process in bytes. */
 export function residentBytes(pid: number): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(read(`/proc/${pid}/status`) ?? "")?.[1] ?? 0) * 1024;
 }
 
-/** Private memory, plus the process's part of memory shared with other processes. */
+/** Private memory of a process in bytes, plus its part of memory that it shares with others. */
 export function ownBytes(pid: number): number {
   return Number(/^Pss:\s+(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`) ?? "")?.[1] ?? Number.NaN) * 1024;
 }
 
-/** Busy time of all processors, including stolen time. */
+/** Nanoseconds for which processors were busy, over all of them, including time that a hypervisor gave to others. */
 export function busyNs(): number {
   const [user, nice, system, , , interrupts, softInterrupts, stolen] = (read("/proc/stat") ?? "")
     .split("\n", 1)[0]!
@@ -84,11 +87,11 @@ export function busyNs(): number {
   );
 }
 
-/** The process and all its descendants. */
+/** Ids of a process and all its descendants. */
 export function familyOf(pid: number): number[] {
   const children = new Map<number, number[]>();
   for (const name of list("/proc")) {
-    // The name in parentheses may hold anything, so fields are counted from its end.
+    // The name in parentheses may contain any characters, so fields are counted from its end.
     const stat = /^\d+$/.test(name) ? read(`/proc/${name}/stat`) : undefined;
     const parent = Number(stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[1] ?? 0);
     children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
@@ -101,5 +104,5 @@ export function familyOf(pid: number): number[] {
 export const processorModel = (): string =>
   /model name\s*:\s*(.+)/.exec(read("/proc/cpuinfo") ?? "")?.[1]?.trim() ?? process.arch;
 
-/** Milliseconds of the machine-wide clock. */
+/** Time of the machine-wide monotonic clock, in milliseconds. */
 export const machineClockMs = (): number => Number(process.hrtime.bigint()) / 1e6;

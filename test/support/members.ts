@@ -1,4 +1,4 @@
-/** Additional processes outside of the installation's supervisor, with the same secrets. */
+/** Processes besides those of an installation's supervisor, with the same secrets. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -9,19 +9,19 @@ import { freePorts } from "./runner/free-ports.ts";
 import type { Installation } from "./installation.ts";
 import { bareEnvironment, eventually, programIn, root } from "./processes.ts";
 
-/** Secrets shared with the installation through its environment. */
+/** Secrets that the installation gets through its environment, and these processes, too. */
 export const serviceSecrets = { SLUICE_SERVICE_TOKEN: "t".repeat(64), SLUICE_SECRET: "5".repeat(64) } as const;
 
 export interface InstallationProcess {
   readonly port: number;
   readonly healthPort: number;
   readonly pid: number;
-  /** Settles when /readyz answers 200; the start awaits it unless configured otherwise. */
+  /** Resolves when /readyz answers 200; the start waits for it unless its options say otherwise. */
   readonly ready: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @param inference ports of the processes for its turns */
+/** @param inference ports of the inference processes that get its turns */
 export async function startGateway(
   installation: Installation,
   admin: number,
@@ -46,7 +46,7 @@ export function spawnGateway(
   }));
 }
 
-/** @param own its own configuration file instead of the installation's, and a folder for its records */
+/** @param own a configuration file in place of the installation's, and a folder for its records */
 export async function startInference(
   installation: Installation,
   admin: number,
@@ -60,7 +60,7 @@ export async function startInference(
 interface OwnFiles {
   readonly config?: string;
   readonly folder?: string;
-  /** Environment variables in addition to those of each inference process. */
+  /** Environment variables besides those of each inference process. */
   readonly environment?: Readonly<NodeJS.ProcessEnv>;
 }
 
@@ -118,7 +118,7 @@ async function start(
   return { port, healthPort: health, pid: child.pid as number, ready, stop: end };
 }
 
-/** Kills the process without waiting for its work. */
+/** Kills the process, without letting it finish its work. */
 async function stop(child: ChildProcess): Promise<void> {
   const exited = once(child, "exit");
   child.kill("SIGKILL");

@@ -1,4 +1,4 @@
-/** Reads the metrics of an installation like Prometheus. */
+/** Reads the metrics of an installation as Prometheus does. */
 import type { Installation } from "./installation.ts";
 
 export interface Sample {
@@ -7,7 +7,7 @@ export interface Sample {
   readonly value: number;
 }
 
-/** The text of all three services. */
+/** The metrics of all three services as one text. */
 export async function scrape({ ports }: Pick<Installation, "ports">): Promise<string> {
   const read = async (port: number) => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   const texts = await Promise.all([ports.gateway_health, ports.inference_health, ports.admin_health].map(read));

@@ -1,7 +1,7 @@
 /** Mounts of this machine. */
 import { readFileSync } from "node:fs";
 
-/** Places below a folder where something is mounted, the innermost first. Known on Linux only. */
+/** Mount points below a folder, innermost first. They are known on Linux only. */
 export function mountsBelow(folder: string): string[] {
   if (process.platform !== "linux") return [];
   const places = readFileSync("/proc/self/mounts", "utf8")

@@ -1,4 +1,4 @@
-/** Configuration keys named in a text, and whether the configuration file accepts them. */
+/** Configuration keys that a text names, and whether the configuration file accepts them. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./processes.ts";
@@ -12,7 +12,7 @@ interface SchemaNode {
 
 const schema = JSON.parse(readFileSync(join(root, "deploy/local/sluice.schema.json"), "utf8")) as SchemaNode;
 
-/** Whether the file takes the key. The index of a list may be left out, and `*` stands for any name. */
+/** Whether the configuration file accepts a key. The index of a list may be left out, and `*` stands for any name. */
 export const isKey = (path: string): boolean => takes(schema, path.split("."));
 
 function takes(node: SchemaNode, [name, ...rest]: readonly string[]): boolean {
@@ -25,7 +25,7 @@ function takes(node: SchemaNode, [name, ...rest]: readonly string[]): boolean {
   return typeof any === "object" && takes(any, rest);
 }
 
-/** Sections whose names are neither request fields nor fields in the code: a word that begins with one is a key. */
+/** Sections whose name is neither a request field nor a field in the code, so a word that begins with it is a configuration key. */
 const sections = [
   "alignment",
   "search",
@@ -53,5 +53,5 @@ const sections = [
   .join("|");
 const key = new RegExp(String.raw`(?<![\w./-])(?:${sections})(?:\.(?:[a-z_0-9]+(?:-[a-z_0-9]+)*|\*))+(?![\w(/])`, "g");
 
-/** Keys named in a message; each begins with a section of the file. */
+/** Configuration keys named in a message; each begins with a section of the file. */
 export const namedKeys = (text: string): readonly string[] => text.match(key) ?? [];

@@ -1,13 +1,13 @@
-/** Commands of the pages that run against an installation: requests to the gateway, and the command line. */
+/** Commands of the pages that can run against an installation: requests to the gateway, and the command line. */
 import { type Block, findBlocks, findPages } from "./pages.ts";
 
 export const clientLanguages = ["js", "python", "go", "java"] as const;
 
-/** Beginnings of commands that call the gateway of the pages, or the command line on it. */
+/** Matches the beginning of such a command: a request to the gateway of the pages, or the command line for it. */
 const runnable =
   /^(?:curl (?:-\S+ |PATCH |PUT )*"?(?:http:\/\/127\.0\.0\.1:8080|\$SLUICE_URL)|npm run --silent admin -- )/;
 
-/** Commands of the command line that need more than an installation, with what they need. */
+/** Commands that need more than an installation, each with what it needs. */
 const notHere: readonly (readonly [RegExp, string])[] = [
   [/^npm run --silent admin -- test-provider/, "a provider with a key"],
   [/^npm run --silent admin -- alerts/, "a receiver of alerts; e2e/sinks tests run them"],
@@ -24,7 +24,7 @@ const notHere: readonly (readonly [RegExp, string])[] = [
   [/^npm run --silent admin -- exports/, "a receiver of exports"],
 ];
 
-/** @returns the commands of a block, without remarks, each in one piece */
+/** @returns the commands in a block, without remarks, each as one line */
 export const shellCommandsOf = (code: string): string[] =>
   code
     .replaceAll(/\\\n\s*/g, " ")
@@ -40,7 +40,9 @@ export const isRun = ({ language, code }: Block): boolean =>
   language === "sh" &&
   shellCommandsOf(code).every((command) => isRunnable(command) || notHere.some(([form]) => form.test(command)));
 
-/** All runnable commands with the place of their first occurrence: a second key of one name would be ambiguous. */
+/**
+ * All commands that can run, each with the place of its first occurrence: a second run would, for example, create a second key with the same name.
+ */
 export function pageCommands(): { readonly place: string; readonly command: string }[] {
   const found = findPages()
     .flatMap(findBlocks)

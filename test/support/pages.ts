@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./processes.ts";
 
-/** Folders without pages; programs make and remove some of them while tests run. */
+/** Folders without pages. Programs create and remove some of them while tests run. */
 const skipped = /^(?:node_modules|dist|bundle.*|fixtures|[.].*)$/;
 
 /** Paths of all pages, relative to the checkout. */
@@ -18,7 +18,7 @@ export const findPages = (folder = "."): string[] =>
 
 export const readPage = (path: string): string => readFileSync(join(root, path), "utf8");
 
-/** All pages of a folder in one text, so that tests keep working when a section moves between them. @param folder such as `docs/deploy` */
+/** All pages of a folder as one text, so tests still work when a section moves between pages. @param folder path such as `docs/deploy` */
 export const readFolder = (folder: string): string =>
   readdirSync(join(root, folder))
     .filter((file) => file.endsWith(".md"))
@@ -28,9 +28,9 @@ export const readFolder = (folder: string): string =>
 
 export interface Block {
   readonly page: string;
-  /** Line of the block's start on the page. */
+  /** Number of the block's first line on the page. */
   readonly line: number;
-  /** The word behind the fence, such as `sh`; empty for diagrams and output. */
+  /** The word after the fence, such as `sh`; empty for diagrams and output. */
   readonly language: string;
   readonly code: string;
 }

@@ -1,6 +1,6 @@
 /**
- * A pooler between a service and Postgres, with PgBouncer's modes: connections of clients share open sessions. It gives
- * each transaction, or each statement, the next session; in session mode, each client keeps its own.
+ * A pooler between a service and Postgres, with the modes of PgBouncer: connections of clients share open sessions. It gives each transaction, or
+ * each statement, the next session; in session mode, each client keeps one.
  */
 import { once } from "node:events";
 import { type AddressInfo, type Server, type Socket, createServer } from "node:net";
@@ -10,7 +10,7 @@ import pg from "pg";
 export interface PoolerOptions {
   readonly databaseUrl: string;
   readonly mode: "session" | "transaction";
-  /** Number of shared sessions. */
+  /** Number of sessions that the clients share. */
   readonly sessions: number;
 }
 
@@ -24,7 +24,7 @@ const readyForQuery = "Z".charCodeAt(0);
 const [query, sync, terminate] = ["Q", "S", "X"].map((letter) => letter.charCodeAt(0));
 const idle = "I".charCodeAt(0);
 
-/** Splits messages of the protocol, each with a letter and a length. @returns the rest */
+/** Splits bytes into messages of the Postgres protocol, each of which has a letter and a length. @returns the rest */
 function splitMessages(bytes: Buffer, onMessage: (message: Buffer) => void): Buffer {
   let rest = bytes;
   while (rest.length >= 5 && rest.length > rest.readUInt32BE(1)) {
@@ -46,7 +46,7 @@ export class Pooler {
     this.#server = createServer((client) => this.#serve(client));
   }
 
-  /** @returns the URL of the database by way of the pooler */
+  /** @returns the database's URL through the pooler */
   async open(): Promise<string> {
     for (let n = 0; n < this.#options.sessions; n++) {
       const client = new pg.Client({ connectionString: this.#options.databaseUrl });
@@ -107,7 +107,7 @@ export class Pooler {
     });
   }
 
-  /** The most recently used free session, as in PgBouncer. */
+  /** Takes the free session that was used last, like PgBouncer. */
   async #take(client: Socket): Promise<Session | undefined> {
     while (!client.destroyed) {
       const free = this.#sessions.findIndex(({ owner }) => owner === undefined);
@@ -123,10 +123,10 @@ export class Pooler {
   }
 }
 
-/** Authentication is over, and the session is ready. */
+/** Messages to a new client: authentication is over, and the session is ready. */
 const greeting = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, idle]);
 
-/** Sends a batch, and passes the replies on until the session is ready again. @param ended called outside of a transaction */
+/** Sends a batch, and passes replies on until the session is ready again. @param ended called if the batch leaves no transaction open */
 function answer(session: Socket, batch: Buffer, client: Socket, ended: () => void): Promise<void> {
   return new Promise((resolve) => {
     let rest: Buffer = Buffer.alloc(0);

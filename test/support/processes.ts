@@ -1,4 +1,4 @@
-/** Other programs, run to their end. */
+/** Runs other programs to their end. */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -8,14 +8,14 @@ import { fileURLToPath } from "node:url";
 /** The checkout: this file is test/dist/support/processes.js in it. */
 export const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** The program of a service, or of the supervisor of `npm start`, in a built checkout. Revisions before 2026-11-27 have no bundles. */
+/** The program of a service, or of the supervisor that `npm start` runs, in a built checkout. Revisions before 2026-11-27 have no bundles. */
 export function programIn(checkout: string, room: string): string {
   const program = join(checkout, room, "bundle/main.js");
   return existsSync(program) ? program : join(checkout, room, "dist/main.js");
 }
 
 export interface FinishedProcess {
-  /** Exit code, or the ending signal. */
+  /** Exit code, or the signal that ended the program. */
   readonly code: number | NodeJS.Signals;
   readonly stdout: string;
   readonly stderr: string;
@@ -26,7 +26,7 @@ export interface RunOptions {
   readonly environment?: NodeJS.ProcessEnv;
 }
 
-/** Runs a program without input; a code other than 0 is an answer like any other. */
+/** Runs a program without input. An exit code other than 0 is a result, not an error. */
 export function runProgram(
   command: string,
   args: readonly string[],
@@ -47,16 +47,15 @@ export function runProgram(
   });
 }
 
-/** The machine's variables needed by any program, without a developer's personal ones. */
+/** Environment variables that any program needs, without a developer's personal ones. */
 export function bareEnvironment(): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR, LANG } = process.env;
   return Object.fromEntries(Object.entries({ PATH, HOME, TMPDIR, LANG }).filter(([, value]) => value !== undefined));
 }
 
 /**
- * Polls a condition, for changes in another process without an event. The limit bounds what hangs: it leaves a test time to name the missed condition before
- * its own limit of 120 s.
- * @throws when the condition never holds
+ * Polls a condition, for changes in another process that cause no event here. The limit, for what hangs, leaves a test time to name the missed
+ * condition before its own limit of 120 s.  @throws if the condition does not hold within the limit
  */
 export async function eventually(holds: () => boolean | Promise<boolean>, limitMs = 100_000): Promise<void> {
   const end = performance.now() + limitMs;

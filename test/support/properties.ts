@@ -1,4 +1,4 @@
-/** fast-check with the seed of the tests: the same values in every run. */
+/** fast-check with the seed of the tests, so every run has the same values. */
 import fc from "fast-check";
 import { fixedSeed } from "./runner/fixed-seed.ts";
 
@@ -7,7 +7,7 @@ const surrogates = 0x800;
 
 fc.configureGlobal({ seed: fixedSeed });
 
-/** Any code point. The unit "binary" of fast-check makes a table of all of them for each file, which takes a second. */
+/** Any code point. fast-check's unit "binary" would create a table of all of them in each file, which takes a second. */
 export const codePoint = fc.nat(0x10_f7ff).map(
   (index) => String.fromCodePoint(index < firstSurrogate ? index : index + surrogates),
   (text) => {

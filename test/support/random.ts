@@ -1,4 +1,4 @@
-/** Reproducible random numbers: the same seed gives the same bodies. */
+/** Reproducible random numbers: the same seed gives the same numbers. */
 
 export class Random {
   #state: number;
@@ -11,7 +11,7 @@ export class Random {
     }
   }
 
-  /** A number from 0 to below 1 (mulberry32). */
+  /** A number from 0 to below 1, by the algorithm mulberry32. */
   next(): number {
     this.#state = (this.#state + 0x6d2b_79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);

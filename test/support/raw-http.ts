@@ -1,4 +1,4 @@
-/** HTTP written by hand, for requests no client library would send. */
+/** HTTP written by hand, for requests that no client library would send. */
 import { once } from "node:events";
 import { connect } from "node:net";
 
@@ -10,8 +10,8 @@ export interface HttpAnswer {
 }
 
 /**
- * Sends the bytes on a separate connection and reads until the server closes it, or until the body is whole.
- * @param bytes the whole request, head and body
+ * Sends bytes on a connection of their own, and reads until the server closes it or the body is complete.  @param bytes the complete request, headers
+ * and body
  */
 export async function sendRaw(port: number, bytes: string | Uint8Array): Promise<HttpAnswer> {
   const socket = connect(port, "127.0.0.1");

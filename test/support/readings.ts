@@ -1,6 +1,6 @@
 /**
- * Reads the resources of each process of an installation after a garbage collection. Linux only: open descriptors are counted
- * in /proc.
+ * Reads the resources of each process of an installation after a garbage collection. It works on Linux only, since it counts open descriptors in
+ * /proc.
  */
 import { readdirSync } from "node:fs";
 import { readInUse } from "./in-use.ts";
@@ -12,15 +12,15 @@ export interface ProcessReading {
   readonly externalKib: number;
   readonly residentKib: number;
   readonly descriptors: number;
-  /** Timers keeping the process alive. */
+  /** Number of timers that keep the process alive. */
   readonly timers: number;
-  /** Sockets, servers, pipes and system requests keeping it alive. */
+  /** Number of sockets, servers, pipes and system requests that keep the process alive. */
   readonly handles: number;
 }
 
 export type ReadingsByService = Readonly<Record<Service, ProcessReading>>;
 
-/** @throws when a process does not answer within a minute */
+/** @throws if a process does not answer within a minute */
 export async function takeReadings(pids: Readonly<Record<string, number>>, folder: string): Promise<ReadingsByService> {
   const found = services.map(async (name) => [name, await lookAt(pids[name] as number, folder)] as const);
   return Object.fromEntries(await Promise.all(found)) as Record<Service, ProcessReading>;

@@ -1,4 +1,4 @@
-/** Redis servers whose primary has a successor: a Redis Cluster of three primaries, and a primary under a Sentinel. */
+/** Groups of Redis servers in which a replica can replace its primary: a Redis Cluster of three primaries, and a primary under a Sentinel. */
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { describe } from "@jest/globals";
@@ -10,7 +10,7 @@ export const describeWithRedisServer: typeof describe.skip = (await hasRedisServ
 
 export interface RedisGroup {
   readonly url: string;
-  /** The server that its replica succeeds. */
+  /** The server whose replica can replace it. */
   readonly primary: RedisServer;
   readonly stop: () => Promise<void>;
 }
@@ -19,7 +19,7 @@ const host = "127.0.0.1";
 const slots = 16_384;
 const nodeTimeoutMs = 1_000;
 
-/** Three primaries with a third of the slots each, and a replica of the first. */
+/** Three primaries, each with a third of the slots, and a replica of the first one. */
 export async function startRedisCluster(folder: string): Promise<RedisGroup> {
   const ports = await freePorts(4);
   const buses = await freePorts(4);
@@ -52,7 +52,7 @@ export async function startRedisCluster(folder: string): Promise<RedisGroup> {
   };
 }
 
-/** A primary with a replica, watched by one Sentinel. The address names a server before it that accepts connections and answers nothing. */
+/** A primary with a replica, watched by one Sentinel. The URL first names a server that accepts connections and answers nothing. */
 export async function startRedisSentinel(folder: string): Promise<RedisGroup> {
   const silent = createServer(() => {}).listen(0, host);
   await once(silent, "listening");

@@ -1,4 +1,4 @@
-/** Redis servers of the machine's `redis-server`, without a file: a restarted one has forgotten everything. */
+/** Redis servers run by the machine's `redis-server`, without files: a restarted one has lost everything. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { endChild, spawnChild } from "@sluice/local/child.js";
@@ -20,13 +20,13 @@ export class RedisServer {
   readonly #folder: string;
   #running: Awaited<ReturnType<typeof spawnChild>> | undefined;
 
-  /** @param folder for the log, and for what a replica receives, which is on disk before it is loaded */
+  /** @param folder folder for the log, and for data that a replica receives, which are on disk before they are loaded */
   constructor(port: number, folder: string) {
     this.port = port;
     this.#folder = folder;
   }
 
-  /** @param settings further ones */
+  /** @param settings further settings */
   async start(settings: Readonly<Record<string, string | number>> = {}): Promise<void> {
     const { port } = this;
     const all = {
@@ -42,7 +42,7 @@ export class RedisServer {
     await this.#spawn(Object.entries(all).flatMap(([name, value]) => [`--${name}`, String(value)]));
   }
 
-  /** Runs it as the only Sentinel of a primary. @param name of the primary */
+  /** Runs the server as the only Sentinel of a primary. @param name name of the primary */
   async watch(name: string, primary: RedisServer): Promise<void> {
     const file = join(this.#folder, `sentinel-${this.port}.conf`);
     const settings = [
@@ -69,12 +69,12 @@ export class RedisServer {
     if (running) await endChild(running.child, running.exited, "SIGKILL", 0);
   }
 
-  /** Stops the server without ending it: connections stay open, and no command is answered any more. */
+  /** Pauses the server: connections stay open, and no command is answered. */
   hang(): void {
     this.#running?.child.kill("SIGSTOP");
   }
 
-  /** @returns the answer as text @throws when the server cannot be reached or refuses */
+  /** @returns the answer as text @throws if the server cannot be reached or refuses the command */
   async send(command: string, ...args: readonly (string | number)[]): Promise<string> {
     const client = new Redis({
       host,
@@ -92,7 +92,7 @@ export class RedisServer {
     }
   }
 
-  /** Makes it the replica of another server, and waits until it has the data. */
+  /** Makes the server the replica of another one, and waits until it has the data. */
   async follow(primary: RedisServer): Promise<void> {
     await this.send("replicaof", host, primary.port);
     await this.untilFollowing();

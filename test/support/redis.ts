@@ -1,16 +1,16 @@
-/** The Redis of the run: tests of state shared between processes need one, and are skipped, and reported as such, when REDIS_URL names none. */
+/** The Redis of the test run. Tests of state that processes share need one; they are reported as skipped if REDIS_URL names none. */
 import { describe } from "@jest/globals";
 import { Redis } from "ioredis";
 
 const given = process.env["REDIS_URL"] ?? "";
 
-/** Has an explicit port, so that a test can put a proxy in between. */
+/** URL of the Redis with an explicit port, so a test can put a proxy in front of it. */
 export const redisUrl = withPort(given === "" ? "redis://127.0.0.1" : given);
 
-/** Time for the server to answer, in milliseconds. */
+/** Milliseconds within which the server must answer. */
 const answerMs = 3_000;
 
-/** @throws at once, naming the server, when it does not answer */
+/** @throws an error that names the server, if it does not answer */
 export async function demandRedis(url: string): Promise<void> {
   const client = new Redis(url, { lazyConnect: true, connectTimeout: answerMs, retryStrategy: () => null });
   let cause: unknown;
@@ -30,7 +30,7 @@ export async function demandRedis(url: string): Promise<void> {
   }
 }
 
-// Before the tests of the file, each of which would wait for Redis by itself.
+// This check runs before the tests of a file, each of which would otherwise wait for Redis.
 if (given !== "") await demandRedis(redisUrl);
 
 export const describeWithRedis: typeof describe.skip = given === "" ? describe.skip : describe;
@@ -38,7 +38,7 @@ export const describeWithRedis: typeof describe.skip = given === "" ? describe.s
 function withPort(text: string): string {
   const url = new URL(text);
   if (url.port === "") url.port = "6379";
-  // A separate database number, away from other data on the server.
+  // The database number differs from that of other data on the server.
   if (url.pathname.length <= 1) url.pathname = `/${1 + (process.pid % 15)}`;
   return url.href;
 }

@@ -1,4 +1,4 @@
-/** A proxy between two gRPC processes that delays the answers of single methods and forwards everything else. */
+/** A proxy between two gRPC processes that delays the answers of chosen methods, and forwards everything else. */
 import { once } from "node:events";
 import {
   type ClientHttp2Session,
@@ -13,9 +13,9 @@ import type { AddressInfo } from "node:net";
 
 export interface RpcProxy {
   readonly port: number;
-  /** Holds the answers of a method until the returned function is called. */
+  /** Holds the answers of a method back until the returned function is called. */
   hold(method: string): () => void;
-  /** Settles when the next answer of a delayed method has arrived here. */
+  /** Resolves when the next answer of a delayed method has arrived at the proxy. */
   held(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -36,7 +36,7 @@ export async function startRpcProxy(target: number): Promise<RpcProxy> {
   server.on("session", (session) => {
     const upstream = connect(`http://127.0.0.1:${target}`);
     sessions.add(session);
-    // Either side may leave at any time, and takes the other with it.
+    // Either side may leave at any time; the other connection is then closed.
     upstream.on("error", () => {});
     session.on("error", () => {});
     upstream.on("close", () => session.destroy());

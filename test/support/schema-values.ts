@@ -1,8 +1,8 @@
-/** Random values of a JSON Schema, as far as the schemas of the administration's records go. */
+/** Random values of a JSON Schema, for the kinds of schemas that administration records have. */
 import type { JsonSchema } from "@sluice/proto/lib/validation/shape.js";
 import fc from "./properties.js";
 
-/** @returns values of the schema @throws for a keyword without values here */
+/** @returns values that the schema accepts @throws for a keyword that is not supported here */
 export function arbitraryOf(schema: JsonSchema): fc.Arbitrary<unknown> {
   const { anyOf, enum: words, type } = schema;
   if (Array.isArray(anyOf)) return fc.oneof(...(anyOf as JsonSchema[]).map(arbitraryOf));
@@ -24,7 +24,9 @@ const kinds: Readonly<Record<string, (schema: JsonSchema) => fc.Arbitrary<unknow
   object: objectOf,
 };
 
-/** Times, ids, networks, authors of models, and other texts: with spaces inside, since some may not have them at their ends. */
+/**
+ * Random times, ids, networks, authors of models, and other texts. Other texts have spaces only inside, since some fields reject them at the ends.
+ */
 function textOf({ pattern = "" }: JsonSchema): fc.Arbitrary<string> {
   const form = String(pattern);
   if (form.includes("T")) return fc.date({ noInvalidDate: true, min, max }).map((date) => date.toISOString());
@@ -36,7 +38,7 @@ function textOf({ pattern = "" }: JsonSchema): fc.Arbitrary<string> {
 const min = new Date("2026-01-01T00:00:00Z");
 const max = new Date("2036-01-01T00:00:00Z");
 
-/** Objects with a word of a few are one for each word. */
+/** Random arrays. If entries begin with one word of a short list, there is at most one entry for each word. */
 function arrayOf({ items, minItems = 0, maxItems = 3 }: JsonSchema): fc.Arbitrary<unknown[]> {
   const entry = items as JsonSchema;
   const [key, first] = Object.entries((entry["properties"] ?? {}) as Record<string, JsonSchema>)[0] ?? [];

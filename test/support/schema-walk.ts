@@ -1,10 +1,10 @@
-/** Walks the published schema of a request: each field at any depth, with a body that has a value there. */
+/** Walks the published schema of a request: finds each field at any depth, with a body that has a value there. */
 import type { JsonSchema } from "@sluice/proto/lib/validation/shape.js";
 import { document } from "./answers/published.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The text of least values, where a schema accepts any. */
+/** The shortest text that is used if a schema accepts any. */
 export const leastText = "n1";
 
 const picture = "data:image/png;base64,iVBORw0KGgo=";
@@ -14,11 +14,11 @@ export const followReference = (schema: JsonSchema): JsonSchema => {
   return typeof reference === "string" ? (document.components.schemas[reference.split("/").at(-1)!] ?? {}) : schema;
 };
 
-/** A text if there is a choice, because an empty list would say nothing. */
+/** Picks a text among alternatives if possible, because an empty list would carry no information. */
 const leastOf = (choices: readonly JsonSchema[]): JsonSchema =>
   choices.find(({ type }) => type === "string") ?? choices.find(({ type }) => type !== "null") ?? {};
 
-/** The least value that a schema accepts. */
+/** The smallest value that a schema accepts. */
 export function leastValue(given: JsonSchema): unknown {
   const schema = followReference(given);
   if ("const" in schema) return schema["const"];
@@ -31,23 +31,23 @@ export function leastValue(given: JsonSchema): unknown {
   if (schema["type"] !== "object") return leastText;
   const properties = (schema["properties"] ?? {}) as Readonly<Record<string, JsonSchema>>;
   const required = [...((schema["required"] ?? []) as readonly string[])];
-  // A picture needs an address, or the id of a file.
+  // A picture requires a URL or a file id.
   if (JSON.stringify(properties["type"] ?? "").includes("input_image"))
     return { type: "input_image", image_url: picture };
   const filled: Fields = Object.fromEntries(required.map((name) => [name, leastValue(properties[name] ?? {})]));
-  // A message of nothing would not be sent at all.
+  // A message without content would not be sent at all.
   if (properties["role"] && properties["content"] && !required.includes("content"))
     return { ...filled, content: leastText };
   return filled;
 }
 
-/** A field of a request, at one of its places. */
+/** A field of a request at one place. */
 export interface SchemaField {
   readonly name: string;
-  /** The way to it, with the kinds of the objects: `input[]<additional_tools>.tools`. */
+  /** Path of the field, with the kinds of the objects around it, such as `input[]<additional_tools>.tools`. */
   readonly path: string;
   readonly schema: JsonSchema;
-  /** The least body with the value in the field. */
+  /** Returns the smallest body that has the value in this field. */
   readonly put: (value: unknown) => Fields;
 }
 
@@ -59,7 +59,7 @@ const kindOf = (schema: JsonSchema): string => {
   return typeof kind === "string" ? `<${kind}>` : "";
 };
 
-/** Every field of a named schema, a recursive schema once on each way. */
+/** Every field of a named schema; a recursive schema is entered once on each path. */
 export const schemaFields = (name: string): SchemaField[] => [
   ...fieldsIn({ $ref: `#/components/schemas/${name}` }, "", (value) => value as Fields, []),
 ];
@@ -84,7 +84,7 @@ function* fieldsIn(given: JsonSchema, path: string, place: Place, way: readonly 
   }
 }
 
-/** The least value of an object with each of its optional fields in each of its forms, one at a time. */
+/** The smallest value of an object with one of its optional fields, for each field and each of the field's forms. */
 export function variantsOf(schema: JsonSchema): Fields[] {
   const whole = leastValue(schema) as Fields;
   const properties = Object.entries(
@@ -96,7 +96,7 @@ export function variantsOf(schema: JsonSchema): Fields[] {
   return [whole, ...others];
 }
 
-/** Values of a schema: one for each word, each choice, and each field of an object. */
+/** Values of a schema: one for each word, for each alternative, and for each field of an object. */
 function formsOf(given: JsonSchema): unknown[] {
   const schema = followReference(given);
   if (Array.isArray(schema["enum"])) return schema["enum"] as unknown[];

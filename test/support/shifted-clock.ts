@@ -1,4 +1,4 @@
-/** Loaded by a process before anything else: its clock is then off by CLOCK_SHIFT_MS milliseconds. The monotonic clock and timers stay as they are. */
+/** Loaded by a process before anything else: shifts its clock by CLOCK_SHIFT_MS milliseconds. The monotonic clock and timers stay unchanged. */
 
 const shiftMs = Number(process.env["CLOCK_SHIFT_MS"]);
 const { now } = Date;

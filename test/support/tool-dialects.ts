@@ -1,4 +1,4 @@
-/** The same call of a function, and the same words, as each dialect has them. */
+/** The same function call, and the same words, in the answers of each dialect. */
 import {
   converseAnswer,
   callBlock,
@@ -10,7 +10,7 @@ import { type Reply, chatStream } from "./providers/upstream.ts";
 import { textReply, callReply, callReplyStream } from "./tool-replies.ts";
 
 export interface ToolDialect {
-  /** Settings of a provider, without its address. */
+  /** Settings of a provider, except its address. */
   readonly provider: object;
   readonly path: string;
   readonly call: (name: string, args: object, stream: boolean) => Reply;
@@ -24,7 +24,7 @@ const frames = (...bytes: readonly Uint8Array[]): Reply => ({
   chunks: bytes.map((each) => ({ bytes: each })),
 });
 
-/** An answer of Anthropic's Messages with one block. */
+/** An answer in Anthropic's Messages format with one block. */
 function messages(block: { readonly type: string }, delta: object, stopReason: string, stream: boolean): Reply {
   const usage = { input_tokens: 5, output_tokens: 3 };
   const head = { id: "msg_1", type: "message", role: "assistant", model: "m" };

@@ -1,4 +1,4 @@
-/** Parsed server tools, and providers calling them. */
+/** Parsed server tools, and answers of providers that call them. */
 import type { HostedTool } from "@sluice/inference-svc/turn/request.js";
 import { type Reply, chatAnswer, chatChunk } from "./providers/upstream.ts";
 

@@ -1,6 +1,6 @@
 /**
  * Measures the cost of refusing a turn: `node test/dist/campaigns/bench/refusal.js`. It compares the processor time for a refusal by the gateway,
- * before and after parsing the request, with the minimum in Node. The three are measured in turn, so that a busy machine affects all of them.
+ * before and after parsing the request, with the minimum in Node. The three are measured in turn, so a busy machine affects all of them.
  */
 import { Connection, prepare } from "./client/connection.ts";
 import { cpuNs } from "../../support/machine.ts";

@@ -16,7 +16,7 @@ const dayMs = 86_400_000;
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Fills the sums. A temporary table hides the real one of the same name, so that the sums of its rows are computed like real ones. */
+/** Fills the sums. A temporary table hides the real one of the same name, so the sums of its rows are computed like real ones. */
 async function fill({ databaseUrl }: Installation): Promise<void> {
   const database = openDatabase(databaseUrl, { ...writeConnectionLimits, statementTimeoutMs: 0 }, () => {});
   await database.connection().execute(async (connection) => {

@@ -79,7 +79,7 @@ class Campaign {
     this.#acme = acme;
     this.#random = random;
     this.#progress = progress;
-    // The names are sorted, so that a seed draws the same processes whatever the order of their start.
+    // The names are sorted, so a seed draws the same processes whatever the order of their start.
     this.#victims = Object.keys(installation.pids())
       .filter((name) => name !== "supervisor")
       .toSorted();

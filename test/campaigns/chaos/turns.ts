@@ -1,4 +1,4 @@
-/** Clients that use a new session for each turn, so that calls counted by the provider can be compared with the ledger. */
+/** Clients that use a new session for each turn, so calls counted by the provider can be compared with the ledger. */
 import type { Installation } from "../../support/installation.ts";
 import { type Upstream, chatChunk } from "../../support/providers/upstream.ts";
 

@@ -16,7 +16,7 @@ export interface Cluster {
   readonly nodes: Nodes;
 }
 
-/** @throws AssertionError with the output of a program that failed or printed a warning */
+/** @throws AssertionError with the output of a failed program, or of one with a warning */
 export const assertNoWarning = ({ code, stderr }: FinishedProcess): void =>
   assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
 

@@ -94,7 +94,7 @@ function environmentOf(pid: number): NodeJS.ProcessEnv {
 
 /** A control group that ends its processes above a memory limit, like a container. */
 export interface MemoryGroup {
-  /** Command prefix that starts a program in the group. */
+  /** Command prefix to start a program in the group. */
   readonly prefix: readonly string[];
   readonly peakBytes: number;
   /** Bytes of memory of the group's programs, with their mapped file pages but without the cache of files. */

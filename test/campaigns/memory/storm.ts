@@ -1,4 +1,4 @@
-/** Role: clients that send too much, in a thread of their own so that they delay no measurement. */
+/** Role: clients that send too much, in a thread of their own so they delay no measurement. */
 import { once } from "node:events";
 import { type IncomingHttpHeaders, connect as connectHttp2 } from "node:http2";
 import { request } from "node:http";

@@ -56,7 +56,7 @@ export async function measureBulk(installation: Installation, rounds: number): P
     const called: number[] = [];
     const direct: number[] = [];
     for (let round = 0; round < rounds; round++) {
-      // The guardrail alternates, so that each call changes all keys.
+      // The guardrail alternates, so each call changes all keys.
       const of = (n: number) => guardrails[(round + n) % 2] as string;
       called.push(...(await times(atOnce, (n) => administrator.assign(of(n), keyHashes))));
       direct.push(...(await times(atOnce, (n) => bare(connections[n] as pg.Client, of(n + 1), keyHashes))));

@@ -146,7 +146,7 @@ export class AdminLink {
     this.after(this.delay(), () => done(bytes));
   }
 
-  /** Begins to measure the load of admin-svc. @returns a function that returns the figures up to its call */
+  /** Begins to measure the load of admin-svc. @returns a function to return the figures up to its call */
   measureLoad(saturatedCalls: number): () => { readonly busy: number; readonly saturatedS: number } {
     const { time, callsPerSecond } = this.#options;
     const saturatedMs = (saturatedCalls * 1_000) / callsPerSecond;

@@ -1,4 +1,4 @@
-/** Formats the result of a simulation: figures only, so that the same seed prints the same bytes. */
+/** Formats the result of a simulation: figures only, so the same seed prints the same bytes. */
 import { type SimulationFigures, callsAllowed } from "./complaints.ts";
 import type { OutageFigures } from "./outage.ts";
 import { fleetCallsPerSecond } from "./reads.ts";

@@ -1,5 +1,5 @@
 /**
- * Replaces the clock, the timers and the random numbers of this process, so that Sluice's code runs unchanged while minutes pass in seconds, the same
+ * Replaces the clock, the timers and the random numbers of this process, so Sluice's code runs unchanged while minutes pass in seconds, the same
  * way each time. The process must do nothing else: sockets and files know nothing of virtual time.
  */
 import { syncBuiltinESMExports } from "node:module";
@@ -14,7 +14,7 @@ const startMs = 1_000_000;
 
 const realImmediate = setImmediate;
 
-/** The part of a Node timer that the simulated code uses. */
+/** The part of a Node timer used by the simulated code. */
 class VirtualTimer {
   isCancelled = false;
   ref = (): this => this;

@@ -10,7 +10,7 @@ export interface SoakCase {
   readonly expected: ReadonlySet<string>;
 }
 
-/** Time limit of a turn in milliseconds, shorter than limits.status_gate_ms so that a turn that is not served has an error status. */
+/** Time limit of a turn in milliseconds, shorter than limits.status_gate_ms so a turn that is not served has an error status. */
 const turnMs = 8_000;
 
 /** Outcomes of a turn that ended by its time limit, or began after its status gate had opened. */

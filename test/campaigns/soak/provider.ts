@@ -82,5 +82,5 @@ export const pacedStream: SocketFailure = (socket) => {
 
 const longAnswer = Buffer.concat([head, ...Array.from({ length: 2_000 }, () => delta), tail]);
 
-/** An answer larger than the socket buffers, so that it blocks without a reader. */
+/** An answer larger than the socket buffers, so it blocks without a reader. */
 export const longAnswerAct: SocketFailure = (socket) => void socket.write(longAnswer);

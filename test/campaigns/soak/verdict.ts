@@ -55,7 +55,7 @@ export const findHeapGrowth = (
 ): string[] =>
   services.flatMap((service) => {
     const { kibPerMinute, error } = slopeOf(looks, service);
-    // Twice the error is subtracted, so that chance does not explain the slope.
+    // Twice the error is subtracted, so chance does not explain the slope.
     const steep = looks.length >= looksForSlope && kibPerMinute - 2 * error > steepestKibPerMinute;
     return [
       ...above(service, "heapKib", spareHeapKib, before, after),

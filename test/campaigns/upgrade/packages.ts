@@ -1,4 +1,4 @@
-/** Links to the packages of this checkout, so that another folder need not install its own. */
+/** Links to the packages of this checkout, so another folder need not install its own. */
 import { existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../support/processes.ts";

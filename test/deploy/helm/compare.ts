@@ -1,13 +1,13 @@
-/** Normalizes objects of the chart and of the manifests, so that the same objects are equal. */
+/** Normalizes objects of the chart and of the manifests, so objects with the same meaning are equal. */
 import type { Resource } from "../kubernetes/kustomize.ts";
 
-/** Resources by kind and name, with lists of named items sorted by name: no program depends on the order of a list of volumes. */
+/** Resources by kind and name. Lists of named items are sorted by name, since no program depends, for example, on the order of volumes. */
 export const byName = (resources: readonly Resource[]): Record<string, unknown> =>
   Object.fromEntries(
     resources.map((resource) => [`${resource.kind} ${resource.metadata.name}`, sortNamed(withoutHooks(resource))]),
   );
 
-/** A kustomization has no hooks: its jobs are deleted and applied by hand. */
+/** Removes the hooks of a resource: a kustomization has none, and its jobs are deleted and applied by hand. */
 function withoutHooks(resource: Resource): Resource {
   if (resource.kind !== "Job") return resource;
   const { annotations: _, ...metadata } = resource.metadata as Resource["metadata"] & { annotations?: unknown };

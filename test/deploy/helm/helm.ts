@@ -1,4 +1,4 @@
-/** Renders the chart by the real helm, where the machine has one. */
+/** Renders the chart with the real helm, if the machine has one. */
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { parseAllDocuments } from "yaml";
@@ -7,7 +7,7 @@ import type { Resource } from "../kubernetes/kustomize.ts";
 
 export const chart = join(root, "deploy/helm/sluice");
 
-/** Shown instead of skipped tests. */
+/** Title of a skipped test if there is no helm. */
 export const missingHelm =
   "there is no helm; `go install helm.sh/helm/v3/cmd/helm@v3.22.0` brings it, and so does helm.sh/helm/v4/cmd/helm@v4.3.0";
 
@@ -18,7 +18,7 @@ export interface Helm {
   readonly major: number;
 }
 
-/** @returns the programs listed in the variable HELM like a path, all of which must exist; else the one on the path or from `go install` */
+/** @returns the programs listed in the variable HELM (like a path; all must exist), or else the one on the path or from `go install` */
 export async function findHelms(): Promise<Helm[]> {
   const named = (process.env["HELM"] ?? "").split(delimiter).filter((program) => program !== "");
   const helms = await Promise.all(named.map(readHelm));
@@ -36,11 +36,11 @@ async function readHelm(program: string): Promise<Helm | undefined> {
   return code === 0 && major > 0 ? { program, version: stdout.trim(), major } : undefined;
 }
 
-/** The version of Kubernetes is an argument, because a helm built from its module knows no version above 1.20. */
+/** Runs `helm template`. The version of Kubernetes is given, because a helm built from its module knows no version above 1.20. */
 export const runTemplate = (helm: string, args: readonly string[]): Promise<FinishedProcess> =>
   runProgram(helm, ["template", "sluice", chart, "--namespace", "sluice", "--kube-version", "1.36.0", ...args]);
 
-/** @throws Error with helm's message when it refuses the values */
+/** @throws Error with helm's message if it refuses the values */
 export async function renderChart(helm: string, args: readonly string[]): Promise<Resource[]> {
   const { code, stdout, stderr } = await runTemplate(helm, args);
   if (code !== 0 || stderr !== "") throw new Error(stderr);

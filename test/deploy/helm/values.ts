@@ -1,4 +1,4 @@
-/** Names of the chart's values: in values.yaml, in the schema, and on the page. */
+/** Names of the chart's values in values.yaml, in the schema, and on the page. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
@@ -20,7 +20,7 @@ const schema = JSON.parse(readFileSync(join(chart, "values.schema.json"), "utf8"
 const resolve = (part: Schema): Schema =>
   part.$ref === undefined ? part : (schema.definitions[part.$ref.replace("#/definitions/", "")] as Schema);
 
-/** Objects with named fields and without a check for misspelt names. */
+/** Paths of objects with named fields whose schema would accept a misspelt name. */
 export function openObjects(part: Schema = schema, path = "values"): string[] {
   const { properties, items, additionalProperties } = resolve(part);
   const own = properties && additionalProperties !== false ? [path] : [];
@@ -31,7 +31,7 @@ export function openObjects(part: Schema = schema, path = "values"): string[] {
   ];
 }
 
-/** Values set by Helm when another chart contains this one. */
+/** Values that Helm sets if another chart contains this one. */
 const ofHelm = ["global"];
 
 /** Sorted paths of all fields without named subfields. */
@@ -58,7 +58,7 @@ function pathsWithin(values: object, part: Schema, path: string): string[] {
     .toSorted();
 }
 
-/** Paths in the first column of the page's tables, sorted; a service in braces stands for each of several. */
+/** Paths in the first column of the page's tables, sorted; a path with several services in braces gives one for each. */
 export function describedValues(): string[] {
   const page = readPage("docs/deploy/helm-values.md");
   const cells = [...page.matchAll(/^\| (`[^|]+`) \|/gm)].map(([, cell = ""]) => cell);

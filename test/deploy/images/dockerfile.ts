@@ -1,4 +1,4 @@
-/** A Dockerfile as its stages. */
+/** Parses a Dockerfile into its stages. */
 
 export interface Instruction {
   readonly keyword: string;
@@ -7,7 +7,7 @@ export interface Instruction {
 
 export interface Stage {
   readonly name: string;
-  /** Another stage, or an image. */
+  /** Name of another stage, or of an image. */
   readonly base: string;
   readonly instructions: readonly Instruction[];
 }
@@ -33,7 +33,7 @@ export function historyOf(stages: readonly Stage[], name: string): Instruction[]
 export interface ImageSettings {
   readonly environment: Readonly<Record<string, string>>;
   readonly user: string | undefined;
-  /** Entry point and command. */
+  /** Entry point and command of the stage. */
   readonly command: readonly string[];
   readonly healthCheck: readonly string[];
 }
@@ -49,7 +49,7 @@ export function settingsOf(history: readonly Instruction[]): ImageSettings {
   };
 }
 
-/** @throws for the shell form: a shell would not pass signals on */
+/** Parses the exec form of a command. @throws for the shell form, since a shell would not pass signals on */
 function execForm(value: string | undefined): string[] {
   if (value?.startsWith("[") !== true) throw new Error(`not in exec form: ${value}`);
   return JSON.parse(value) as string[];

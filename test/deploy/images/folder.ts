@@ -1,6 +1,6 @@
 /**
- * Makes the contents of an image in a folder by the instructions of its Dockerfile, for machines without a container
- * runtime. The compiled checkout replaces the compiling stage.
+ * Creates the content of an image in a folder by the instructions of its Dockerfile, for machines without a container runtime. The compiled checkout
+ * takes the place of the compiling stage.
  */
 import { cpSync, mkdirSync } from "node:fs";
 import { basename, join, relative } from "node:path";
@@ -14,13 +14,13 @@ export class FolderBuild {
   readonly #folder: string;
   readonly #made = new Map<string, Promise<string>>();
 
-  /** @param folder an empty one; each stage gets a folder in it */
+  /** @param folder empty folder, in which each stage gets a folder */
   constructor(stages: readonly Stage[], folder: string) {
     this.#stages = stages;
     this.#folder = folder;
   }
 
-  /** The folder used as the root of the stage's file system. */
+  /** Runs the instructions of a stage. @returns the folder that is the root of its file system */
   make(stage: string): Promise<string> {
     const made = this.#made.get(stage) ?? this.#make(stage);
     this.#made.set(stage, made);
@@ -43,12 +43,12 @@ export class FolderBuild {
   async #copy(value: string, here: string): Promise<void> {
     const words = value.split(/\s+/);
     const from = words[0]?.startsWith("--from=") === true ? words.shift()?.slice("--from=".length) : undefined;
-    // The copies belong to the user of the tests, since only root could give them to root.
+    // Only root could give the copies to root, so they belong to the user who runs the tests.
     if (words[0]?.startsWith("--chown=") === true) words.shift();
     const target = words.pop() as string;
     for (const word of words) {
       const source = await this.#source(from, word);
-      // A folder's contents are copied, a file goes into a target ending in a slash.
+      // Like COPY: the content of a folder is copied, and a file goes into a target that ends in a slash.
       const place = target.endsWith("/") ? join(here, target, basename(source)) : join(here, target);
       cpSync(source, place, { recursive: true, verbatimSymlinks: true });
     }
@@ -61,12 +61,12 @@ export class FolderBuild {
 }
 
 async function shell(command: string, cwd: string): Promise<void> {
-  // npm's cache has the packages since the checkout was installed, so they need not be fetched again.
+  // npm prefers its cache, which has the packages since the checkout was installed.
   const environment = { ...bareEnvironment(), ...certificates(), npm_config_prefer_offline: "true" };
   const { code, stdout, stderr } = await runProgram("/bin/sh", ["-c", command], { cwd, environment });
   if (code !== 0) throw new Error(`${command}: ${stdout}${stderr}`);
 }
 
-/** For registries behind a proxy of the machine. */
+/** Variables with certificates for registries behind a proxy of the machine. */
 const certificates = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => name === "NODE_EXTRA_CA_CERTS"));

@@ -1,4 +1,4 @@
-/** Images built by podman with the commands of the page on deploying, and the pods of the development overlay made of them. */
+/** Tests with images that podman builds by the commands of the deployment pages, and with the pods of the development overlay. */
 import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
@@ -12,7 +12,7 @@ import { type Pods, podsOf } from "./pods.ts";
 import { nodeImage, postgresImage } from "./stand-ins.ts";
 import { imageOf, maxImageBytes, targets } from "./targets.ts";
 
-/** Deadline for hanging commands, as in other tests; on a busy machine a build takes ten minutes. */
+/** Milliseconds after which a command counts as hanging; on a busy machine a build takes ten minutes. */
 const limitMs = 60 * 60_000;
 const startLimitMs = 10 * 60_000;
 
@@ -22,10 +22,7 @@ const secrets = {
   "sluice-database": { url: database, "owner-url": database, password: "secret" },
 };
 
-/**
- * Prints the user id and the capabilities of the process, and the result of writing to three paths: all of them must be
- * refused.
- */
+/** Prints the user id and the capabilities of the process, and tries to write to three paths, which must be refused. */
 const look = `
   const { readFileSync, writeFileSync } = require("node:fs");
   const attempt = (path) => { try { writeFileSync(path, ""); return "written"; } catch ({ code }) { return code; } };
@@ -33,7 +30,7 @@ const look = `
   console.log(JSON.stringify([process.getuid(), Number(rights), ...["/x", "/sluice/x", "/tmp/x"].map(attempt)]));
 `;
 
-/** Registers the tests. @param folder for their files @param found undefined where the tests are only to be counted */
+/** Registers the tests. @param folder folder for their files @param found podman; undefined if the tests are only to be counted as skipped */
 export function inContainers(folder: string, found: Podman | undefined): void {
   const podman = found as Podman;
   if (found !== undefined) jest.setTimeout(limitMs);
@@ -50,7 +47,7 @@ export function inContainers(folder: string, found: Podman | undefined): void {
   });
   afterAll(() => podman.remove());
 
-  /** A command of the page, with podman for docker, and local copies instead of downloads. */
+  /** Runs a command of the page, with podman in place of docker, and local copies in place of downloads. */
   async function asOnPage(command: string, cwd: string): Promise<string> {
     const given = [
       "--build-arg",
@@ -125,7 +122,7 @@ export function inContainers(folder: string, found: Podman | undefined): void {
     const resources = render(join(root, "deploy/kubernetes/overlays/development"));
     const { containers } = workloadsOf(resources).find(({ name }) => name === "postgres") as Workload;
     const { image } = containers[0] as { image: string };
-    const [local = ""] = image.split("@"); // an image made here has another digest
+    const [local = ""] = image.split("@"); // an image built here has another digest than the one on the page
     await postgresImage(podman, folder, local);
     pods = await podsOf(resources, secrets);
     const text = pods.documents.map((document) => stringify(document)).join("---\n");

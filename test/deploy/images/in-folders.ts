@@ -1,6 +1,6 @@
 /**
- * Each target's install and start commands, run in empty folders as in the Dockerfile and the manifests: for machines without
- * containers. USER, the read-only root and the compiling stage are checked only as text.
+ * Runs the install and start commands of each image in empty folders, as the Dockerfile and the manifests state them, for machines without
+ * containers. USER, the read-only root and the compiling stage are only checked as text.
  */
 import { fork } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
@@ -15,14 +15,14 @@ import { firstCurl, firstKey } from "./page.ts";
 import { type Target, imageOf, maxImageBytes, stages, targets } from "./targets.ts";
 import { type ManifestVariables, readManifestVariables } from "./manifest-variables.ts";
 
-/** Programs and threads, active when loaded; their imports are in files of other names. */
+/** Files of programs and threads, which begin to work when they are loaded. */
 const started = /^(main|cli|operator|reader|reader-thread|pattern-thread)\.js$/;
 
 interface Named {
   readonly dependencies: Readonly<Record<string, string>>;
 }
 
-/** Registers the tests. @param folder for their output */
+/** Registers the tests. @param folder folder for their output */
 export function inFolders(folder: string): void {
   let database: TestDatabase;
   let settings: ManifestVariables;
@@ -39,7 +39,7 @@ export function inFolders(folder: string): void {
     await database?.drop();
   });
 
-  /** An environment with only the path to Node of this process. */
+  /** Environment variables of an image, with the path to this process's Node. */
   const environmentOf = (target: Target): NodeJS.ProcessEnv => ({
     PATH: [dirname(process.execPath), bareEnvironment()["PATH"]].join(delimiter),
     ...imageOf(target).environment,
@@ -49,7 +49,7 @@ export function inFolders(folder: string): void {
   const log = (target: Target): string => join(folder, `${target}.log`);
   const within = (target: Target): string => join(folders.get(target) as string, "sluice");
 
-  /** Runs a command of the image to its end. */
+  /** Runs a command of an image to its end. */
   const command = (target: Target, [program = "", ...args]: readonly string[]) =>
     runProgram(program, args, { cwd: within(target), environment: environmentOf(target) });
 
@@ -58,7 +58,7 @@ export function inFolders(folder: string): void {
       folders.set(target, await new FolderBuild(stages, folder).make(target));
       const rooms = readdirSync(within(target)).toSorted();
       const own = ["LICENSE", "NOTICE", "compile-cache", "livez.mjs", "package.json", target];
-      // The gateway serves the documentation.
+      // Folders that some images have in addition; the gateway serves the documentation.
       const more = { "inference-svc": ["node_modules"], gateway: ["docs"] } as const;
       expect(rooms).toEqual(
         [...own, ...((more as Partial<Record<Target, readonly string[]>>)[target] ?? [])].toSorted(),
@@ -87,7 +87,7 @@ export function inFolders(folder: string): void {
       expect(late.length).toBeGreaterThan(5);
       const imports = late.map((file) => `await import(${JSON.stringify(join(bundle, file))});`);
       const load = ["--input-type=module", "--eval", imports.join("\n")];
-      // pdfjs prints a missing drawing library on its standard output.
+      // The output is not compared, since pdfjs reports a missing drawing library on it.
       expect(
         await runProgram(process.execPath, load, { cwd: folder, environment: environmentOf(target) }),
       ).toMatchObject({
@@ -149,7 +149,7 @@ export function inFolders(folder: string): void {
       running.push(started);
       const died = started.exited.then((how) => Promise.reject(new Error(`${how}: ${lastLines(log(target), 8)}`)));
       await Promise.race([eventually(() => ready(target)), died]);
-      died.catch(() => {}); // its end, later on
+      died.catch(() => {}); // a later end of the process is no error here
       expect(await command(target, imageOf(target).healthCheck)).toMatchObject({ code: 0 });
     }
     const cli = await command("admin-svc", firstKey());

@@ -9,7 +9,7 @@ import type { Target } from "./targets.ts";
 
 export type ManifestVariables = Record<Target, Record<string, string>>;
 
-/** The variables of the manifests, with the addresses of the cluster replaced by local ones. */
+/** The variables of the manifests, with local addresses in place of the cluster's. */
 export async function readManifestVariables(folder: string, databaseUrl: string): Promise<ManifestVariables> {
   const [http, rpc, admin, ...health] = (await freePorts(6)).map(String) as [string, string, string, ...string[]];
   const spool = join(folder, "spool");

@@ -1,4 +1,4 @@
-/** Podman with its images, containers and networks in a separate folder: the user's own are neither used nor touched. */
+/** Podman with images, containers and networks in a folder of its own: those of the user are neither used nor touched. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { mountsBelow } from "../../support/mounts.ts";
@@ -6,16 +6,16 @@ import { type FinishedProcess, runProgram } from "../../support/processes.ts";
 import { undoAfterRun } from "../../support/runner/run-folder.ts";
 import { RootFolder } from "./root-folder.ts";
 
-/** Podman requests limits above its caller's own, and root may lack the right for it. These are plenty for a service. */
+/**
+ * Limits for containers. By default podman requests higher ones than its caller has, for which root may lack the right; these are plenty for a
+ * service.
+ */
 const limits = ["nofile=4096:4096", "nproc=4096:4096"];
 
-/**
- * Runtimes in the order of the attempts. crun, podman's own choice, cannot run where both versions of cgroups are
- * mounted.
- */
+/** Container runtimes, in the order in which they are tried. crun, podman's default, cannot run where both versions of cgroups are mounted. */
 const runtimes = [undefined, "runc"];
 
-/** In this order: containers of a pod are not removed without it. */
+/** Commands to remove everything. The order matters: containers of a pod are removed only with the pod. */
 const removals = [
   ["pod", "rm", "--all", "--force", "--time=0"],
   ["rm", "--all", "--force", "--time=0"],
@@ -41,7 +41,7 @@ export class Podman {
     };
     const places = { root: "root", runroot: "run", tmpdir: "libpod", "network-config-dir": "networks" };
     this.#isolated = Object.entries(places).map(([option, place]) => `--${option}=${join(folder, place)}`);
-    // Containers outlive their program.
+    // Containers outlive their program, so they are also removed when the test run ends.
     this.#callOff = removals.map((removal, position) =>
       undoAfterRun(`podman-${position}`, {
         command: "podman",
@@ -51,7 +51,7 @@ export class Podman {
     );
   }
 
-  /** @param folder empty. @returns why no container can be run here, where none can */
+  /** @param folder an empty folder @returns podman, or the reason why no container can run on this machine */
   static async open(folder: string): Promise<Podman | string> {
     if (process.platform !== "linux") return "what stands for images of others is made of programs for Linux";
     const version = await runProgram("podman", ["--version"]).catch(() => undefined);
@@ -61,7 +61,7 @@ export class Podman {
     const problems: string[] = [];
     for (const runtime of runtimes) {
       const podman = new Podman(folder, runtime);
-      // Tries a pod, which needs one program more than a container.
+      // Tries a pod, which needs one more program than a container.
       const inPod = ["--pod=new:sample", "--rootfs", sample.path];
       const { code, stderr } = await podman.run("run", "--rm", ...inPod, "/bin/sh", "-c", "exit 0");
       await podman.run(...removals[0]);
@@ -74,7 +74,7 @@ export class Podman {
     return `podman runs no container: ${[...new Set(problems)].join("; ")}`;
   }
 
-  /** Whether the containers of a network find each other by their names. */
+  /** Whether containers in a network find each other by name. */
   async #hasNames(): Promise<boolean> {
     await this.do("network", "create", "sample");
     const found = await this.do("network", "inspect", "sample", "--format", "{{.DNSEnabled}}");
@@ -82,7 +82,7 @@ export class Podman {
     return found === "true";
   }
 
-  /** The command to start podman with, as arguments. */
+  /** The command to start podman, as arguments. */
   get words(): readonly string[] {
     return ["podman", ...this.#isolated];
   }
@@ -96,20 +96,20 @@ export class Podman {
     return runProgram(program, rest, { environment: this.#environment });
   }
 
-  /** Runs podman and returns its output. @throws with its complaints when it fails */
+  /** Runs podman. @returns its output @throws with its error output if it fails */
   async do(...args: readonly string[]): Promise<string> {
     const { code, stdout, stderr } = await this.run(...args);
     if (code !== 0) throw new Error(`podman ${args.join(" ")}: ${code}\n${stdout}${stderr}`);
     return stdout.trim();
   }
 
-  /** Removes everything made through it, also after a partial failure. */
+  /** Removes everything that this podman has created, also after a partial failure. */
   async remove(): Promise<void> {
     for (const removal of removals) await this.run(...removal);
     for (const callOff of this.#callOff) callOff();
     const left = ["root", "run", "libpod", "networks", "tmp"].map((place) => join(this.#folder, place));
     const removal = ["rm", "-rf", ...left] as const;
-    // Files of an ordinary user's podman belong to users of a namespace, and their mounts end with it. Root's stay: podman keeps its storage
+    // Files of an ordinary user's podman belong to users of a namespace, and their mounts end with it. Root's mounts stay: podman keeps its storage
     // mounted, and a failed build leaves its layers mounted.
     if (process.getuid?.() !== 0) return void (await this.run("unshare", ...removal));
     for (const place of mountsBelow(this.#folder)) await runProgram("umount", [place]);
@@ -117,7 +117,7 @@ export class Podman {
   }
 }
 
-/** Locks in a file, as the others are shared by all podmans of a user; cgroups by hand where no systemd runs. */
+/** Configuration of podman: locks in a file, since other kinds are shared by all podmans of a user; cgroups without systemd, which may not run. */
 const configuration = (runtime: string | undefined): string => `
 [containers]
 default_ulimits = ${JSON.stringify(limits)}

@@ -1,18 +1,18 @@
 /**
- * An overlay converted for `podman kube play`. Podman knows pods, config maps and volume claims: each workload
- * is replaced by one pod, found by the others under its name. Services, network policies, accounts and budgets are left out.
+ * Converts an overlay for `podman kube play`. Podman knows pods, config maps and volume claims, so each workload is replaced by one pod, which the
+ * others find by the workload's name. Services, network policies, accounts and budgets are left out.
  */
 import { freePorts } from "../../support/runner/free-ports.ts";
 import type { Resource } from "../kubernetes/kustomize.ts";
 
-/** Values by the names of secrets and of their keys. */
+/** Values of secrets, by the name of the secret and of its key. */
 export type Secrets = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 export interface Pods {
   readonly documents: readonly object[];
-  /** Names of the jobs, finished when they have succeeded. */
+  /** Names of the jobs, which are finished once they have succeeded. */
   readonly jobs: readonly string[];
-  /** Local port for a port of a pod. */
+  /** Local port that leads to a port of a pod. */
   port(pod: string, name: string): number;
 }
 
@@ -102,15 +102,15 @@ function podOf(maker: Resource, secrets: Secrets, port: Pods["port"]): object {
       ...spec,
       containers,
       volumes: [...(spec.volumes ?? []), ...claimed],
-      // A cluster makes another pod for a failed job.
+      // A failed job's container is restarted, as a cluster would create another pod for the job.
       ...(isJob(maker) && { restartPolicy: "OnFailure" }),
     },
   };
 }
 
 /**
- * Plain values instead of secrets, since releases of podman keep those in different ways. No probes: podman probes with curl, missing
- * in our images, and restarts unresponsive containers.
+ * A container with the values of secrets as plain variables, since versions of podman store secrets in different ways. Probes are left out: podman
+ * probes with curl, which the images lack, and restarts containers that do not respond.
  */
 function containerOf(container: Container, secrets: Secrets, port: (name: string) => number): object {
   const { startupProbe: _, readinessProbe: __, livenessProbe: ___, ...kept } = container;

@@ -1,4 +1,4 @@
-# What the image docker.io/library/postgres:18 does at its start, as far as the overlay for development needs it.
+# The steps that the image docker.io/library/postgres:18 takes at its start, as far as the development overlay needs them.
 set -e
 data=/var/lib/postgresql/18/docker
 if [ ! -e $data/PG_VERSION ]; then

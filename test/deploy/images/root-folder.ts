@@ -1,6 +1,6 @@
 /**
- * A root file system of the machine's programs, each with its linked libraries. It replaces an image missing on the
- * machine: nothing is pulled.
+ * A root file system with programs of this machine, each with its linked libraries. It takes the place of an image that the machine lacks: nothing is
+ * pulled.
  */
 import { cpSync, mkdirSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -9,13 +9,13 @@ import { runProgram } from "../../support/processes.ts";
 export class RootFolder {
   readonly path: string;
 
-  /** @param path of an empty folder, or of none yet */
+  /** @param path path of an empty folder, created if missing */
   constructor(path: string) {
     this.path = path;
     mkdirSync(path, { recursive: true });
   }
 
-  /** Copies each program to the same path as here. @param libraryPath searched for libraries first; libraries found there are not copied */
+  /** Copies each program to its own path. @param libraryPath searched first for libraries; a library found there is not copied */
   async programs(files: readonly string[], libraryPath = ""): Promise<void> {
     for (const file of files) {
       this.copy(file, file);
@@ -34,7 +34,7 @@ export class RootFolder {
     }
   }
 
-  /** Copies a file, or a folder with all its content. */
+  /** Copies a file, or a folder with its content. */
   copy(from: string, to: string): void {
     mkdirSync(join(this.path, dirname(to)), { recursive: true });
     cpSync(realpathSync(from), join(this.path, to), { recursive: true, verbatimSymlinks: true });

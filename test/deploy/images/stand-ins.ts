@@ -1,6 +1,6 @@
 /**
- * Our own images instead of third-party base images, for machines without access to a registry. NODE_IMAGE or POSTGRES_IMAGE names a real
- * one to pull.
+ * Builds images from programs of this machine, in place of third-party base images, for machines without access to a registry. NODE_IMAGE or
+ * POSTGRES_IMAGE can name a real image to pull.
  */
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -9,13 +9,13 @@ import { root, runProgram } from "../../support/processes.ts";
 import type { Podman } from "./podman.ts";
 import { RootFolder } from "./root-folder.ts";
 
-/** @returns the name of an image with Node 24, npm and a shell */
+/** @returns name of an image with Node 24, npm and a shell */
 export async function nodeImage(podman: Podman, folder: string): Promise<string> {
   const given = process.env["NODE_IMAGE"];
   return given !== undefined && given !== "" ? given : standForNode(podman, folder);
 }
 
-/** @param name used by the manifests */
+/** @param name name by which the manifests refer to the image */
 export async function postgresImage(podman: Podman, folder: string, name: string): Promise<void> {
   const given = process.env["POSTGRES_IMAGE"];
   if (given === undefined || given === "") return standForPostgres(podman, folder, name);
@@ -23,7 +23,7 @@ export async function postgresImage(podman: Podman, folder: string, name: string
   await podman.do("tag", given, name);
 }
 
-/** Programs in the stand-in for Node's image, in addition to Node and npm. */
+/** Programs that the image for Node has besides Node and npm. */
 export const nodePrograms = ["/bin/sh", "/usr/bin/env", "/usr/bin/find", "/usr/bin/mkdir", "/usr/bin/rm"];
 
 async function standForNode(podman: Podman, folder: string): Promise<string> {
@@ -53,14 +53,14 @@ async function standForNode(podman: Podman, folder: string): Promise<string> {
   return name;
 }
 
-/** The native modules of the console's bundler: they are linked to more of the C library than Node is. */
+/** Native modules of the console's bundler, which need more of the C library than Node does. */
 function bundlerModules(): readonly string[] {
   const folder = join(root, "node_modules/@rolldown");
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
   return files.filter((file) => file.endsWith(".node")).map((file) => join(folder, file));
 }
 
-/** For registries behind a proxy of the machine. */
+/** Adds certificates for registries behind a proxy of the machine. */
 function trust(files: RootFolder): string[] {
   const authorities = process.env["NODE_EXTRA_CA_CERTS"];
   if (authorities === undefined) return [];
@@ -68,7 +68,7 @@ function trust(files: RootFolder): string[] {
   return ["ENV NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt"];
 }
 
-/** The programs run by npm start, begun like the vendor's image: its user, its folders, its variables. */
+/** Builds an image for Postgres: the programs of npm start, started like the vendor's image, with its user, folders and variables. */
 async function standForPostgres(podman: Podman, folder: string, name: string): Promise<void> {
   const { initdb, postgres } = findBinaries(folder);
   const native = join(dirname(initdb), "..");

@@ -1,4 +1,4 @@
-/** A subset of `kubectl kustomize`, sufficient for our folders; a test compares the two where kubectl is installed. */
+/** A subset of `kubectl kustomize` that suffices for the project's folders; a test compares the two if kubectl is installed. */
 import { readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parse, parseAllDocuments } from "yaml";
@@ -30,7 +30,7 @@ export interface Kustomization {
 export const readKustomization = (folder: string): Kustomization =>
   parse(readFileSync(join(folder, "kustomization.yaml"), "utf8")) as Kustomization;
 
-/** The resources sent by an apply of the folder. @param given input resources of a component */
+/** The resources that `kubectl apply -k` would send. @param given resources that a component changes */
 export function render(folder: string, given: readonly Resource[] = []): Resource[] {
   const file = readKustomization(folder);
   const own = (file.resources ?? []).flatMap((path) => resourcesAt(join(folder, path)));
@@ -95,7 +95,7 @@ function retag(container: { image: string }, images: NonNullable<Kustomization["
   container.image = `${image.newName ?? image.name}${tag === "" ? "" : `:${tag}`}`;
 }
 
-/** The RFC 6902 operations used by our patches. @throws when a path leads nowhere or a test fails */
+/** Applies the RFC 6902 operations that the project's patches use. @throws if a path does not exist, or a test operation fails */
 export function apply(document: object, operations: readonly Operation[]): void {
   for (const { op, path, value } of operations) {
     const steps = path.slice(1).split("/").map(unescape);

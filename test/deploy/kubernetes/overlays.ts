@@ -1,4 +1,4 @@
-/** Overlays as made by an operator: one of ours, with additions. */
+/** Overlays as an operator makes them: one of the project's, with additions. */
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { stringify } from "yaml";
@@ -8,9 +8,8 @@ import type { Kustomization } from "./kustomize.ts";
 export const manifests = join(root, "deploy/kubernetes");
 
 /**
- * @param within folder in which the overlay's own folder is made
- * @param base its folder in ours
- * @param components their names in ours
+ * @param within folder in which the overlay's folder is created  @param base folder of the project's overlay  @param components names of the
+ * project's components
  */
 export function makeOverlay(
   within: string,

@@ -1,9 +1,9 @@
-/** Reads the secrets and keys from the instructions of the page on installing. */
+/** Reads secrets and keys from the instructions of the installation page. */
 import { z } from "zod";
 import { readFolder, readPage } from "../../support/pages.ts";
 import type { OperatorSecrets } from "./references.ts";
 
-/** Variables named by the page on observing; any value will do. */
+/** Variables that the observability page names, with any value. */
 export function namedVariables(prefix: string): Record<string, z.ZodType> {
   const page = readPage("docs/operate/observability.md");
   const names = [...page.matchAll(new RegExp(`\\b${prefix}_[A-Z_]+[A-Z]\\b`, "g"))].map(([name]) => name);

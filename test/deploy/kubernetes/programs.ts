@@ -1,6 +1,6 @@
 /**
- * Checks the containers of our images: each variable is read by its program and has a valid value, probes point to real
- * paths, and the grace period suffices to drain.
+ * Checks the containers of the project's images: each variable is read by its program and has a valid value, probes use real paths, and the grace
+ * period is long enough for a drain.
  */
 import { environment as admin } from "@sluice/admin-svc/config.js";
 import { environment as gateway } from "@sluice/gateway/config.js";
@@ -17,13 +17,10 @@ const commandLine = z.object({
   SLUICE_BOOTSTRAP_API_KEY: admin.shape.SLUICE_BOOTSTRAP_API_KEY,
 });
 
-/**
- * Variables checked at the start, and variables read by the OpenTelemetry libraries, as listed by the page on
- * observing.
- */
+/** Variables that are checked at the start, and those that the OpenTelemetry libraries read, as the observability page lists them. */
 const tracing = { ...namedVariables("OTEL"), ...tracingEnvironment.shape };
 
-/** Schema of the variables by image, and by script where an image has several; undefined for foreign images. */
+/** Schema of the variables by image, and by script if an image has several; undefined for images of others. */
 function variablesOf({ image, args }: Container): z.ZodObject | undefined {
   const service = /(?:^|\/)sluice\/([a-z-]+)/.exec(image)?.[1];
   if (service === "gateway") return gateway.extend(tracing);
@@ -32,7 +29,7 @@ function variablesOf({ image, args }: Container): z.ZodObject | undefined {
   return args?.[0]?.endsWith("cli.js") === true ? commandLine : admin.extend(tracing);
 }
 
-/** A service token is optional where certificates identify the caller, or where a file holds the token. */
+/** Whether a variable may be absent: the service token is optional if certificates identify the caller, or if a file contains the token. */
 const isSpared = (name: string, set: ReadonlyMap<string, Variable>): boolean =>
   name === "SLUICE_SERVICE_TOKEN" && (set.has("SLUICE_TLS_DIR") || set.has("SLUICE_SERVICE_TOKEN_FILE"));
 
@@ -50,7 +47,7 @@ export function programProblems(resources: readonly Resource[]): string[] {
   );
 }
 
-/** Checks each variable's value against its schema; values from secrets are not known here. */
+/** Checks each variable against its schema. Values from secrets are unknown here. */
 function ofVariables({ env = [] }: Container, read: z.ZodObject | undefined): string[] {
   if (!read) return [];
   const fields = Object.entries<z.ZodType>(read.shape);
@@ -67,7 +64,7 @@ function ofVariables({ env = [] }: Container, read: z.ZodObject | undefined): st
   ];
 }
 
-/** Addresses of our own services, with their service ports. */
+/** Checks addresses of the project's own services, and their ports. */
 function ofAddresses({ env = [] }: Container, resources: readonly Resource[]): string[] {
   const addresses = env.filter(({ name }) => name.endsWith("_ADDRESS") || name.endsWith("_ADDRESSES"));
   return addresses.flatMap(({ name, value = "" }) =>
@@ -82,7 +79,7 @@ function ofAddresses({ env = [] }: Container, resources: readonly Resource[]): s
 
 const places = ["SLUICE_SERVICE_TOKEN_FILE", "SLUICE_CONFIG", "SLUICE_SPOOL_DIR", "SLUICE_TLS_DIR"];
 
-/** Files must be in mounts: the rest of the file system belongs to the image, and is read-only. */
+/** Checks that files are in mounts: the rest of the file system belongs to the image, and is read-only. */
 function ofPlaces({ env = [], volumeMounts = [] }: Container): string[] {
   const within = (path: string) => volumeMounts.some(({ mountPath }) => `${path}/`.startsWith(`${mountPath}/`));
   return env
@@ -104,7 +101,10 @@ function ofProbes(container: Container): string[] {
   });
 }
 
-/** Time from SIGTERM on; unset values have their defaults. Five seconds more for the process's end. */
+/**
+ * Checks that the grace period, which begins at SIGTERM, covers the drain (unset variables have their defaults), and five seconds more for the
+ * process to end.
+ */
 function ofGrace({ graceSeconds }: Workload, container: Container): string[] {
   if (!variablesOf(container)) return [];
   const given = container.env?.find(({ name }) => name === "SLUICE_DRAIN_LIMIT_MS")?.value;

@@ -1,20 +1,20 @@
-/** The minimum quota of a namespace: the sum of all pods' requests. */
+/** The minimum quota of a namespace: the sum of the requests of all pods. */
 import type { Resource } from "./kustomize.ts";
 import { type Container, workloadsOf } from "./workloads.ts";
 
 export interface Quota {
-  /** Thousandths of a processor. */
+  /** Requested processor time, in thousandths of a processor. */
   readonly millicores: number;
-  /** MiB. */
+  /** Requested memory in MiB. */
   readonly memory: number;
-  /** MiB. */
+  /** Memory limit in MiB. */
   readonly memoryLimit: number;
   readonly pods: number;
 }
 
 const units: Readonly<Record<string, number>> = { m: 1e-3, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30 };
 
-/** @throws for a missing quantity or one in another notation */
+/** @throws for a missing quantity, or one in an unknown notation */
 function amountOf(quantity: string | undefined): number {
   const [, number, unit = ""] = /^([\d.]+)(m|Ki|Mi|Gi)?$/.exec(quantity ?? "") ?? [];
   if (number === undefined) throw new Error(`no quantity: ${quantity}`);

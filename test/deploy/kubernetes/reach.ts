@@ -1,11 +1,8 @@
-/**
- * Checks the network path from each workload to every address in its variables: without a network policy, traffic is
- * denied.
- */
+/** Checks that each workload can reach every address in its variables: traffic without a network policy is denied. */
 import type { Resource } from "./kustomize.ts";
 import { type Selector, type Variable, matchesLabels, workloadsOf } from "./workloads.ts";
 
-/** Ports of addresses in secrets, unknown here. */
+/** Default ports of addresses that are in secrets, and so unknown here. */
 const usualPorts: Readonly<Record<string, number>> = { REDIS_URL: 6379, DATABASE_URL: 5432, DATABASE_READ_URL: 5432 };
 
 function portsOf({ name, value, valueFrom }: Variable): number[] {

@@ -1,4 +1,4 @@
-/** Checks the existence of every resource named in a manifest. */
+/** Checks that every resource named in a manifest exists. */
 import type { Resource } from "./kustomize.ts";
 import {
   type Reference,
@@ -10,7 +10,7 @@ import {
   workloadsOf,
 } from "./workloads.ts";
 
-/** Secrets made by the operator with the page on installing: their keys by their names. */
+/** Secrets that an operator creates by the installation page: the keys of each, by its name. */
 export type OperatorSecrets = ReadonlyMap<string, ReadonlySet<string>>;
 
 export function danglingReferences(resources: readonly Resource[], secrets: OperatorSecrets): string[] {
@@ -62,7 +62,7 @@ function ofVolumes({ volumes, containers }: Workload, manifests: Manifests): str
   return [...missing.map((name) => `no volume ${name}`), ...sources, ...unused];
 }
 
-/** Made by the operator, or by cert-manager from a Certificate. */
+/** Whether a Secret exists: the operator creates it, or cert-manager does so for a Certificate. */
 const isThere = (secret: string, { secrets, resources }: Manifests): boolean =>
   secrets.has(secret) ||
   resources.some(({ kind, spec }) => kind === "Certificate" && (spec as { secretName: string }).secretName === secret);
@@ -135,7 +135,7 @@ interface PolicySpec {
   readonly egress?: readonly Rule[];
 }
 
-/** Selectors of other namespaces are theirs to match. */
+/** Checks that the selectors of a network policy match; selectors of other namespaces cannot be checked here. */
 function ofPolicy({ podSelector, ingress = [], egress = [] }: PolicySpec, { workloads }: Manifests): string[] {
   const problems: string[] = [];
   const select = (selector: Selector): Workload[] => {

@@ -1,4 +1,4 @@
-/** The kinds in our manifests, field by field: anything else is an unknown field here, even if Kubernetes knows it. */
+/** The kinds of resources in the manifests, field by field. Any other field counts as unknown, even if Kubernetes knows it. */
 import { z } from "zod";
 import type { Resource } from "./kustomize.ts";
 
@@ -196,7 +196,7 @@ const plain: Readonly<Record<string, z.ZodType>> = {
   "v1 ServiceAccount": strict({ ...head, automountServiceAccountToken: z.literal(false) }),
 };
 
-/** Each problem with its path. */
+/** @returns each problem with its path */
 export function shapeProblems(resource: Resource): string[] {
   const kind = `${resource.apiVersion} ${resource.kind}`;
   const spec = specs[kind];

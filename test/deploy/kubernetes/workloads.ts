@@ -1,4 +1,4 @@
-/** Reads the resources with pods, and their parts checked by the rules. */
+/** Reads the resources that have pods, with the parts that the rules check. */
 import type { Resource } from "./kustomize.ts";
 
 export interface Selector {
@@ -27,7 +27,7 @@ export interface Probe {
   readonly tcpSocket?: { readonly port: number | string };
 }
 
-/** Quantities in the notation of Kubernetes. */
+/** Amounts in the notation of Kubernetes. */
 interface Amounts {
   readonly cpu?: string;
   readonly memory?: string;
@@ -82,7 +82,7 @@ interface Spec {
   };
 }
 
-/** Kubernetes waits thirty seconds by default. */
+/** Default grace period of Kubernetes in seconds. */
 const graceOfKubernetes = 30;
 
 export function workloadsOf(resources: readonly Resource[]): Workload[] {
@@ -106,7 +106,7 @@ export function workloadsOf(resources: readonly Resource[]): Workload[] {
   });
 }
 
-/** Runs until it is stopped, unlike a job. */
+/** Whether a workload runs until it is stopped, unlike a job. */
 export const isLongRunning = ({ kind }: Workload): boolean => kind !== "Job";
 
 export function matchesLabels(
@@ -126,6 +126,6 @@ export function matchesLabels(
   );
 }
 
-/** Whether a container of the workload listens there. */
+/** Whether a container of the workload listens on the port. */
 export const listensOn = ({ containers }: Workload, port: number | string): boolean =>
   containers.some(({ ports = [] }) => ports.some(({ name, containerPort }) => name === port || containerPort === port));

@@ -1,4 +1,4 @@
-/** Starts the reference adapter of the sandbox, and sends it runs. */
+/** Starts the reference adapter of the sandbox, and sends runs to it. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -31,7 +31,7 @@ export class Adapter {
     this.#url = url;
   }
 
-  /** @throws Error with the adapter's output when it does not start */
+  /** @throws Error with the adapter's output if it does not start */
   static async start(environment: NodeJS.ProcessEnv): Promise<Adapter> {
     const [port] = await freePorts(1, [0]);
     const child = spawn(process.execPath, [join(root, "deploy/sandbox/adapter.mjs")], {

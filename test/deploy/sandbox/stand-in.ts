@@ -1,6 +1,6 @@
 /**
- * A stand-in for podman on machines without containers: a container is a file, and its programs are JavaScript run by Node
- * in a process of the test. None of its arguments reaches a shell.
+ * Takes the place of podman on machines without containers: a container is a file, and its programs are JavaScript that Node runs in a process of the
+ * test. None of the arguments reaches a shell.
  */
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,14 +37,14 @@ operations[operation]();
 `;
 
 export interface FakePodman {
-  /** Folder for PATH. */
+  /** Folder to put into PATH. */
   readonly path: string;
-  /** Arguments of every container made, a JSON array a line. */
+  /** Path of the file with the arguments of every created container, one JSON array on each line. */
   readonly runs: string;
   readonly environment: NodeJS.ProcessEnv;
 }
 
-/** @param info of the host, as `podman info` gives it */
+/** @param info facts about the host, in the form of `podman info` */
 export function makeFakePodman(info: object): FakePodman {
   const folder = mkdtempSync(join(tmpdir(), "sluice-test-podman-"));
   writeFileSync(join(folder, "podman"), `#!${process.execPath}\n${program}`, { mode: 0o755 });

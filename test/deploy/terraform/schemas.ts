@@ -1,19 +1,19 @@
-/** Finds parts of our OpenAPI schemas unsupported by HashiCorp's generator of Terraform providers. */
+/** Finds parts of the OpenAPI schemas that HashiCorp's generator of Terraform providers does not support. */
 
 export type Node = Readonly<Record<string, unknown>>;
 
 export interface SchemaFinding {
-  /** Path of the attribute, with dots. */
+  /** Path of the attribute, joined by dots. */
   readonly path: string;
   readonly problem: string;
 }
 
 const scalars = ["string", "number", "integer", "boolean"];
-/** Look-around, back-references and `\u`, unsupported by Go's regular expressions. */
+/** Matches look-around, back-references and `\u`, which Go's regular expressions do not support. */
 const notInGo = /\(\?<?[=!]|\\[1-9]|\\u/;
 const isNull = ({ type }: Node): boolean => type === "null";
 
-/** Follows references; of two alternatives with one null, takes the other. */
+/** Follows references; of two alternatives one of which is null, takes the other. */
 export function resolveSchema(document: Node, schema: Node): Node {
   const { $ref: reference, anyOf } = schema;
   if (typeof reference === "string") {
@@ -28,7 +28,7 @@ export function resolveSchema(document: Node, schema: Node): Node {
   return others.length === 1 ? resolveSchema(document, others[0]!) : schema;
 }
 
-/** @param ignores paths left out by the configuration of the generator */
+/** @param ignores paths that the generator's configuration leaves out */
 export function findRefusals(document: Node, schema: Node, ignores: readonly string[], path = ""): SchemaFinding[] {
   if (ignores.includes(path)) return [];
   const found = resolveSchema(document, schema);
@@ -49,7 +49,7 @@ export function findRefusals(document: Node, schema: Node, ignores: readonly str
   });
 }
 
-/** Names of the attributes with objects or lists of objects. */
+/** Names of the attributes that are objects or lists of objects. */
 export function listObjects(document: Node, schema: Node, ignores: readonly string[], path = ""): string[] {
   const { type, properties, items } = resolveSchema(document, schema);
   if (type === "array") return listObjects(document, items as Node, ignores, path);

@@ -1,4 +1,4 @@
-/** A running installation under attack: requests are raw bytes, and after every case the same processes serve a good request. */
+/** An installation under attack. Requests are raw bytes, and after every case the same processes must serve a good request. */
 import { expect } from "@jest/globals";
 import { type Installation, type InstallationOptions, startInstallation } from "../../support/installation.ts";
 import { eventually } from "../../support/processes.ts";
@@ -8,10 +8,10 @@ import { type Upstream, chatStream, startUpstream } from "../../support/provider
 export const jsonHeader = "Content-Type: application/json";
 /** Model of a provider scripted by a test; sluice/echo needs no provider. */
 export const attackedModel = "acme/large-2";
-/** Model of the same provider over the chat dialect. */
+/** Model of the same provider with the chat dialect. */
 export const chatModel = "mart/large-2";
 
-/** Sent only to the provider. */
+/** Key for the provider only. */
 export const providerKey = "pk-9f1c27aa";
 
 export class AttackedInstallation {
@@ -57,7 +57,7 @@ models:
     return sendRaw(this.installation.ports.gateway, rawRequest(method, path, headers, body));
   }
 
-  /** POST /responses with the installation's key. */
+  /** Sends POST /responses with the installation's key. */
   respond(body: object | string | Uint8Array, headers: readonly string[] = [], key = this.installation.apiKey) {
     const bytes = typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
     return this.send("POST", "/api/v1/responses", [`Authorization: Bearer ${key}`, jsonHeader, ...headers], bytes);
@@ -73,11 +73,11 @@ models:
     return (parseBody(await this.manage("POST", "/keys", { name: "made" })) as { key: string }).key;
   }
 
-  /** Must be called after every case. */
+  /** Checks that the same processes still serve a request. Must be called after every case. */
   async stands(): Promise<void> {
     expect(this.installation.pids()).toEqual(this.#pids);
     let status = 503;
-    // After an overload a process may go on refusing for a while.
+    // After an overload, a process may refuse requests for some time.
     await eventually(
       async () => ({ status } = await this.respond({ model: "sluice/echo", input: "x" })).status !== 503,
     );
@@ -87,7 +87,7 @@ models:
 
 export const parseBody = ({ body }: HttpAnswer): unknown => JSON.parse(body);
 
-/** The contract's error object, without internal details. */
+/** Expects the contract's error object, without internal details. */
 export function expectFault(answer: HttpAnswer, status: number, message: RegExp = /./): void {
   expect([answer.status, answer.headers["content-type"]]).toEqual([status, "application/json; charset=utf-8"]);
   expect(parseBody(answer)).toMatchObject({ error: { code: status, message: expect.stringMatching(message) } });

@@ -1,4 +1,4 @@
-/** A small OpenID Connect service on this machine: real HTTP and RS256, and answers a test may spoil. */
+/** A small OpenID Connect service on this machine, with real HTTP and RS256, whose answers a test can falsify. */
 import { createHash, createHmac, generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,13 +11,13 @@ export type Claims = Record<string, unknown>;
 
 export interface IdentityProvider {
   readonly issuer: string;
-  /** Claims of the person who signs in next. */
+  /** Claims about the person who signs in next. */
   person: Claims;
   /** Changes the claims of an id token before it is signed. */
   spoil: (claims: Claims) => Claims;
-  /** Makes the id token of its claims. */
+  /** Signs claims as an id token. */
   seal: (claims: Claims) => string;
-  /** Claims served apart from the token; none when empty. */
+  /** Claims of the userinfo endpoint; the service has no such endpoint if this is empty. */
   userInfo: Claims;
   stop(): void;
 }
@@ -41,7 +41,7 @@ const rs256 =
     return `${content}.${sign("RSA-SHA256", Buffer.from(content), privateKey).toString("base64url")}`;
   };
 
-/** Ways to sign an id token; only the first is valid. */
+/** Ways to sign an id token, of which only the first is valid. */
 export const signingMethods = {
   right: rs256(key),
   withAnotherKey: rs256(strangersKey),
@@ -57,7 +57,7 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
   const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
   const provider: IdentityProvider = {
-    // A site other than 127.0.0.1 for a browser.
+    // For a browser, localhost is another site than 127.0.0.1.
     issuer: `http://localhost:${(server.address() as AddressInfo).port}`,
     person: {},
     spoil: (claims) => claims,
@@ -102,7 +102,7 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
     response.writeHead(302, { location: back.href }).end();
   }
 
-  /** A code works once, for the client and the verifier of its request. */
+  /** Exchanges an authorization code, which works once, for the client and the verifier of its request. */
   function exchange({ headers }: IncomingMessage, form: URLSearchParams, response: ServerResponse): void {
     const [scheme, basic = ""] = (headers.authorization ?? "").split(" ");
     const presented = Buffer.from(basic, "base64").toString().split(":").map(decodeURIComponent);

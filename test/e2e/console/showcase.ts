@@ -1,4 +1,4 @@
-/** An installation with models, keys, guardrails and a month of usage, as data for pages. */
+/** An installation with models, keys, guardrails and a month of usage, so pages of the console have data. */
 import { callChanges, turnChanges } from "@sluice/admin-svc/store/ledger/usage-rollup.js";
 import { storeApart } from "@sluice/admin-svc/store/ledger/usage.js";
 import { openDatabase, writeConnectionLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
@@ -7,7 +7,7 @@ import type { Installation } from "../../support/installation.ts";
 
 const prices = (prompt: number, completion: number) => `{ prompt: "${prompt}", completion: "${completion}" }`;
 
-/** Built-in models under realistic names and prices. */
+/** Configuration of built-in models with realistic names and prices. */
 export const showcase = `
 providers:
   - { id: northwind, name: Northwind, dialect: echo, region: eu, data_policy: { retention: none, training: false } }
@@ -50,7 +50,7 @@ export async function fillInstallation(installation: Installation): Promise<void
   await spread(installation);
 }
 
-/** Limits come after the turns, because their cost depends on the provider drawn by routing: none may be refused. */
+/** Sets limits of keys after the turns, which none may refuse: their cost depends on the provider that routing draws. */
 async function limitKeys(installation: Installation, keys: readonly Answer[]): Promise<void> {
   for (const [n, limit] of Object.values(budgets).entries()) {
     await send(installation, "PATCH", `/keys/${keys[n]?.data?.hash ?? ""}`, { limit, limit_reset: "monthly" });
@@ -78,7 +78,7 @@ async function send(
   return (await response.json()) as Answer;
 }
 
-/** Moves the records over the last 30 days, the same way each time, and updates the sums. */
+/** Spreads the records over the last 30 days, in the same way each time, and updates the sums. */
 async function spread({ databaseUrl }: Installation): Promise<void> {
   const database = openDatabase(databaseUrl, { ...writeConnectionLimits, statementTimeoutMs: 0 }, () => {});
   try {
@@ -90,7 +90,7 @@ async function spread({ databaseUrl }: Installation): Promise<void> {
         .executeTakeFirstOrThrow());
     }
     await database.transaction().execute(async (transaction) => {
-      // The ledger has partitions for the last days only.
+      // The records move to other days, for which the ledger has partitions only if they are recent.
       const whole = await transaction
         .selectFrom("ledger")
         .select("generation_id")

@@ -1,6 +1,6 @@
 /** One conversation in the formats of three doors. */
 
-/** A conversation of elements common to every format. */
+/** A conversation of elements that every format has. */
 export interface Conversation {
   readonly system: string;
   readonly said: readonly string[];
@@ -8,9 +8,9 @@ export interface Conversation {
   readonly maxTokens: number;
   readonly stop: string;
   readonly tool: boolean;
-  /** The question and the answer of a call after the conversation; undefined without one. */
+  /** Question and answer of a tool call after the conversation; undefined without a call. */
   readonly call: { readonly q: string; readonly found: string } | undefined;
-  /** Whether the last message of the user has a picture. */
+  /** Whether the last user message contains a picture. */
   readonly picture: boolean;
 }
 
@@ -18,7 +18,7 @@ const parameters = { type: "object", properties: { q: { type: "string" } }, requ
 
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/** The messages, with the last message's content and the following items in the syntax of a format. */
+/** The messages in the syntax of a format. @returns them with the last message's content and the items after it */
 function told(
   { said, picture, call }: Conversation,
   withPicture: (text: string) => object[],

@@ -1,16 +1,16 @@
-/** Answers with forbidden text from providers of every format, by the channel that carries the text. */
+/** Answers that contain forbidden text, from providers of every format, by the channel that carries the text. */
 import * as cohere from "../../inference-svc/models/dialects/cohere-translation.ts";
 import * as converse from "../../inference-svc/models/dialects/converse-translation.ts";
 import { type Json, itemKinds, streamOf } from "../../inference-svc/models/dialects/item-stories.ts";
 import * as messages from "../../inference-svc/models/dialects/messages-translation.ts";
 import { type Reply, chatAnswer, chatChunk, responsesAnswer, sse } from "../../support/providers/upstream.ts";
 
-/** Found nowhere but in these answers. */
+/** A word that occurs only in these answers. */
 export const forbiddenWord = "plutonium";
 const cut = ["It is plu", "toni", "um now"];
 const said = cut.join("");
 
-/** The part of the forbidden words shown by a text. Ids are left out: they contain any three letters by chance. */
+/** The part of the forbidden words that a text shows. Ids are removed first: they may contain any three letters by chance. */
 export const findForbiddenPart = (text: string): string | undefined =>
   /plu|toni/.exec(text.replaceAll(/\b[a-z]+[_-][0-9A-Za-z]{22}\b/g, ""))?.[0];
 
@@ -83,7 +83,7 @@ const command = (channel: string, streamed: readonly object[], message: object):
   whole: body(cohere.wholeCohere(message)),
 });
 
-/** Replaces every text of an item with forbidden text, except ids and words of the contract. */
+/** Replaces every text of an item by forbidden text, except ids and words of the contract. */
 function spoiled(value: unknown, name = ""): unknown {
   if (typeof value === "string") return kept.has(name) || value.startsWith("http") ? value : said;
   if (Array.isArray(value)) return value.map((element) => spoiled(element, name));
@@ -102,21 +102,21 @@ const kept: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** Items without free text in their fields. */
+/** Types of items whose fields contain no free text. */
 const wordless: ReadonlySet<string> = new Set(["compaction", "service:datetime", "image_generation_call"]);
 
-/** Every kind of item of a Responses server, with texts in all of its fields and events. */
+/** Every kind of item of a Responses server, with forbidden texts in all of its fields and events. */
 const responses = itemKinds
   .filter(({ type }) => !wordless.has(type))
   .map(({ type, story }): ProviderAnswer => {
     const texts = { ...(spoiled(story.item) as Json), later_field: said };
     const item = { type, id: "item_0", ...texts };
-    // The deltas of the story are left out, because the end of an item repeats their text.
+    // The deltas are left out, because the end of an item repeats their text.
     const kind = { type, story: { item: texts, ...(story.start && { start: story.start }) } };
     return { dialect: "responses", channel: type, streamed: events(...streamOf([kind])), whole: responsesAnswer(item) };
   });
 
-/** Cut over several deltas. */
+/** An answer whose forbidden text is cut over several deltas. */
 const responsesDeltas = (channel: string, start: object, stem: string, more: object, item: object): ProviderAnswer => {
   const stream = streamOf([
     {

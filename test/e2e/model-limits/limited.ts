@@ -1,4 +1,4 @@
-/** Keys with limits of models, made and used over HTTP. */
+/** Keys with limits on models, created and used over HTTP. */
 import type { Installation } from "../../support/installation.ts";
 import { administer } from "../permissions/keys.ts";
 

@@ -18,14 +18,14 @@ export interface DoorAnswer {
   readonly text: string;
 }
 
-/** A way into the service for bodies of one schema. */
+/** A way to send bodies of one schema to the service. */
 export interface DoorWay {
   readonly name: string;
   /** Name of the schema in the published document. */
   readonly schema: string;
   /** Fields of every body. */
   readonly base: object;
-  /** Whether it answers without calling a provider. */
+  /** Whether the service answers without calling a provider. */
   readonly isDry: boolean;
   readonly ask: (key: string, body: object) => Promise<DoorAnswer>;
 }
@@ -71,7 +71,7 @@ function overWebSocket({ ports }: Installation): DoorWay["ask"] {
   };
 }
 
-/** The turn that the gateway makes of a body. */
+/** The turn into which the gateway converts a body. */
 function turnOf(body: object): RunTurnRequest {
   const bytes = Buffer.from(JSON.stringify(body));
   return parseRequest(bytes, scanObject(bytes, "body"), { serviceMetadata: false }).request;
@@ -91,7 +91,7 @@ function overGrpc({ ports }: Installation): Readonly<Record<string, DoorWay["ask
     metadata.set("authorization", `Bearer ${key}`);
     return metadata;
   };
-  // A connection of its own for each call: Node closes one with many refusals in a short time.
+  // Each call has a connection of its own, since Node closes a connection with many refusals in a short time.
   const settled = async (work: (client: Client) => Promise<unknown>) => {
     const client = dial(`127.0.0.1:${ports.inference}`);
     const answer = await work(client).then(() => succeeded, answerOf);
@@ -116,7 +116,7 @@ function overGrpc({ ports }: Installation): Readonly<Record<string, DoorWay["ask
   };
 }
 
-/** Every way into an installation that takes tools. */
+/** Every way to send tools to an installation. */
 export function waysInto(installation: Installation): readonly DoorWay[] {
   const way = (name: string, schema: keyof typeof bases, ask: DoorWay["ask"]): DoorWay => ({
     name,

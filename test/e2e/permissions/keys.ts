@@ -1,10 +1,10 @@
-/** Keys with permissions, made over HTTP. */
+/** Keys with permissions, created over HTTP. */
 import type { Installation } from "../../support/installation.ts";
 
-/** Lists of names, by their names in the API. */
+/** Lists of permitted names, by the name of the list in the API. */
 export type Permissions = Readonly<Record<string, readonly string[]>>;
 
-/** @throws Error for an answer other than 2xx */
+/** @throws Error for a status other than 2xx */
 export async function administer(
   { baseUrl, managementKey }: Installation,
   method: string,

@@ -15,20 +15,20 @@ import {
 type Fields = Readonly<Record<string, unknown>>;
 
 export interface ToolCase {
-  /** Place of the tool and its JSON. */
+  /** Label of the case: the place of the tool, and the tool's JSON. */
   readonly label: string;
   readonly place: string;
   readonly body: Fields;
-  /** Name of the tool in `permissions.server_tools`; undefined for a tool of the client. */
+  /** Name of the tool in `permissions.server_tools`; undefined for a tool run by the client. */
   readonly permission: string | undefined;
-  /** One of many forms of the same tool. */
+  /** Whether the case is one of many forms of the same tool. */
   readonly isForm: boolean;
 }
 
-/** An address at which no server listens. */
+/** A URL on which no server listens. */
 export const mcpUrl = "http://127.0.0.1:9";
 
-/** A prefix of the configuration file beside `service:`. */
+/** A prefix of tool types that the configuration file adds to `service:`. */
 export const prefix = "acme:";
 
 const published = followReference({ $ref: "#/components/schemas/Tool" })["anyOf"] as readonly JsonSchema[];
@@ -36,21 +36,21 @@ const renamed = (tool: Fields): Fields[] => {
   const type = String(tool["type"]);
   return type.startsWith("service:") ? [{ ...tool, type: type.replace("service:", prefix) }] : [];
 };
-/** Every published tool in every form. */
+/** Every published tool in each of its forms. */
 const allForms: readonly Fields[] = published.flatMap(variantsOf);
-/** Every published tool, by each of its prefixes, and once with what may decide who runs it. */
+/** Every published tool with each of its prefixes, and with each short setting that decides where it runs. */
 const tools: readonly Fields[] = published.flatMap((schema) => {
   const whole = leastValue(schema) as Fields;
   const placed = variantsOf(schema).filter(({ environment }) => environment !== undefined);
   return [whole, ...renamed(whole), ...placed.filter(({ environment }) => isShort(environment))];
 });
 
-/** Whether the object has its kind and at most an id. */
+/** Whether an object has only a type and possibly an id. */
 function isShort(value: unknown): boolean {
   return Object.keys(value as object).every((name) => name === "type" || name === "container_id");
 }
 
-/** Tools of the Messages format, by types as long as those of Anthropic, and one that Anthropic may publish later. */
+/** Tools of the Messages format with types as long as those of Anthropic, and one with a type that Anthropic may publish later. */
 const typedTools = (families: readonly string[]): readonly Fields[] =>
   families.map((family) => ({
     type: family.endsWith("_") ? `${family}20250305` : family,
@@ -86,7 +86,7 @@ export const serverToolNames: readonly string[] = [
 
 const panel = { analysis_models: [leastText], model: leastText };
 
-/** The value with a panel in each fusion, which has none by itself. */
+/** Adds a panel to each fusion in the value, since the shortest one has none. */
 function withPanels(value: unknown): unknown {
   if (Array.isArray(value)) return (value as unknown[]).map(withPanels);
   if (typeof value !== "object" || value === null) return value;
@@ -96,7 +96,7 @@ function withPanels(value: unknown): unknown {
   return isFusion ? { ...whole, parameters: { ...panel, ...(whole["parameters"] as Fields) } } : whole;
 }
 
-/** Neighbours of an item in the input. */
+/** Puts the items that an item requires before and after it in the input. */
 export const withNeighbours = (given: Fields): Fields => {
   const body = withPanels(given) as Fields;
   const { input, plugins } = body;
@@ -120,7 +120,7 @@ const caseOf = (
   isForm,
 });
 
-/** Functions in the shape of their list, each with one of Anthropic's own tools. */
+/** The cases of one field for tools: functions in the form of its list, and Anthropic's own tools. */
 const casesIn = (field: SchemaField, isMessages: boolean): readonly ToolCase[] => {
   switch (field.name) {
     case "anthropic_tool":
@@ -140,7 +140,7 @@ const casesIn = (field: SchemaField, isMessages: boolean): readonly ToolCase[] =
   }
 };
 
-/** A toolset alone names no server. */
+/** A toolset by itself names no server, so it is left out. */
 const messagesFamilies = toolFamilies.filter((family) => family !== "mcp_toolset");
 
 const listCases = (field: SchemaField): readonly ToolCase[] => {
@@ -153,10 +153,10 @@ const listCases = (field: SchemaField): readonly ToolCase[] => {
 };
 
 const carriers = /^(?:tools|functions|anthropic_tool|web_search_options|mcp_servers)$/;
-/** Lists of names, and of tools that a server has already shown. */
+/** Fields whose lists contain names, or tools that a server has already listed. */
 const otherLists = /^tool_choice|<mcp_list_tools>/;
 
-/** Every request of a schema that carries a tool. */
+/** Every request of a schema that contains a tool. */
 export const toolCases = (schema: string): readonly ToolCase[] =>
   schemaFields(schema)
     .filter(({ name, path }) => carriers.test(name) && !otherLists.test(path))
@@ -168,6 +168,6 @@ export const toolFieldNames = (schemas: readonly string[]): readonly string[] =>
     .filter((name) => /tool|function|mcp|connector|skill|web_search/.test(name))
     .sort();
 
-/** Types of tools in the contract, without which no case would cover them. */
+/** Types of tools in the contract; a case must cover each of them. */
 export const contractTypes: readonly string[] = Object.keys({ ...nativeTools, ...serviceTools });
 export const publishedTypes: readonly string[] = tools.map(({ type }) => String(type));

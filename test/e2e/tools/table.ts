@@ -1,27 +1,27 @@
-/** Server tools that call a service or a model: how each is called, and the good and bad answers of its service. */
+/** Server tools that call a service or a model: how a model calls each of them, and good and bad answers of its service. */
 import { type Reply, chatAnswer, chatStream } from "../../support/providers/upstream.ts";
 import { type Call, textReply } from "../../support/tool-replies.ts";
 
 export interface CallingTool {
   readonly tool: Readonly<Record<string, unknown>> & { readonly type: string };
-  /** Call by the model. @param n never the same twice, because pages are cached @param url of the scripted service */
+  /** The model's call of the tool. @param n number that differs for each call, because pages are cached @param url URL of the scripted service */
   readonly call: (n: number, url: string) => Call;
-  /** Target of the tool's call: the scripted service, or the model behind the tool. */
+  /** What the tool calls: the scripted service, or the model behind the tool. */
   readonly asks: "service" | "other";
-  /** Replies before the one to the call. */
+  /** Replies of the service before the reply to this call. */
   readonly before?: readonly Reply[];
-  /** A good reply with the given words. */
+  /** A good reply that contains these words. */
   readonly says: (words: string, stream: boolean) => Reply;
-  /** Replies of the provider after its first reply. */
+  /** Replies of the provider after its first one. */
   readonly after?: (stream: boolean) => readonly Reply[];
-  /** The beginning of an endless reply. */
+  /** The beginning of a reply that never ends. */
   readonly head: (stream: boolean) => string;
   readonly type: string;
-  /** Operations of the ledger rows added by the call. */
+  /** Operations of the ledger rows that the call adds. */
   readonly operations: readonly string[];
-  /** The item of a call to a failing service, if its status does not show the failure. */
+  /** The item of a call whose service failed, if its status does not show the failure. */
   readonly failed?: object;
-  /** The client gets no text of the service. */
+  /** Whether the client gets no text of the service. */
   readonly isSilent?: true;
 }
 
@@ -29,14 +29,14 @@ const json = (value: unknown): Reply => ({ chunks: [{ json: value }] });
 const rpc = (id: number, result: object): Reply => json({ jsonrpc: "2.0", id, result });
 const mcpList = (id: number): Reply => rpc(id, { tools: [{ name: "echo", inputSchema: { type: "object" } }] });
 const mcpSays = (id: number, words: string): Reply => rpc(id, { content: [{ type: "text", text: words }] });
-/** Replies to the first turn with an MCP server; its protocol revision is remembered from then on. */
+/** Replies to the first turn with an MCP server; its protocol revision is remembered afterwards. */
 export const mcpGreeting: readonly Reply[] = [
   rpc(1, { supportedVersions: ["2026-07-28"] }),
   mcpList(2),
   mcpSays(3, "Tea."),
 ];
 const page = "http://93.184.215.14/tea";
-/** In a stream the text comes in two halves. */
+/** A reply with these words, in a stream as two halves. */
 const spoken = (words: string, stream: boolean): Reply => {
   const half = words.length / 2;
   return stream ? chatStream(words.slice(0, half), words.slice(half)) : textReply(words);

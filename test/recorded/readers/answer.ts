@@ -1,4 +1,4 @@
-/** An answer's content in the same form for every format, so that a recording and Sluice's answer can be compared. */
+/** The content of an answer in one form for every format, so a recording and Sluice's answer can be compared. */
 
 export interface ToolCallFacts {
   readonly name: string;
@@ -6,22 +6,22 @@ export interface ToolCallFacts {
 }
 
 export interface SourceFacts {
-  /** Empty for a document or an output of a tool. */
+  /** URL of the source; empty for a document or a tool's output. */
   readonly url: string;
   readonly title: string;
 }
 
 export interface TokenFacts {
-  /** The whole prompt, including tokens read from a cache and written to one. */
+  /** Tokens of the whole prompt, including those read from a cache or written to one. */
   readonly prompt: number;
   readonly cacheRead: number;
   readonly cacheWritten: number;
-  /** Output tokens, including thoughts. */
+  /** Output tokens, including those of reasoning. */
   readonly completion: number;
   readonly thoughts: number;
 }
 
-/** `cut` is an answer without an end. */
+/** Outcome of an answer; `cut` means that it has no end. */
 export type AnswerOutcome = "whole" | "cut" | "failed";
 
 /** How an answer ended: `done` by itself or with calls, `limit` at a maximum of tokens, `withheld` by a filter or a refusal. */
@@ -36,20 +36,20 @@ export interface AnswerFacts {
   sources: SourceFacts[];
   pictures: number;
   end: AnswerEnding;
-  /** The format's own word for the end. */
+  /** The format's own word for the reason of the end. */
   reason: string;
   tokens?: TokenFacts;
-  /** Error of a failed answer. */
+  /** The error of a failed answer. */
   fault?: { readonly status: number | undefined; readonly message: string };
-  /** Facts of a stream. */
+  /** Facts about the events of a stream. */
   stream?: {
-    /** Start events of an answer, in formats with one. */
+    /** Number of start events, in formats that have them. */
     readonly starts?: number;
-    /** Terminal events of the answer: [DONE], `message_stop`, `response.completed` and its siblings. */
+    /** Number of terminal events: [DONE], `message_stop`, `response.completed` and similar ones. */
     readonly terminals: number;
-    /** Chunks with a reason. */
+    /** Number of chunks with a finish reason. */
     readonly reasons?: number;
-    /** Texts assembled from deltas, in formats whose last event repeats the whole texts. */
+    /** Texts joined from deltas, in formats whose last event repeats the complete texts. */
     readonly deltas?: { readonly text: string; readonly thoughts: string; readonly refusal: string };
   };
 }

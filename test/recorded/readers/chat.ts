@@ -1,4 +1,4 @@
-/** Chat Completions, with the variants of many vendors. A stream is folded into its message. */
+/** Reads chat completions, with the variants of many vendors. A stream is folded into its message. */
 import { type StreamEvent, isEventStream, readEvents } from "../frames.ts";
 import {
   type AnswerFacts,
@@ -65,7 +65,7 @@ class ChatFold {
     const usage = [chunk["usage"], choice["usage"], jsonRecord(chunk["x_groq"])["usage"]].find(isJsonRecord);
     if (usage) this.#answer.tokens = tokensOf(usage);
     this.#answer.sources = [...linksOf(chunk), ...(linksOf(chunk).length > 0 ? [] : this.#answer.sources)];
-    // Perplexity sends a whole message with each delta, and an empty delta with a whole message.
+    // Perplexity sends the complete message with each delta, and an empty delta with the complete message.
     const { message, delta } = choice;
     const said = (this.#isWhole ? [message, delta] : [delta, message]).find(isJsonRecord);
     if (said) this.#addMessage(said);
@@ -95,7 +95,7 @@ class ChatFold {
       };
     }
     if (answer.reason !== "") return answer;
-    // Some servers leave the reason out. A whole body, or [DONE], still is the end, if there was any content.
+    // Some servers send no finish reason. A complete body, or [DONE], still is an end if there was any content.
     const hasContent = [answer.text, answer.refusal].some((text) => text !== "") || answer.calls.length > 0;
     if (!hasContent || (!this.#isWhole && this.#dones === 0)) return { ...answer, outcome: "cut" };
     return { ...answer, end: "done" };
@@ -130,7 +130,7 @@ class ChatFold {
 
   #addCalls(said: JsonRecord): void {
     const old = jsonRecord(said["function_call"]);
-    // Snowflake sends an empty one with every message.
+    // Snowflake sends an empty call of this form with every message.
     if (textOrEmpty(old["name"]) + textOrEmpty(old["arguments"]) !== "") this.#addPiece({ index: -1, function: old });
     for (const [at, call] of jsonRecords(said["tool_calls"]).entries()) {
       this.#addPiece(this.#isWhole ? { ...call, index: at } : call);
@@ -138,7 +138,7 @@ class ChatFold {
   }
 
   #addPiece(call: JsonRecord): void {
-    // Snowflake writes an empty custom call next to each function.
+    // Snowflake sends an empty custom call with each function call.
     const isCustom = isJsonRecord(call["custom"]) && !isJsonRecord(call["function"]);
     const called = jsonRecord(isCustom ? call["custom"] : call["function"]);
     const given = isCustom ? called["input"] : called["arguments"];
@@ -147,10 +147,10 @@ class ChatFold {
     const earlier = this.#atIndex.get(index);
     const id = textOrEmpty(call["id"]);
     const name = textOrEmpty(called["name"]);
-    // Some servers number every call 0: another id with a name is another call.
+    // Some servers number every call 0, so another id together with a name is another call.
     if (earlier && (id === "" || name === "" || earlier.id === "" || earlier.id === id)) {
       earlier.name ||= name;
-      // An empty object before the arguments holds their place.
+      // An empty object before the arguments is a placeholder.
       earlier.written = earlier.written === "{}" ? written || "{}" : earlier.written + written;
       return;
     }
@@ -160,7 +160,7 @@ class ChatFold {
   }
 }
 
-/** Links of a whole answer, as xAI and Perplexity give them. */
+/** Links of a complete answer, in the forms of xAI and Perplexity. */
 function linksOf(chunk: JsonRecord): SourceFacts[] {
   const results = jsonRecords(chunk["search_results"]);
   if (results.length > 0)
@@ -174,16 +174,16 @@ function tokensOf(usage: JsonRecord): TokenFacts {
   const promptDetails = jsonRecord(usage["prompt_tokens_details"]);
   const told = numberOrZero(usage["prompt_tokens"]);
   const sounds = numberOrZero(promptDetails["audio_tokens"]);
-  // Mistral counts sounds in addition to the prompt; the total shows it.
+  // Mistral counts sounds separately from the prompt, as the total shows.
   const prompt = numberOrZero(usage["total_tokens"]) === told + completion + sounds ? told + sounds : told;
   const thoughts = firstCount(
     jsonRecord(usage["completion_tokens_details"])["reasoning_tokens"],
     usage["reasoning_tokens"],
   );
-  // xAI and Google count thoughts in addition to the answer; the total shows it.
+  // xAI and Google count reasoning separately from the answer, as the total shows.
   const beside = Math.max(0, numberOrZero(usage["total_tokens"]) - prompt - completion);
   const isBeside = beside > 0 && (thoughts === 0 || thoughts === beside);
-  // Vercel's gateway counts Google's thoughts in addition to the answer and to the total.
+  // Vercel's gateway counts Google's reasoning neither in the answer nor in the total.
   const isApart = usage["market_cost"] !== undefined && thoughts > completion;
   return {
     prompt,

@@ -1,4 +1,4 @@
-/** Cohere's Chat API, version 2. A stream is folded into its message. */
+/** Reads Cohere's Chat API, version 2. A stream is folded into its message. */
 import { isEventStream, readEvents } from "../frames.ts";
 import { type AnswerFacts, type AnswerEnding, emptyAnswer } from "./answer.ts";
 import {
@@ -88,10 +88,10 @@ function readMessage(message: JsonRecord, reason: unknown, usage: unknown): Answ
     const billedPrompt = firstCount(billed["input_tokens"], allPrompt);
     const unbilled = Math.max(0, allPrompt - billedPrompt);
     answer.tokens = {
-      // Cohere bills less than it counts: its own part of the prompt is free.
+      // Cohere bills fewer tokens than it counts: its own part of the prompt is free.
       prompt: billedPrompt,
       completion: firstCount(billed["output_tokens"], counted["output_tokens"]),
-      // Unbilled tokens are the first of the prompt, so they are the first in a cache.
+      // The unbilled tokens are at the beginning of the prompt, so they are the first ones in a cache.
       cacheRead: Math.max(0, Math.min(billedPrompt, numberOrZero(usage["cached_tokens"]) - unbilled)),
       cacheWritten: 0,
       thoughts: 0,

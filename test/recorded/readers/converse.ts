@@ -1,4 +1,4 @@
-/** Amazon's Converse, as JSON or as binary frames, folded into their message. */
+/** Reads Amazon's Converse, as JSON or as binary frames, which are folded into their message. */
 import { type Frame, readFrames } from "../frames.ts";
 import { type AnswerFacts, type AnswerEnding, emptyAnswer } from "./answer.ts";
 import {
@@ -46,7 +46,7 @@ function readStream(frames: readonly Frame[]): AnswerFacts {
   return fault === undefined ? answer : { ...answer, outcome: "failed", fault: { status: undefined, message: fault } };
 }
 
-/** The block in the form of a whole answer, with unfinished arguments. */
+/** The block with one more delta, in the form of a complete answer; the arguments may be incomplete. */
 function withDelta(block: JsonRecord, delta: JsonRecord): JsonRecord {
   const { text, toolUse, reasoningContent, citation } = delta;
   if (typeof text === "string") return { ...block, text: textOrEmpty(block["text"]) + text };
@@ -65,7 +65,7 @@ function readMessage(content: readonly JsonRecord[], reason: unknown, usage: unk
   const answer = emptyAnswer();
   for (const block of content) {
     const { toolUse, citationsContent } = block;
-    // A call run by Bedrock itself is no call for the client.
+    // A call that Bedrock itself runs is not a call for the client.
     if (isJsonRecord(toolUse) && toolUse["type"] !== "server_tool_use") {
       answer.calls.push({ name: textOrEmpty(toolUse["name"]), input: argumentsOf(toolUse["input"]) });
     }

@@ -1,4 +1,4 @@
-/** `generateContent` of Google, whole or in chunks with the form of whole answers. */
+/** Reads Google's `generateContent`, in one piece or in chunks that have the form of complete answers. */
 import { isEventStream, readEvents } from "../frames.ts";
 import { type AnswerFacts, type AnswerEnding, type SourceFacts, emptyAnswer } from "./answer.ts";
 import {
@@ -47,7 +47,7 @@ export function readGeminiAnswer(body: string): AnswerFacts {
 
 function addPart(answer: AnswerFacts, part: JsonRecord): void {
   const { functionCall: call, inlineData: data, text } = part;
-  // A call without a name is a piece of arguments, sent so only on request.
+  // A call without a name is a piece of arguments, which a provider sends only on request; it is not read here.
   if (isJsonRecord(call)) {
     if (textOrEmpty(call["name"]) !== "")
       answer.calls.push({ name: textOrEmpty(call["name"]), input: call["args"] ?? {} });

@@ -1,4 +1,4 @@
-/** Reads values of unchecked shape. */
+/** Reads values whose shape was not checked. */
 
 export type JsonRecord = Readonly<Record<string, unknown>>;
 
@@ -9,7 +9,7 @@ export const jsonRecords = (value: unknown): JsonRecord[] => (Array.isArray(valu
 export const textOrEmpty = (value: unknown): string => (typeof value === "string" ? value : "");
 export const numberOrZero = (value: unknown): number => (typeof value === "number" ? value : 0);
 
-/** The first number among the values. */
+/** The first of the values that is a number. */
 export const firstCount = (...values: readonly unknown[]): number =>
   numberOrZero(values.find((value) => typeof value === "number"));
 
@@ -22,13 +22,13 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Arguments of a call as a value. An empty text means none, and invalid JSON is compared as text. */
+/** The arguments of a call as a value. An empty text means no arguments; invalid JSON stays a text. */
 export function argumentsOf(value: unknown): unknown {
   if (typeof value !== "string") return value ?? {};
   return value.trim() === "" ? {} : (parseJson(value) ?? value);
 }
 
-/** Equal for two values with a different order of keys only. */
+/** JSON that is equal for values that differ only in the order of their keys. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) =>
     isJsonRecord(inner)

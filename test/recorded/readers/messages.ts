@@ -1,4 +1,4 @@
-/** The Messages format. A stream is folded into its message. */
+/** Reads the Messages format. A stream is folded into its message. */
 import { isEventStream, readEvents } from "../frames.ts";
 import { type AnswerFacts, type AnswerEnding, emptyAnswer, failedAnswer } from "./answer.ts";
 import {
@@ -49,7 +49,7 @@ function foldMessage(body: string) {
         starts += 1;
         message = jsonRecord(event["message"]);
         usage = jsonRecord(message["usage"]);
-        // A second start is another attempt of a proxy: everything before it is void.
+        // A second start event begins another attempt of a proxy, so everything before it is dropped.
         blocks = new Map();
         break;
       case "content_block_start":
@@ -81,7 +81,7 @@ function foldMessage(body: string) {
   };
 }
 
-/** A later figure counts, unless it takes back a count of prompt tokens. */
+/** The usage after a later report, whose figures count unless they take back prompt tokens. */
 const laterUsage = (usage: JsonRecord, later: JsonRecord): JsonRecord => ({
   ...usage,
   ...Object.fromEntries(

@@ -1,6 +1,6 @@
 /**
- * Reads an answer of any format. These readers follow the providers' published formats, and share no code with the product, so
- * a reading mistake shows as a difference instead of passing twice.
+ * Reads an answer of any format. These readers follow the formats that providers publish, and share no code with the product, so a mistake in
+ * reading shows as a difference.
  */
 import { type AnswerFacts, failedAnswer } from "./answer.ts";
 import { readChatAnswer } from "./chat.ts";

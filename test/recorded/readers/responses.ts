@@ -1,4 +1,4 @@
-/** The Responses format. A stream repeats the whole response in its last event. */
+/** Reads the Responses format. The last event of a stream repeats the complete response. */
 import { isEventStream, readEvents } from "../frames.ts";
 import { type AnswerFacts, emptyAnswer, failedAnswer } from "./answer.ts";
 import {
@@ -39,7 +39,7 @@ export function readResponsesAnswer(body: string): AnswerFacts {
       : { ...emptyAnswer(), outcome: "cut" as const };
     return { ...said, ...deltas };
   }
-  // Some servers leave the output of the last event empty; the finished items are the same output.
+  // Some servers leave the output of the last event empty; it then consists of the finished items.
   const output = jsonRecords(last["output"]).length > 0 ? last["output"] : [...done.values()];
   const answer = readResponse({ ...last, output });
   return { ...answer, stream: { terminals, deltas } };

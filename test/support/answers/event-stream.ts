@@ -1,7 +1,7 @@
 /** Frames of application/vnd.amazon.eventstream as Amazon Bedrock sends them (https://smithy.io/2.0/aws/amazon-eventstream.html). */
 import { crc32 } from "node:zlib";
 
-/** A value other than a string: its type, and its bytes with their length prefix. */
+/** A header value that is not a string: its type, and its bytes with their length prefix. */
 export interface RawHeader {
   readonly type: number;
   readonly bytes: Uint8Array;
@@ -35,7 +35,7 @@ export function frame(
 
 const json = { ":content-type": "application/json" };
 
-/** Bedrock pads its events with a `p` of any length. */
+/** An event as Bedrock sends it, padded by a member `p` of any length. */
 export const eventFrame = (type: string, event: object): Buffer =>
   frame({ ":event-type": type, ...json, ":message-type": "event" }, JSON.stringify({ ...event, p: "abcdefghij" }));
 

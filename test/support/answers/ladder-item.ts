@@ -1,4 +1,4 @@
-/** The order rules of the events of one item: its parts, their texts, and the text of a call. */
+/** The rules of order for the events of one item: its parts, their texts, and the text of a call. */
 import type { SseEvent } from "./sse.ts";
 
 export interface Item {
@@ -29,7 +29,7 @@ export interface Open {
   readonly contents: Part[];
   readonly summaries: Part[];
   part: Part | undefined;
-  /** Undefined before the first delta. */
+  /** Text of a call so far; undefined before the first delta. */
   callText: string | undefined;
   callDone: boolean;
 }
@@ -45,10 +45,10 @@ export function requireRule(holds: boolean, what: string): asserts holds {
 
 export const isSameJson = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/** Kinds of items consisting of parts and never open at the same time as another item. */
+/** Types of items that consist of parts and are never open together with another item. */
 export const sequentialItemTypes: ReadonlySet<string> = new Set(["message", "reasoning"]);
 
-/** An event between the beginning and the end of its item. */
+/** Checks an event between the beginning and the end of its item. */
 export function takeEvent(open: Open, event: SseEvent, orderly: boolean): void {
   const { type } = event;
   if (partEvent.test(type)) return takePart(open, event, orderly);
@@ -59,7 +59,7 @@ export function takeEvent(open: Open, event: SseEvent, orderly: boolean): void {
   if (callEvent.test(type)) takeCall(open, event, type.endsWith(".delta"));
 }
 
-/** Annotations named by a provider after the start of the next part are only in the item. */
+/** Whether a finished part agrees with its streamed part. Annotations that a provider names after the next part has begun are in the item only. */
 export function isPartStreamed(value: unknown, parts: readonly Part[], orderly: boolean): boolean {
   const said = (value ?? []) as readonly SaidPart[];
   if (said.length !== parts.length) return false;

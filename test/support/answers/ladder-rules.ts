@@ -1,4 +1,4 @@
-/** The ordering rules of a stream from a client's view, and the answer a client assembles from it. */
+/** The rules of order of a stream as a client relies on them, and the answer that a client assembles from it. */
 import {
   type Item,
   type Open,
@@ -19,7 +19,7 @@ export interface Answer {
 }
 
 const lifecycle = /^response\.(created|in_progress|completed|incomplete|failed|queued|debug)$/;
-/** Calls with streamed text: always for the first two kinds, for the others when it came in pieces. */
+/** Types of calls whose text is streamed: always for the first two, for the others if the text came in pieces. */
 const carriers: ReadonlySet<string> = new Set([
   "function_call",
   "custom_tool_call",
@@ -29,10 +29,9 @@ const carriers: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * @param orderly whether the provider sent items and parts one after the other, each with its own id. If not, a summary may begin
- * after the text, and data too late for its part is only in the item
- * @throws with the broken rule and the offending event
- * @returns the response of the last event
+ * @param orderly whether the provider sent items and parts one after the other, each with its own id. If not, a summary may begin after the text, and
+ * data that came too late for their part are in the item only  @throws with the broken rule and the offending event  @returns the response of
+ * the last event
  */
 export function checkLadder(stream: SseStream, orderly: boolean): Answer {
   const { events } = stream;
@@ -51,7 +50,7 @@ export function checkLadder(stream: SseStream, orderly: boolean): Answer {
   return answer;
 }
 
-/** Checks the sequence numbers, the first events and the last. */
+/** Checks sequence numbers, the first events and the last one. */
 function checkFrame(events: readonly SseEvent[]): SseEvent {
   for (const [position, event] of events.entries())
     requireRule(event.sequence_number === position, "a number is left out");
@@ -73,13 +72,13 @@ function checkFrame(events: readonly SseEvent[]): SseEvent {
   return last;
 }
 
-/** A suspended subagent: its item begins in this response and ends in a later one. */
+/** Whether an item is a suspended subagent, which begins in this response and ends in a later one. */
 const isSuspended = (item: Item | undefined): boolean =>
   item?.type.endsWith(":subagent") === true && item["status"] === "in_progress";
 
 class Items {
   readonly #orderly: boolean;
-  /** Items of the final response. */
+  /** Items in the final response. */
   readonly #last: readonly Item[];
   readonly #open = new Map<number, Open>();
   readonly #begun: Item[] = [];

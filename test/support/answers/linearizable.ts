@@ -1,31 +1,29 @@
 /**
- * Linearizability: whether one order explains the results of several clients, with every operation taking effect at a moment between its
- * call and its return. The search is that of Wing and Gong, with Lowe's memory of tried states: the same operations done and the same
- * state reached lead nowhere a second time.
+ * Linearizability: whether the results of several clients can be explained by one order, in which every operation takes effect at a moment between
+ * its call and its return. The search is that of Wing and Gong with Lowe's memory of tried states: the same operations done with the same state
+ * reached need not be tried again.
  */
 
 export interface TimedOperation<Input, Output> {
   readonly input: Input;
-  /**
-   * Undefined when the outcome is unknown: the operation may have taken effect at any time after its call, or never.
-   */
+  /** The result; undefined if unknown: the operation may have taken effect at any time after its call, or never. */
   readonly output: Output | undefined;
   /** Time of the call by a clock shared by all clients. */
   readonly calledAt: number;
-  /** Infinity where the output is unknown. */
+  /** Time of the return by the same clock; Infinity if the result is unknown. */
   readonly returnedAt: number;
 }
 
-/** A sequential specification: the result of each operation, one after the other. */
+/** A sequential specification: the result of each operation if they run one after the other. */
 export interface SequentialModel<State, Input, Output> {
   readonly initial: State;
-  /** The state afterwards; undefined when the operation cannot have had this output. Any will do where it is unknown. */
+  /** The state after an operation; undefined if the operation cannot have had this result. For an unknown result, any is possible. */
   step(state: State, input: Input, output: Output | undefined): State | undefined;
-  /** An equal key for equal states. */
+  /** A key that is equal for equal states. */
   keyOf(state: State): string;
 }
 
-/** Takes time in the number of overlapping operations, not in the total number. */
+/** Whether the operations are linearizable. The search takes time in the number of overlapping operations, not in their total. */
 export function isLinearizable<State, Input, Output>(
   history: readonly TimedOperation<Input, Output>[],
   model: SequentialModel<State, Input, Output>,
@@ -51,7 +49,7 @@ export function isLinearizable<State, Input, Output>(
 
 const bit = (n: number): bigint => 1n << BigInt(n);
 
-/** Pending operations called before the return of any other pending one. */
+/** Pending operations that were called before any other pending one returned. */
 function next(operations: readonly TimedOperation<unknown, unknown>[], done: bigint): number[] {
   const candidates: number[] = [];
   let firstReturn = Number.POSITIVE_INFINITY;

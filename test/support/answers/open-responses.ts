@@ -1,6 +1,6 @@
 /**
- * The Open Responses format as its clients check it: response objects and stream events as demanded by the format,
- * beyond Sluice's own contract. Unknown fields pass, as they do in such clients.
+ * The Open Responses format as its clients check it: response objects and stream events as the format demands, beyond Sluice's own contract. Unknown
+ * fields are accepted, as by such clients.
  */
 import { z } from "zod";
 
@@ -127,7 +127,7 @@ const place = { output_index: count, item_id: z.string().min(1) };
 const partPlace = { ...place, content_index: count };
 const summaryPlace = { ...place, summary_index: count };
 
-/** The event kinds of the format, except those of queued answers: Sluice has no queue for them. */
+/** The kinds of events in the format, except those of queued answers, since Sluice has no queue. */
 export const streamEvent = z.discriminatedUnion("type", [
   event("response.created", { response }),
   event("response.in_progress", { response }),

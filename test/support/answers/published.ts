@@ -1,4 +1,4 @@
-/** Checks requests and answers against the published document, with a validator independent of our own checks. */
+/** Checks requests and answers against the published document, with a validator that is independent of the product's checks. */
 import { eventName, streamEvents } from "@sluice/proto/contract/response/events.js";
 import { openApi } from "@sluice/gateway/contract/operations/openapi.js";
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
@@ -6,7 +6,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.
 /** The OpenAPI document as a client reads it. */
 export const document = JSON.parse(JSON.stringify(openApi())) as ReturnType<typeof openApi>;
 
-// Not optimized: the unions are large, and most tests check a few values only.
+// The schemas are not optimized: their unions are large, and most tests check only a few values.
 const ajv = new Ajv2020({
   strict: true,
   strictTypes: false,
@@ -23,13 +23,13 @@ function validatorOf(name: string): ValidateFunction {
   return validator;
 }
 
-/** Differences between a value and the named schema, as paths and reasons; empty without any. */
+/** Differences between a value and the named schema, as paths and reasons; empty if there are none. */
 export function validate(name: string, value: unknown): string[] {
   const validator = validatorOf(name);
   return validator(value) ? [] : (validator.errors ?? []).map(sentence);
 }
 
-/** Any schema of the document, references included. */
+/** Checks a value against any schema of the document, with its references. */
 export function validateAgainst(schema: Readonly<Record<string, unknown>>, value: unknown): string[] {
   const validator = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"published#/')) as object);
   return validator(value) ? [] : (validator.errors ?? []).map(sentence);
@@ -40,7 +40,7 @@ const sentence = ({ instancePath, message = "", params }: ErrorObject): string =
 
 export const validateRequest = (value: unknown): string[] => validate("ResponseRequest", value);
 export const validateResponse = (value: unknown): string[] => validate("Response", value);
-/** The body of a failure with this status. */
+/** Checks the body of an error with this status. */
 export const validateError = (status: number, value: unknown): string[] => validate(`Error${status}`, value);
 
 /** Checks a stream event against the schema of its type. */
@@ -52,8 +52,8 @@ export function validateEvent(event: unknown): string[] {
 }
 
 /**
- * Validates every event of a stream; each error starts with the event's position.
- * @param passing types missing in the document because a provider of the test invents them
+ * Checks every event of a stream; each complaint starts with the event's position.  @param passing types that the document lacks because a test's
+ * provider invents them
  */
 export const validateEvents = (
   events: readonly { readonly type: string }[],

@@ -1,4 +1,4 @@
-/** RunTurn as any grpc-js client would call it: a path, two codecs, an API key in the metadata. */
+/** RunTurn as any grpc-js client calls it: with a path, two codecs, and an API key in the metadata. */
 import { create } from "@bufbuild/protobuf";
 import { type Client, Metadata, type ServiceError } from "@grpc/grpc-js";
 import {
@@ -17,7 +17,7 @@ import { fromServiceError } from "@sluice/proto/lib/rpc/status.js";
 const request = codec(RunTurnRequestSchema);
 const response = codec(RunTurnResponseSchema);
 
-/** A plain request with the given fields changed. */
+/** A plain request with these fields changed. */
 export const turnRequest = (
   model: string,
   input: unknown,
@@ -26,9 +26,9 @@ export const turnRequest = (
 
 export interface RunningTurn {
   readonly batches: TurnEvent[][];
-  /** Settles with the first batch. */
+  /** Resolves with the first batch. */
   readonly begun: Promise<void>;
-  /** Settles when the turn is over; rejects with the ServiceError. */
+  /** Resolves at the end of the turn; rejects with the ServiceError. */
   readonly over: Promise<void>;
   cancel(): void;
 }
@@ -68,7 +68,7 @@ export function runTurn(
   return { batches, begun, over, cancel: () => call.cancel() };
 }
 
-/** The fault of a failed turn. */
+/** The fault with which a turn failed. */
 export async function faultOf(turn: RunningTurn) {
   const error = await turn.over.then(
     () => undefined,

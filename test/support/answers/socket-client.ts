@@ -1,4 +1,4 @@
-/** A client requesting responses over a WebSocket. */
+/** A client that requests responses over a WebSocket. */
 import { WebSocket } from "ws";
 
 export interface ServerEvent {
@@ -15,13 +15,13 @@ export interface ServerEvent {
 
 const terminal = /^(?:error|response\.(?:completed|incomplete|failed))$/;
 
-/** A client with all received events not yet taken. */
+/** A client that keeps received events until the test takes them. */
 export class SocketClient {
   readonly socket: WebSocket;
   readonly events: ServerEvent[] = [];
   #wake: () => void = () => {};
 
-  /** @param localAddress address of the client; any when undefined */
+  /** @param localAddress address from which the client connects; any if undefined */
   constructor(port: number, headers: Readonly<Record<string, string>>, localAddress?: string) {
     const from = localAddress !== undefined && { localAddress };
     this.socket = new WebSocket(`ws://127.0.0.1:${port}/api/v1/responses`, { headers, ...from });

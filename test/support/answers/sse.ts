@@ -1,9 +1,9 @@
-/** Reads a server-sent event stream the way the contract writes it: LF only, whole events, [DONE] last. */
+/** Reads a stream of server-sent events as strictly as the contract writes it: LF only, whole events, [DONE] last. */
 
 export interface SseEvent {
   readonly type: string;
   readonly sequence_number: number;
-  // Event fields: each test knows the kind of its events.
+  // Fields of the event; each test knows those of its events.
   readonly [field: string]: unknown;
 }
 
@@ -16,8 +16,8 @@ export interface SseStream {
 }
 
 /**
- * @throws when the text breaks the framing: an event name different from the data's type, data after [DONE], a cut event, or an event without
- * fields, at which some clients end the stream
+ * @throws if the text breaks the framing: an event name other than the data's type, data after [DONE], a cut event, or an event without fields, at
+ * which some clients end the stream
  */
 export function parseSse(text: string): SseStream {
   const events: SseEvent[] = [];
@@ -41,7 +41,7 @@ export function parseSse(text: string): SseStream {
 }
 
 function parseEvent(block: string): SseEvent {
-  // Split instead of a regular expression: that would overflow its stack on a line of many megabytes.
+  // The block is split, since a regular expression would overflow its stack on a line of many megabytes.
   const [name = "", data = "", ...others] = block.split("\n");
   const type = name.startsWith("event: ") ? name.slice("event: ".length) : "";
   if (!/^\S+$/.test(type) || !data.startsWith("data: ") || others.length > 0) throw new Error(`not an event: ${block}`);

@@ -1,15 +1,15 @@
-/** Reads streams of each format into the items a client sends back later. */
+/** Converts streams of each format to the items that a client sends back later. */
 
 type Json = Record<string, unknown>;
 
-/** The data of the events of a stream, without its end mark. */
+/** The data of a stream's events, without the mark at its end. */
 export const eventData = (text: string): readonly Json[] =>
   text
     .split("\n")
     .filter((line) => line.startsWith("data: ") && line !== "data: [DONE]")
     .map((line) => JSON.parse(line.slice("data: ".length)) as Json);
 
-/** The items of a response: those of its terminal event. */
+/** The items of a response, from its terminal event. */
 export const readStreamedResponse = (text: string): readonly object[] => {
   const { response } = eventData(text).at(-1) as { response: { output: object[] } };
   return response.output;
@@ -24,7 +24,7 @@ interface CallDelta extends Json {
   readonly function?: { readonly name?: string; readonly arguments?: string };
 }
 
-/** The message of a chat completion: texts joined, calls and reasoning by their index. */
+/** The message of a chat completion: texts are joined, calls and reasoning by their index. */
 export function readStreamedCompletion(text: string): object {
   const message = { role: "assistant", content: null as string | null };
   const calls: { arguments: string; head: CallDelta }[] = [];
@@ -50,7 +50,7 @@ export function readStreamedCompletion(text: string): object {
   };
 }
 
-/** Pieces of one entry have its index: its texts are joined, and its other members are taken as they come. */
+/** Adds a piece of reasoning details. Pieces of one entry have the same index: their texts are joined, and other members are overwritten. */
 function joinDetail(details: Json[], detail: Json): void {
   const known = details.find(({ index, type }) => index === detail["index"] && type === detail["type"]);
   if (!known) return void details.push({ ...detail });

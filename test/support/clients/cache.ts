@@ -1,4 +1,4 @@
-/** Folders of the user's cache with what tests install or build, each made once for all checkouts of the machine. */
+/** Folders of the user's cache with what tests install or build, each created once for all checkouts of the machine. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -6,7 +6,10 @@ import { setTimeout as wait } from "node:timers/promises";
 
 const cacheFolder = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "sluice-test-clients");
 
-/** @param name of the folder, which has to tell everything it is made from @returns its path, once `make` has filled it in this or an earlier run */
+/**
+ * @param name name of the folder, which must contain everything that determines its content @returns its path, once `make` has filled it in this or
+ * an earlier run
+ */
 export async function makeCachedFolder(name: string, make: (folder: string) => Promise<void>): Promise<string> {
   const folder = join(cacheFolder, name);
   mkdirSync(cacheFolder, { recursive: true });
@@ -28,7 +31,7 @@ export async function makeCachedFolder(name: string, make: (folder: string) => P
 
 const pollMs = 200;
 
-/** Waits until no other running process holds the lock: two installations of one set would load the machine twice. */
+/** Takes a lock, since two installations of one set at the same time would load the machine twice. */
 async function lock(file: string): Promise<() => void> {
   for (;;) {
     try {

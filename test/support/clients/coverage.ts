@@ -1,8 +1,8 @@
-/** Tests of unmodified clients, checked for completeness against the documentation. */
+/** Tests of unmodified clients, whose completeness is checked against the documentation. */
 import { describe, test } from "@jest/globals";
 import { type ClientDoor, type ClientFeature, coveredClients, coveredPrograms, versionOf } from "./table.ts";
 
-/** One test for each feature in the client's table row. @throws when features and tests differ */
+/** One test for each feature in the client's row of the table. @throws if features and tests differ */
 export function testCoverage(
   installed: string,
   door: ClientDoor,
@@ -18,7 +18,7 @@ export function testCoverage(
   });
 }
 
-/** The tests of each task in the program's table row. @throws when tasks and tests differ */
+/** The tests for each task in the program's row of the table. @throws if tasks and tests differ */
 export function testProgram(program: string, tests: Readonly<Record<string, () => void>>): void {
   const found = coveredPrograms.find((each) => each.program === program);
   if (!found) throw new Error(`coveredPrograms has no entry for ${program}`);

@@ -1,4 +1,4 @@
-/** Runs clients in other languages through their features, each in a separate test. */
+/** Runs clients in other languages through their features, each feature in a test of its own. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Reply, chatChunk, chatStream } from "../providers/upstream.ts";
 import { testCoverage } from "./coverage.ts";
@@ -7,7 +7,7 @@ import { ClientProgram } from "./program.ts";
 import { type ClientStage, clientStage, pixelUrl } from "./stage.ts";
 import { type ClientFeature, coveredClients } from "./table.ts";
 
-/** Scripts the provider while a client runs a feature. @returns a check of the provider's side, when the client's view is not enough */
+/** Scripts the provider while a client runs a feature. @returns a check of what the provider received, if the client's result does not show enough */
 type Scene = (stage: ClientStage) => (() => void | Promise<void>) | void;
 
 const piece = (index: number, args: string, id?: string) =>
@@ -17,7 +17,7 @@ const piece = (index: number, args: string, id?: string) =>
     ],
   });
 
-/** Two calls with interleaved argument deltas. */
+/** Two calls whose argument deltas alternate. */
 const byTurns: Reply = {
   chunks: [
     {
@@ -62,14 +62,14 @@ const scenes: Partial<Readonly<Record<ClientFeature, Scene>>> = {
   embeddings: (stage) => void stage.embed(2),
 };
 
-/** The features' words on a program's command line. */
+/** Names of the features on a program's command line. */
 const commands: Partial<Readonly<Record<ClientFeature, string>>> = {
   "parallel tools": "parallel",
   "structured output": "structured",
   "context overflow": "overflow",
 };
 
-/** Tests of all clients of a set, after its installation. @param set of packages, by its name in `coveredClients` */
+/** The tests of all clients in a set, after the installation of the set. @param set name of the set in `coveredClients` */
 export async function testForeignClients(set: ToolchainName): Promise<void> {
   const installation = await install(toolchains[set]);
   const clients = coveredClients.filter((each) => each.foreign?.set === set);

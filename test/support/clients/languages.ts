@@ -1,7 +1,7 @@
 /**
  * Clients in languages other than JavaScript, as published: their versions, their installation, and the start of their programs.
  *
- * Installations and builds are kept in a folder of the user's cache, named after all their inputs, so that each is made once for every
+ * Installations and builds are kept in a folder of the user's cache, named after all their inputs, so each is made once for every
  * checkout of the machine.
  */
 import { execFile, execFileSync } from "node:child_process";
@@ -17,44 +17,44 @@ export const programsFolder = join(root, "test/support/clients/programs");
 
 export type Language = "Python" | "Go" | "Java" | "Rust" | "JavaScript";
 
-/** A set of packages installed together, and the start of a program with them. */
+/** A set of packages that are installed together, and the command to start a program with them. */
 export interface Toolchain {
   readonly language: Language;
-  /** The command for the version of the language; when it fails, the set is skipped. */
+  /** Command to print the version of the language; if it fails, the set is skipped. */
   readonly probe: readonly string[];
-  /** All input files of the installation. */
+  /** All files that determine the installation. */
   readonly sources: readonly string[];
-  /** Packages with their versions, as the package manager takes them. */
+  /** Packages with their versions, in the form of the package manager. */
   readonly packages: readonly string[];
   readonly install: (folder: string, set: Toolchain) => Promise<void>;
   readonly command: (folder: string, program: string) => readonly string[];
 }
 
-/** Variables to keep clients from fetching from hosts other than the gateway: LiteLLM would fetch a list of prices. */
+/** Variables to keep clients from other hosts than the gateway; LiteLLM would fetch a list of prices. */
 export const offlineVariables = { LITELLM_LOCAL_MODEL_COST_MAP: "True" };
 
 const options = { maxBuffer: 64 << 20, timeout: 540_000 };
 
-/** Installs packages of Python into a folder. @param packages also options of pip */
+/** Installs Python packages into a folder. @param packages packages, or options of pip */
 export async function installPython(folder: string, packages: readonly string[]): Promise<void> {
   const target = ["--target", join(folder, "packages"), "--disable-pip-version-check", "--no-warn-script-location"];
   await run("python3", ["-m", "pip", "install", "--quiet", ...target, ...packages], options);
 }
 
-/** Variables with which a program of Python finds the packages in the folder. */
+/** Variables with which a Python program finds the packages in the folder. */
 export const pythonEnvironment = (folder: string): Readonly<Record<string, string>> => ({
   PYTHONPATH: join(folder, "packages"),
   PYTHONDONTWRITEBYTECODE: "1",
 });
 
-/** The command that runs Python with the packages in the folder. */
+/** The command to run Python with the packages in the folder. */
 const pythonCommand = (folder: string): readonly string[] => [
   "env",
   ...Object.entries({ ...pythonEnvironment(folder), ...offlineVariables }).map(([name, value]) => `${name}=${value}`),
   "python3",
 ];
 
-/** @param command starts one of the programs of this folder unless it is given */
+/** @param command command to start a program; by default one of the Python programs in this folder */
 export const python = (
   packages: readonly string[],
   command: (program: string) => readonly string[] = (program) => [join(programsFolder, "python/program.py"), program],
@@ -79,9 +79,9 @@ const go: Toolchain = {
   sources: filesOf("go"),
   packages: [],
   install: async (folder) => {
-    // The source folder is read only: a build with changes to its files fails.
+    // The source folder is read only: a build that changes its files fails.
     const source = { ...options, cwd: join(programsFolder, "go") };
-    // Compiled without optimization: it takes longer than the tests gain by it.
+    // The code is compiled without optimization, which would take longer than it saves in the tests.
     const plain = ["-gcflags=all=-N -l", "-ldflags=-s -w"];
     await run("go", ["build", "-mod=readonly", ...plain, "-o", join(folder, "clients"), "."], source);
   },
@@ -123,7 +123,7 @@ const rust: Toolchain = {
   command: (folder, program) => [join(folder, "target/debug/clients"), program],
 };
 
-/** A set of npm's registry. Installation scripts, which may download more, do not run. */
+/** A set of npm packages. Installation scripts do not run, since they may download more. */
 export const javaScript = (packages: readonly string[], command: Toolchain["command"]): Toolchain => ({
   language: "JavaScript",
   probe: ["node", "--version"],
@@ -137,7 +137,7 @@ export const javaScript = (packages: readonly string[], command: Toolchain["comm
   command,
 });
 
-/** The sets by name. The versions of a Python set are compatible with each other. */
+/** The sets by name. The versions in a Python set are compatible with each other. */
 export const toolchains = {
   python3: python([
     "openai==3.51.0",
@@ -157,7 +157,7 @@ export const toolchains = {
 
 export type ToolchainName = keyof typeof toolchains;
 
-/** The version of a package of a set. @throws for a package named in no file of the set */
+/** Version of a package in a set. @throws if no file of the set names the package */
 export function foreignVersion(set: ToolchainName, name: string): string {
   const { packages, sources }: Toolchain = toolchains[set];
   const escaped = name.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
@@ -175,7 +175,7 @@ export function foreignVersion(set: ToolchainName, name: string): string {
   return version;
 }
 
-/** The version of the language on this machine; undefined where it is missing. */
+/** Version of the language on this machine; undefined if it is missing. */
 function languageVersion({ probe: [program, ...args] }: Toolchain): string | undefined {
   try {
     return execFileSync(program as string, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
@@ -189,7 +189,7 @@ export type InstalledToolchain = { readonly folder: string } | { readonly missin
 
 const installations = new Map<Toolchain, Promise<InstalledToolchain>>();
 
-/** Installs a set unless it is installed. Without the language, or without a registry for its packages, the set is skipped by name. */
+/** Installs a set unless it is installed. If the language, or a registry for its packages, is missing, the result says so and the set is skipped. */
 export function install(set: Toolchain): Promise<InstalledToolchain> {
   let installation = installations.get(set);
   if (!installation) installations.set(set, (installation = tryInstall(set)));

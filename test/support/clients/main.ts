@@ -1,4 +1,4 @@
-/** Writes the table of tested clients into the page of clients. */
+/** Writes the table of tested clients into the clients page. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { clientsPage, withTable } from "./table.ts";
 

@@ -1,6 +1,6 @@
 /**
- * A client in another language: a process that runs one feature at a time and reports its result. Where the machine permits namespaces, it can
- * reach nothing but the gateway.
+ * A client in another language: a process that runs one feature at a time and reports the result. If the machine permits namespaces, it can reach
+ * only the gateway.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -32,7 +32,7 @@ export class ClientProgram {
     );
   }
 
-  /** @param folder of the installation @param program of the set, for languages with several */
+  /** @param folder folder of the installation @param program program of the set, for languages with several */
   static async start(
     set: Toolchain,
     folder: string,
@@ -44,7 +44,7 @@ export class ClientProgram {
     const [command, ...args] = gate?.enter(own) ?? own;
     const environment = { SLUICE_BASE_URL: baseUrl, SLUICE_API_KEY: apiKey, OPENAI_API_KEY: "", NO_PROXY: "127.0.0.1" };
     const started = new ClientProgram(
-      // The program in the namespace is stopped as a member of its group.
+      // The process is the leader of a group, so the program in the namespace is stopped with it.
       spawn(command as string, args, { env: { ...bareEnvironment(), ...environment }, stdio: "pipe", detached: true }),
       gate,
     );

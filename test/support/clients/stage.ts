@@ -1,4 +1,4 @@
-/** An installation for tests of clients: a built-in model, and a scripted provider in the format of chat completions. */
+/** An installation for tests of clients: a built-in model, and a scripted provider of chat completions. */
 import { afterAll, beforeAll } from "@jest/globals";
 import { type Installation, startInstallation } from "../installation.ts";
 import { type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from "../providers/upstream.ts";
@@ -38,7 +38,7 @@ models:
     await this.#upstream?.stop();
   }
 
-  /** Makes the provider send one word and then nothing. @returns a promise that settles when the gateway disconnects */
+  /** Makes the provider send one word and then nothing. @returns a promise that resolves when the gateway disconnects */
   hang(): Promise<unknown> {
     this.upstream.script([{ chunks: [{ sse: [chatChunk({ role: "assistant", content: "One" })] }], hang: true }]);
     return this.upstream.nextClose();
@@ -48,20 +48,20 @@ models:
     this.upstream.script([streamed ? chatStream(text) : chatAnswer({ role: "assistant", content: text })]);
   }
 
-  /** The provider is busy once. */
+  /** Makes the provider answer 429 once, and then this text. */
   beBusyOnce(text: string): void {
     const busy = { status: 429, headers: { "retry-after": "1" } };
     this.upstream.script([busy, chatAnswer({ role: "assistant", content: text })]);
   }
 
-  /** The picture in the last message received by the provider. */
+  /** The picture in the last message that the provider received. */
   picture(): string | undefined {
     const { messages } = (this.upstream.requests.at(-1)?.json ?? {}) as { messages: { content: unknown }[] };
     const parts = messages.at(-1)?.content as { image_url?: { url: string } }[];
     return parts.find(({ image_url: image }) => image)?.image_url?.url;
   }
 
-  /** @param count of texts */
+  /** @param count number of texts */
   embed(count: number): number[][] {
     const vectors = Array.from({ length: count }, (_, index) => [0.5 + index, 1]);
     const data = vectors.map((embedding, index) => ({ object: "embedding", index, embedding }));

@@ -1,4 +1,4 @@
-/** The clients run unmodified in tests, and the tested features of each. Source of the table in the documentation. */
+/** The clients that tests run unmodified, with the tested features of each; the table in the documentation is generated from them. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../processes.ts";
@@ -22,20 +22,20 @@ export type ClientFeature =
 export type ClientDoor = "responses" | "chat" | "messages" | "embeddings";
 
 export interface CoveredClient {
-  /** The package as its users install it; two of them where one is used through the other. */
+  /** The package installed by users, or two packages if one is used through the other. */
   readonly client: string;
   /** Installed names of the packages, in the same order; those of `deploy/test-clients/` begin with `test-clients/`. */
   readonly installed: readonly string[];
   readonly door: ClientDoor;
   readonly features: readonly ClientFeature[];
-  /** Present for a client of another language. */
+  /** Language and program; absent for JavaScript clients. */
   readonly foreign?: ForeignClient;
 }
 
 interface ForeignClient {
-  /** The set of packages. */
+  /** Name of the set of packages. */
   readonly set: ToolchainName;
-  /** The client's program. */
+  /** Name of the client's program. */
   readonly program: string;
   readonly version: string;
 }
@@ -55,7 +55,7 @@ const covered = (
     features: door === "embeddings" ? ["embeddings", "errors"] : features,
   }));
 
-/** @param packages of the set, shown with their versions @param program name of its program */
+/** @param packages packages of the set, shown with their versions @param program name of the client's program */
 const foreign = (
   set: ToolchainName,
   program: string,
@@ -70,13 +70,13 @@ const foreign = (
     features:
       door === "embeddings"
         ? ["embeddings", "errors"]
-        : // The format of chat completions has no field for thoughts that these clients read.
+        : // These clients read no reasoning, since the format of chat completions has no field for it that they know.
           features.filter((feature) => feature !== "thinking" || door !== "chat"),
     foreign: { set, program, version: packages.map((name) => foreignVersion(set, name)).join(", ") },
   }));
 
 const whole = [...turn, "parallel tools"] as const;
-/** Frameworks: their retries are settings of the inner client. */
+/** Features of frameworks, without retries, which are settings of their inner client. */
 const framework = ["text", "stream", "tools", "parallel tools", "structured output", "images", "errors"] as const;
 
 const foreignClients: readonly CoveredClient[] = [
@@ -214,7 +214,7 @@ export const coveredPrograms: readonly CoveredProgram[] = [
   },
 ];
 
-/** The version of a client as installed, such as "7.57.0", or "7.0.173, 4.0.118" of two packages. */
+/** Installed version of a client, such as "7.57.0", or "7.0.173, 4.0.118" of two packages. */
 export const versionOf = ({ installed, foreign: other }: CoveredClient): string =>
   other?.version ??
   installed
@@ -222,20 +222,20 @@ export const versionOf = ({ installed, foreign: other }: CoveredClient): string 
     .map(({ version }) => version)
     .join(", ");
 
-/** npm puts a package into the folder of its workspace or into the one of the checkout. */
+/** Path of a package's manifest: npm puts a package into the folder of its workspace or into that of the checkout. */
 function manifestOf(name: string): string {
   const workspace = name.startsWith(apart) ? `deploy/${apart}` : "test/";
   const path = join("node_modules", name.replace(apart, ""), "package.json");
   return [join(root, workspace, path), join(root, path)].find(existsSync) as string;
 }
 
-/** The lines around the table in the page of clients. */
+/** The lines around the table on the clients page. */
 const tableStart = "<!-- tested clients: made by npm run clients -->\n";
 const tableEnd = "\n<!-- end of tested clients -->";
 
 export const clientsPage = join(root, "docs/clients/README.md");
 
-/** The page with the table as it has to be. @throws when the lines around the table are not there */
+/** The page with the current table. @throws if the page lacks the lines around it */
 export function withTable(page: string): string {
   const [start, end] = [page.indexOf(tableStart), page.indexOf(tableEnd)];
   if (start === -1 || end < start) throw new Error(`${clientsPage} has no lines ${tableStart} and ${tableEnd}`);

@@ -1,10 +1,10 @@
-/** Minimal hand-made office files and books, in ZIP archives that may be hostile. */
+/** Minimal hand-made office files and books, and hostile ZIP archives. */
 import { crc32, deflateRawSync } from "node:zlib";
 
 export interface ZipPart {
   readonly path: string;
   readonly content: string | Buffer;
-  /** Size declared by the archive instead of the true size. */
+  /** Size that the archive declares in place of the true one. */
   readonly declaredSize?: number;
 }
 
@@ -45,7 +45,7 @@ export const xmlPart = (path: string, content: string): ZipPart => ({
   content: `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n${content}`,
 });
 
-/** @param targets path of a target by its type; `id` is rId and its number. A URL is an external target. */
+/** @param targets paths of targets with their types; the ids are rId1 and so on, and a URL is an external target */
 export function relationsPart(path: string, ...targets: readonly (readonly [type: string, target: string])[]): ZipPart {
   const relations = targets.map(([type, target], index) => {
     const mode = target.startsWith("http") ? ' TargetMode="External"' : "";
@@ -54,7 +54,7 @@ export function relationsPart(path: string, ...targets: readonly (readonly [type
   return xmlPart(path, `<Relationships>${relations.join("")}</Relationships>`);
 }
 
-/** @param body XML of the paragraphs. @param more further parts */
+/** @param body XML of the paragraphs @param more further parts */
 export const buildDocx = (body: string, ...more: readonly ZipPart[]): Buffer =>
   buildZip([
     relationsPart("_rels/.rels", ["officeDocument", "word/document.xml"]),
@@ -65,7 +65,7 @@ export const buildDocx = (body: string, ...more: readonly ZipPart[]): Buffer =>
 export const docxParagraph = (text: string, properties = ""): string =>
   `<w:p><w:pPr>${properties}</w:pPr><w:r><w:t xml:space="preserve">${text}</w:t></w:r></w:p>`;
 
-/** @param sheets XML of the rows of each sheet. @param more further parts, with relation ids from rId(number of sheets + 1) on */
+/** @param sheets XML of the rows, by sheet @param more further parts, with relation ids from rId(number of sheets + 1) on */
 export function buildXlsx(sheets: Readonly<Record<string, string>>, ...more: readonly ZipPart[]): Buffer {
   const names = Object.keys(sheets);
   const list = names.map((name, index) => `<sheet name="${name}" sheetId="${index + 1}" r:id="rId${index + 1}"/>`);
@@ -86,7 +86,7 @@ export function buildXlsx(sheets: Readonly<Record<string, string>>, ...more: rea
 }
 
 export interface Slide {
-  /** XML of the shapes. */
+  /** XML of the slide's shapes. */
   readonly shapes: string;
   readonly notes?: string;
 }
@@ -118,7 +118,7 @@ export function buildPptx(...slides: readonly Slide[]): Buffer {
   ]);
 }
 
-/** @param chapters bodies of the chapters */
+/** @param chapters XHTML bodies of the chapters */
 export const buildEpub = (...chapters: readonly string[]): Buffer =>
   buildZip([
     { path: "mimetype", content: "application/epub+zip" },

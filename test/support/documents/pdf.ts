@@ -1,7 +1,7 @@
-/** PDFs made by hand: as small as they can be, or as hostile. */
+/** Hand-made PDFs: as small as possible, or hostile. */
 import { deflateSync } from "node:zlib";
 
-/** The objects of a PDF, from number 1 on, with the table of where they are. The first is its catalogue. */
+/** A PDF of these objects, numbered from 1, with the table of their positions. The first object is the catalogue. */
 export function buildPdf(objects: readonly (string | Buffer)[], trailer = ""): Buffer {
   const pieces: Buffer[] = [Buffer.from("%PDF-1.7\n")];
   const places: number[] = [];
@@ -37,16 +37,13 @@ export const deflatedPdfStream = (content: Buffer): Buffer => pdfStream(deflateS
 
 const escaped = (text: string): string => text.replaceAll(/[\\()]/g, String.raw`\$&`);
 
-/** Words at a place of the page, in points from its lower left corner. */
+/** Words at a position on the page, in points from its lower left corner. */
 export const pdfText = (text: string, x: number, y: number, size = 12): string =>
   `BT /F1 ${size} Tf 1 0 0 1 ${x} ${y} Tm (${escaped(text)}) Tj ET\n`;
 
 const font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>";
 
-/**
- * @param pages drawing operators of each page
- * @param more further objects, from the number 4 + 2 * pages on
- */
+/** @param pages drawing operators of each page  @param more further objects, numbered from 4 + 2 * pages on */
 export function pdfPages(
   contents: readonly (string | Buffer)[],
   page = "",
@@ -65,7 +62,7 @@ export function pdfPages(
   ]);
 }
 
-/** Lines of text on each page, from the top. */
+/** A PDF with these lines of text on each page, from the top. */
 export const textPdf = (...lines: readonly (readonly string[])[]): Buffer =>
   pdfPages(lines.map((each) => each.map((line, index) => pdfText(line, 72, 720 - index * 14)).join("")));
 

@@ -1,8 +1,8 @@
-/** All readings of a request's bytes as text. */
+/** All ways to read a request's bytes as text. */
 
 export const utf16be = (text: string): Buffer => Buffer.from(text, "utf16le").swap16();
 
-/** UTF-32, little end first. */
+/** The text in UTF-32, little-endian. */
 export function utf32(text: string): Buffer {
   const points = Array.from(text, (letter) => letter.codePointAt(0) as number);
   const bytes = Buffer.alloc(points.length * 4);
@@ -10,13 +10,13 @@ export function utf32(text: string): Buffer {
   return bytes;
 }
 
-/** A body and its files in UTF-8 only, as read by the strictest receiver. */
+/** A body with its files, read as UTF-8 only, as by the strictest receiver. */
 export function utf8Of(body: string): string {
   const files = Array.from(body.matchAll(/[\w+/]{16,}=*/g), ([encoded]) => Buffer.from(encoded, "base64").toString());
   return [body, ...files].join("\n");
 }
 
-/** A body in UTF-8 and all base64 in it, each in UTF-8, Latin-1 and UTF-16, and without invisible characters. */
+/** A body in UTF-8 with all base64 in it, each decoded as UTF-8, Latin-1 and UTF-16, and without invisible characters. */
 export function readingsOf(body: string): string {
   const files = Array.from(body.matchAll(/[\w+/-]{16,}/g), ([encoded]) => Buffer.from(encoded, "base64"));
   return [Buffer.from(body), ...files].flatMap(decoded).join("\n");

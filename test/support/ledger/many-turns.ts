@@ -1,4 +1,4 @@
-/** Turns and calls in large numbers, written by SQL: a table large enough for plans to matter. */
+/** Turns and calls in large numbers, written by SQL: enough for query plans to matter. */
 import type { Database } from "@sluice/admin-svc/store/database.js";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { type Kysely, sql } from "kysely";
@@ -12,7 +12,7 @@ export interface ManyTurns {
 
 const turnsOfPortion = 20_000;
 
-/** Hash of a key by its number. */
+/** Hash of the key with a number. */
 export const hashOfKey = (n: number): string => n.toString(16).padStart(64, "0");
 
 const keyHash = (keys: number) => sql`lpad(to_hex(n % ${sql.lit(keys)}), 64, '0')`;
@@ -38,7 +38,7 @@ export async function fillLedger(database: Kysely<Database>, { turns, days, keys
     union select unnest(array['model', 'flex', 'failed', 'cancelled', 'embed', 'chat', 'responses', 'many', ${defaultWorkspaceId}::text,
       '00000000-0000-4000-8000-00000000abce'])
     on conflict do nothing`.execute(database);
-  // Sums are made by transactions, so one for all turns would take the worker of the sums too long.
+  // Sums are computed by transaction; a single one for all turns would keep the worker of the sums too long.
   for (let first = 1; first <= turns; first += turnsOfPortion) {
     await sql`
     insert into ledger (
@@ -58,7 +58,7 @@ export async function fillLedger(database: Kysely<Database>, { turns, days, keys
       join ledger_names as model on model.name = 'acme/model-' || n % 20
       join ledger_names as provider on provider.name = 'provider-' || n % 20`.execute(database);
   }
-  // A day's rows lie together, as they are added on that day.
+  // Rows are inserted by day, so those of a day are next to each other, as in real use.
   await sql`
     insert into key_days (key_hash, day, cost_usd, attempts)
     select key_hash, (opened_at at time zone 'UTC')::date, sum(cost_usd), count(*) from all_calls where written is not null group by 1, 2
@@ -73,7 +73,7 @@ export async function fillLedger(database: Kysely<Database>, { turns, days, keys
 
 /**
  * Fills `turns` and `usage_records` of the default workspace with turns of one call each, evenly over the days until now. Each model has its own
- * provider, so no row combines a model with another model's provider. Triggers note them as they do for a batch.
+ * provider, so no row combines a model with another model's provider. Triggers record the turns like those of a batch.
  */
 export async function fillTurns(database: Kysely<Database>, { turns, days, keys, users }: ManyTurns): Promise<void> {
   const openedAt = sql`date_trunc('milliseconds', now() - n * (interval '1 day' * ${sql.lit(days)} / ${sql.lit(turns)}))`;
@@ -83,7 +83,7 @@ export async function fillTurns(database: Kysely<Database>, { turns, days, keys,
     select ${keyHash(keys)}, ${defaultWorkspaceId}, 'key-' || n, 'inference', 'sk-sl-many' from generate_series(0, ${sql.lit(keys - 1)}) as n
     on conflict do nothing`.execute(database);
   await database.transaction().execute(async (transaction) => {
-    // Spares the trigger that keeps an earlier build from storing calls of the ledger again.
+    // This setting switches off the trigger that keeps an earlier build from storing calls of the ledger again.
     await sql`select set_config('sluice.reads_ledger', 'on', true)`.execute(transaction);
     await sql`
     insert into usage_records (

@@ -1,10 +1,10 @@
-/** Records from before an upgrade, and the work filling their sums. */
+/** Records from before an upgrade, and the work that fills their sums. */
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { backfills, pendingBackfills } from "@sluice/admin-svc/store/ledger/backfills.js";
 import { tryFold } from "@sluice/admin-svc/store/ledger/fold.js";
 import { type Kysely, sql } from "kysely";
 
-/** Does the work of a running admin-svc's worker until nothing is left. */
+/** Does the work of admin-svc's worker until nothing is left to do. */
 export async function fillPast(database: Kysely<Database>): Promise<void> {
   for (let [name] = await pendingBackfills(database); name !== undefined; [name] = await pendingBackfills(database)) {
     await backfills[name](database);
@@ -15,8 +15,8 @@ export async function fillPast(database: Kysely<Database>): Promise<void> {
 const kinds = ["primary", "primary", "primary", "judge", "moderation", "panel", "analyst"];
 
 /**
- * Calls as builds of migration 0018 stored them: turns of one to three calls over 30 days, of several keys, models and kinds.
- * Their sums of days are there, as those builds kept them.
+ * Adds calls as builds of migration 0018 stored them: turns of one to three calls over 30 days, with several keys, models and kinds. Their daily sums
+ * are there, as those builds kept them.
  */
 export async function insertPastCalls(database: Kysely<Database>, calls: number): Promise<void> {
   const kind = sql.raw(`(array[${kinds.map((each) => `'${each}'`).join(", ")}])[1 + n % ${kinds.length}]`);

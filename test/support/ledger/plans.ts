@@ -1,4 +1,4 @@
-/** Plans of the statements sent to Postgres by some work. */
+/** Query plans of the statements that some work sends to Postgres. */
 import { openDatabase, writeConnectionLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import type { CompiledQuery } from "kysely";
 import pg from "pg";
@@ -10,7 +10,7 @@ export interface PlanNode {
   readonly "Actual Loops": number;
   readonly "Rows Removed by Join Filter"?: number;
   readonly "Rows Removed by Filter"?: number;
-  /** Pages of 8 KiB, with those of the nodes below. */
+  /** Number of 8 KiB pages, including those of the nodes below. */
   readonly "Shared Hit Blocks"?: number;
   readonly "Shared Read Blocks"?: number;
   readonly Plans?: readonly PlanNode[];
@@ -18,7 +18,7 @@ export interface PlanNode {
 
 export const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 
-/** The statements of the work, as they were sent. */
+/** The statements that some work sends to Postgres. */
 export async function statementsOf(
   url: string,
   work: (database: ReturnType<typeof openDatabase>) => Promise<unknown>,
@@ -35,7 +35,7 @@ export async function statementsOf(
   return statements.filter(({ sql }) => /^\s*(?:-- .*\n\s*)?(?:with|select|insert|update|delete)\b/.test(sql));
 }
 
-/** Executes a statement and takes its changes back. */
+/** The plan of a statement, which is executed and then rolled back. */
 export async function planOf(client: pg.Client, { sql, parameters }: CompiledQuery): Promise<PlanNode> {
   await client.query("begin; set local jit = off");
   try {

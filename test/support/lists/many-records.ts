@@ -4,8 +4,8 @@ import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { type Kysely, sql } from "kysely";
 
 /**
- * Fills the default workspace with as many keys, assignments and end users, and a tenth as many guardrails; there are also a tenth as many workspaces. One key in
- * ten is disabled, and one in five was never used. Many keys share a time, a name and an amount, since ties decide whether pages overlap.
+ * Fills the default workspace with as many keys, assignments and end users, and a tenth as many guardrails and other workspaces. One key in ten is
+ * disabled, and one in five was never used. Many keys share a time, a name and an amount, since equal values could make pages of a list overlap.
  */
 export async function fillLists(database: Kysely<Database>, count: number): Promise<void> {
   const workspace = sql`${defaultWorkspaceId}::uuid`;

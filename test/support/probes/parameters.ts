@@ -1,7 +1,7 @@
-/** A value for each parameter of the contract. The compiler refuses a parameter without one. */
+/** A value for each parameter of the contract. The compiler rejects a list without one of them. */
 import { type ParameterName, type ParameterValue, parameterList } from "@sluice/proto/contract/request/parameters.js";
 
-/** Values under the names of POST /responses, equal in a body and in a checked request. */
+/** Values by name at POST /responses, which are the same in a body and in a checked request. */
 export const parameterValues: { readonly [Name in ParameterName]: ParameterValue<Name> } = {
   max_output_tokens: 99,
   temperature: 0.5,

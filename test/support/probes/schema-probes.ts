@@ -1,6 +1,6 @@
 /**
- * Probes of a request's published schema: for each field at any depth, a minimal body with the field in several valid forms. The schema comes from the
- * OpenAPI document, so a new field of an endpoint is probed without a change here.
+ * Probes of a request's published schema: for each field at any depth, minimal bodies with several valid values of the field. The schema comes from
+ * the OpenAPI document, so a new field of an endpoint is probed without a change here.
  */
 export type Schema = Readonly<Record<string, unknown>>;
 export type Schemas = Readonly<Record<string, Schema>>;
@@ -8,19 +8,19 @@ export type Schemas = Readonly<Record<string, Schema>>;
 export interface FieldProbe {
   /** Path of the field in the body. */
   readonly path: string;
-  /** The same with the kinds of the objects around it: `tools.0<web_search>.filters`. */
+  /** The path with the kinds of the objects around the field, such as `tools.0<web_search>.filters`. */
   readonly label: string;
-  /** Bodies with different values of this field only; the first one omits it if the field is optional. */
+  /** Bodies that differ in this field only; the first one omits the field if it is optional. */
   readonly bodies: readonly object[];
 }
 
 export interface ProbeRules {
   readonly schemas: Schemas;
-  /** A valid string by the field's name, when the pattern is not enough to construct one. */
+  /** A valid string for a field, by its name, if its pattern does not suffice to construct one. */
   readonly sample: (name: string, schema: Schema, variant: number) => unknown;
-  /** Neighbours of an array entry that make it valid, and its position among them. */
+  /** The entries that an array entry needs before and after it to be valid. */
   readonly among: (path: string, entry: unknown) => readonly [before: readonly unknown[], after: readonly unknown[]];
-  /** Further required fields of an object, not named in its schema. */
+  /** Adds fields that an object requires although its schema does not say so. */
   readonly complete: (label: string, value: Readonly<Record<string, unknown>>) => object;
 }
 
@@ -39,13 +39,13 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 const branchesOf = (schema: Schema): readonly Schema[] | undefined =>
   (schema["anyOf"] ?? schema["oneOf"]) as readonly Schema[] | undefined;
 
-/** More words of one field hardly ever reach different code. */
+/** Maximum number of words tried for a field: more hardly ever reach different code. */
 const maxValues = 3;
 
-/** A name without a field. */
+/** A name that no field has. */
 const unknownName = "zz_probe";
 
-/** Whether the probe is the unknown field, present once in each object. */
+/** Whether a probe is that of the unknown field, which each object has once. */
 export const isUnknown = ({ path }: FieldProbe): boolean => path === unknownName || path.endsWith(`.${unknownName}`);
 
 export class SchemaProbes {
@@ -55,7 +55,7 @@ export class SchemaProbes {
     this.#rules = rules;
   }
 
-  /** @param body completes a value of the schema into a body */
+  /** @param body makes a complete body from a value of the schema */
   of(schema: Schema, body: (fields: object) => object): FieldProbe[] {
     const put: Put = (value) => body(value as object);
     return [...this.#within(schema, { path: "", label: "", put, seen: [] })];
@@ -64,7 +64,7 @@ export class SchemaProbes {
   *#within(schema: Schema, place: Place): Generator<FieldProbe> {
     const { $ref: reference } = schema as { $ref?: string };
     if (reference !== undefined) {
-      // A recursive schema is probed once.
+      // A recursive schema is probed only once.
       if (place.seen.includes(reference)) return;
       return yield* this.#within(this.#resolve(schema), { ...place, seen: [...place.seen, reference] });
     }
@@ -110,7 +110,7 @@ export class SchemaProbes {
     }
   }
 
-  /** The branches of a schema, each with the references on the way to it. */
+  /** The alternatives of a schema, each with the references that lead to it. */
   #alternatives(schema: Schema, seen: readonly string[]): readonly (readonly [Schema, readonly string[]])[] {
     const branches = branchesOf(this.#resolve(schema));
     if (branches === undefined) return [[schema, seen]];
@@ -133,7 +133,7 @@ export class SchemaProbes {
     return reference === undefined ? schema : this.#resolve(this.#rules.schemas[reference.split("/").at(-1)!]!);
   }
 
-  /** Whether null is the field's only other value, so that the field carries no information. */
+  /** Whether a field has only one value besides null, so it carries no information. */
   #isFixed(schema: Schema): boolean {
     const resolved = this.#resolve(schema);
     const branches = branchesOf(resolved)?.filter(({ type }) => type !== "null");
@@ -142,7 +142,7 @@ export class SchemaProbes {
     return fixed !== undefined || type === "null" || (Array.isArray(words) && words.length === 1);
   }
 
-  /** Valid values of a field, at least one of them different from its default. */
+  /** Valid values of a field, of which at least one differs from its default. */
   #values(name: string, schema: Schema): readonly unknown[] {
     const resolved = this.#resolve(schema);
     const branches = branchesOf(resolved);
@@ -162,7 +162,7 @@ export class SchemaProbes {
       }
       case "object": {
         const value = this.#minimal(name, resolved) as object;
-        // An empty object carries no information; its fields are probed.
+        // An empty object carries no information; its fields are probed instead.
         return Object.keys(value).length === 0 ? [] : [value];
       }
       default:

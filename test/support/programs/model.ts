@@ -1,6 +1,6 @@
 /**
- * A scripted model that works as an agent expects: it calls the tools of a task one after the other, each when the conversation has the result of the
- * one before, and then says its last words. Requests beside the task, such as the one for a title, get a short text.
+ * A scripted model that behaves as an agent expects: it calls the tools of a task one after another, each when the conversation contains the result
+ * of the previous one, and then says its last words. Other requests, such as the one for a title, get a short text.
  */
 import { claudeMessage, claudeStream } from "../providers/anthropic.ts";
 import {
@@ -20,7 +20,7 @@ export interface ToolStep {
 
 interface Format {
   readonly path: RegExp;
-  /** Counts the results of tools in a request. */
+  /** Number of tool results in a request. */
   readonly results: (json: Received["json"]) => number;
   readonly call: (step: ToolStep, number: number) => Reply;
   readonly text: (words: string, isStream: boolean) => Reply;
@@ -109,7 +109,7 @@ const responses: Format = {
   },
 };
 
-/** Dialects in which the model speaks. */
+/** Dialects of the scripted model. */
 export const programDialects = ["chat", "messages", "responses"] as const;
 export type ModelDialect = (typeof programDialects)[number];
 const formats: readonly Format[] = [chat, messages, responses];
@@ -124,17 +124,17 @@ const notFound = ({ path }: Received): Reply => ({
   chunks: [{ json: { error: { message: `there is no ${path}` } } }],
 });
 
-/** Whether a request is one of the task: it has the tool of the first step. */
+/** Whether a request belongs to the task: it has the tool of the first step. */
 const hasTool = ({ json }: Received, [step]: readonly ToolStep[]): boolean =>
   step === undefined || JSON.stringify(json["tools"] ?? []).includes(JSON.stringify(step.name));
 
-/** @param words of the model @returns its answer in the format of the request */
+/** @param words text of the model @returns its answer in the format of the request */
 export function replyInText(request: Received, words: string): Reply {
   const format = formatOf(request);
   return format ? format.text(words, request.json["stream"] === true) : notFound(request);
 }
 
-/** @param steps tools that the model calls @param last words of the model @returns how the provider answers each request */
+/** @param steps tools called by the model @param last last words of the model @returns a function to answer each request to the provider */
 export const scriptedModel =
   (steps: readonly ToolStep[], last: string) =>
   (request: Received): Reply => {

@@ -1,4 +1,4 @@
-/** Runs in a namespace: forwards a loopback port to a Unix socket for the lifetime of the program named in the further arguments. */
+/** Runs inside of a namespace: forwards a loopback port to a Unix socket while the program named in the further arguments runs. */
 import { spawn } from "node:child_process";
 import { connect, createServer } from "node:net";
 import { networkInterfaces } from "node:os";

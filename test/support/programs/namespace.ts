@@ -1,6 +1,6 @@
 /**
- * Third-party programs and clients, run in a network namespace with only loopback. They reach one port of this machine through
- * a Unix socket, shared across network namespaces.
+ * Third-party programs and clients, which run in a network namespace with only loopback. They reach one port of this machine through a Unix socket,
+ * which works across network namespaces.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 const bridge = fileURLToPath(new URL("namespace-bridge.js", import.meta.url));
 const loopback = ["sh", "-c", 'ip link set lo up && exec "$@"', "sh"];
 
-/** The command to enter a namespace, as root or as a user; undefined when the machine allows neither. */
+/** Command to enter a namespace, as root or as a user; undefined if the machine permits neither. */
 export const isolation: readonly string[] | undefined = [
   ["unshare", "-n", "--", ...loopback],
   ["unshare", "-rn", "--", ...loopback],
@@ -26,7 +26,7 @@ export const isolation: readonly string[] | undefined = [
   }
 });
 
-/** A way from namespaces to one port of this machine, which has the same number there. */
+/** A way from namespaces to one port of this machine, under the same number. */
 export class NamespaceGate {
   readonly #folder = mkdtempSync(join(tmpdir(), "sluice-test-namespace-"));
   readonly #port: number;
@@ -52,7 +52,7 @@ export class NamespaceGate {
     return join(this.#folder, "socket");
   }
 
-  /** The command that runs another one in a new namespace. */
+  /** The command to run another command in a new namespace. */
   enter(command: readonly string[]): readonly string[] {
     return [...(isolation ?? []), process.execPath, bridge, this.#path, String(this.#port), ...command];
   }
@@ -69,7 +69,7 @@ export interface IsolatedResult {
   readonly stderr: string;
 }
 
-/** Runs a program to its end. @param port reached in the namespace under the same number */
+/** Runs a program to its end. @param port port of this machine that the program can reach, under the same number */
 export async function runIsolated(
   command: readonly string[],
   port: number,

@@ -1,19 +1,19 @@
-/** Programs that run unmodified in tests: which version, and how it is installed and started. */
+/** Programs that tests run unmodified: the version of each, and how it is installed and started. */
 import { join } from "node:path";
 import { type InstalledToolchain, type Toolchain, install, javaScript, python } from "../clients/languages.ts";
 
 export interface InstalledProgram {
   readonly name: string;
   readonly version: string;
-  /** Large programs run only with `PROGRAMS=all`: to install one takes minutes. */
+  /** Whether the program runs only with `PROGRAMS=all`, since its installation takes minutes. */
   readonly isLarge?: true;
-  /** Undefined on a system for which there is no build of it. */
+  /** Undefined if there is no build for this system. */
   readonly set: Toolchain | undefined;
 }
 
 const system = `${process.platform}-${process.arch}`;
 
-/** A package with a built program, which is installed under the same name on every system. */
+/** A package that contains a built program, under the same name on every system. */
 const built = (spec: string, path: string): Toolchain | undefined =>
   ["linux-x64", "linux-arm64"].includes(system)
     ? javaScript([`program@npm:${spec}`], (folder) => [join(folder, "node_modules/program", path)])
@@ -25,7 +25,7 @@ const versions = {
   opencode: "1.18.33",
   llm: "0.36",
   aider: "0.86.2",
-  // The last one for Node 20.
+  // The last version for Node 20.
   promptfoo: "0.121.20",
 } as const;
 
@@ -58,7 +58,7 @@ export const programs = {
     name: "promptfoo",
     version: versions.promptfoo,
     isLarge: true,
-    // The database of promptfoo is an optional package for each system; all optional packages together would be a gigabyte.
+    // promptfoo's database is an optional package for each system; all optional packages together would be a gigabyte.
     set: javaScript([`promptfoo@${versions.promptfoo}`, `@libsql/${system}-gnu@0.5.29`], (folder) => [
       process.execPath,
       join(folder, "node_modules/promptfoo/dist/src/entrypoint.js"),
@@ -66,7 +66,7 @@ export const programs = {
   },
 } satisfies Readonly<Record<string, InstalledProgram>>;
 
-/** Installs a program, unless that was done before. @returns the reason where it cannot run on this machine */
+/** Installs a program unless it is installed. @returns the reason if it cannot run on this machine */
 export async function installProgram({ isLarge, set }: InstalledProgram): Promise<InstalledToolchain> {
   if (isLarge && process.env["PROGRAMS"] !== "all") return { missing: "it is large (PROGRAMS=all runs it)" };
   return set ? install(set) : { missing: `there is no build of it for ${system}` };

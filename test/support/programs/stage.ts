@@ -1,6 +1,6 @@
 /**
- * An installation for tests of programs, with a scripted model of each dialect that keeps its vendor's rules. A program runs in a folder of its own, as a
- * user without settings, in a network namespace with loopback alone: a request to another host fails there.
+ * An installation for tests of programs, with a scripted model of each dialect that enforces its vendor's rules. A program runs in its own folder, as
+ * a user without settings, in a network namespace with only loopback: a request to another host fails there.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ import { type ModelDialect, programDialects, type ToolStep, scriptedModel } from
 import { type IsolatedResult, isolation, runIsolated } from "./namespace.ts";
 import { type InstalledProgram, installProgram } from "./programs.ts";
 
-/** A bound for what hangs. */
+/** Milliseconds after which a program counts as hanging. */
 const limitMs = 240_000;
 export const testLimitMs = limitMs + 60_000;
 
@@ -22,7 +22,7 @@ export const contextLength = 200_000;
 export const maxOutputTokens = 8_192;
 
 export interface ProgramRun extends IsolatedResult {
-  /** The requests to the provider, all of which it took. */
+  /** The requests that the provider accepted; it refused none. */
   readonly requests: readonly Received[];
 }
 
@@ -32,7 +32,7 @@ export class ProgramStage {
   #upstream: Upstream | undefined = undefined;
   #folder = "";
 
-  /** @param command starts the program */
+  /** @param command command to start the program */
   constructor(command: readonly string[]) {
     this.#command = command;
   }
@@ -45,7 +45,7 @@ export class ProgramStage {
     return this.#upstream as Upstream;
   }
 
-  /** The folder of the user, without settings when a test begins. */
+  /** The user's home folder, which has no settings when a test begins. */
   get home(): string {
     return join(this.#folder, "home");
   }
@@ -77,7 +77,7 @@ export class ProgramStage {
     await this.#upstream?.stop();
   }
 
-  /** Makes empty folders for the user and the project. */
+  /** Creates empty folders for the user and the project. */
   open(): void {
     this.#folder = mkdtempSync(join(tmpdir(), "sluice-test-program-"));
     mkdirSync(this.home);
@@ -88,25 +88,25 @@ export class ProgramStage {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  /** @param path in the folder of the test, such as "home/settings.json" */
+  /** @param path path in the folder of the test, such as "home/settings.json" */
   write(path: string, text: string): void {
     const file = join(this.#folder, path);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
   }
 
-  /** @param path in the project @returns undefined for a file that does not exist */
+  /** @param path path in the project @returns undefined if the file does not exist */
   read(path: string): string | undefined {
     const file = join(this.project, path);
     return existsSync(file) ? readFileSync(file, "utf8") : undefined;
   }
 
-  /** The model of the next run. @param last words of the model */
+  /** Scripts the model for the next run. @param last last words of the model */
   script(steps: readonly ToolStep[], last: string): void {
     this.upstream.script(scriptedModel(steps, last));
   }
 
-  /** Runs the program to its end. @param environment in addition to PATH and HOME */
+  /** Runs the program to its end. @param environment variables besides PATH and HOME */
   async run(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<ProgramRun> {
     const [from, refused] = [this.upstream.requests.length, this.upstream.refusals.length];
     const ended = await runIsolated([...this.#command, ...args], this.installation.ports.gateway, {
@@ -120,8 +120,8 @@ export class ProgramStage {
 }
 
 /**
- * The tests of a program, for each task that the table says of it, or one skipped test with the reason where it cannot run.
- * @param tests make the tests of a task
+ * The tests of a program, for each task in its row of the table; or one skipped test with the reason if the program cannot run.  @param tests
+ * functions that define the tests of each task
  */
 export async function testInstalledProgram(
   program: InstalledProgram,
@@ -142,7 +142,7 @@ export async function testInstalledProgram(
   testProgram(program.name, tests(stage));
 }
 
-/** Each request of the task has the results of all tools so far. @param results texts by which the result of each tool is known */
+/** Expects each request of the task to contain the results of all tools so far. @param results texts by which each tool's result is recognised */
 export function expectResults(requests: readonly Received[], results: readonly string[]): void {
   expect(requests).toHaveLength(results.length + 1);
   for (const [index, { body }] of requests.entries())

@@ -1,12 +1,12 @@
 /** Answers of a provider in Anthropic's Messages format. */
 import type { Reply } from "./upstream.ts";
 
-/** A block as its stream begins, and its deltas. */
+/** A content block as its stream begins, and its deltas. */
 export type StreamedBlock = readonly [start: object, ...deltas: object[]];
 
 const usage = { input_tokens: 11, output_tokens: 7 };
 
-/** @param end members of the last delta in addition to its stop reason */
+/** @param end members of the last delta besides its stop reason */
 export function claudeStream(blocks: readonly StreamedBlock[], stop = "end_turn", end: object = {}): Reply {
   const message = { id: "msg_1", type: "message", role: "assistant", content: [], usage };
   const events = blocks.flatMap(([start, ...deltas], index) => [
@@ -19,7 +19,7 @@ export function claudeStream(blocks: readonly StreamedBlock[], stop = "end_turn"
   return { chunks: [{ sse: [{ type: "message_start", message }, ...events, last, { type: "message_stop" }] }] };
 }
 
-/** @param end members of the message in addition to its content and stop reason */
+/** @param end members of the message besides its content and stop reason */
 export const claudeMessage = (content: readonly object[], stop = "end_turn", end: object = {}): Reply => ({
   chunks: [
     {

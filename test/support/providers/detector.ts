@@ -1,4 +1,4 @@
-/** Detection services outside of Sluice, over real sockets: they find the words configured by the test. */
+/** Detection services outside of Sluice, over real sockets, which find the words that the test configures. */
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { type IncomingHttpHeaders, createServer } from "node:http";
@@ -10,12 +10,12 @@ export interface DetectorService {
   readonly url: string;
   /** Texts received for detection. */
   readonly texts: string[];
-  /** Bodies as they came, with their paths. */
+  /** Bodies as received, with their paths. */
   readonly requests: { readonly path: string; readonly json: Readonly<Record<string, unknown>> }[];
   stop(): Promise<void>;
 }
 
-/** Speaks the protocol of Presidio's analyzer. @param entities its findings: entity by text */
+/** Starts a service with the protocol of Presidio's analyzer. @param entities its findings: entity by text */
 export const startRecognizer = (entities: Readonly<Record<string, string>>, score = 0.85): Promise<DetectorService> =>
   start(({ text }) => {
     const found = Object.entries(entities).flatMap(([said, type]) =>
@@ -30,7 +30,7 @@ export const startRecognizer = (entities: Readonly<Record<string, string>>, scor
     return [String(text), found];
   });
 
-/** Speaks as text-embeddings-inference does. @param score of the label INJECTION for a text */
+/** Starts a service like text-embeddings-inference. @param score gives the score of the label INJECTION for a text */
 export const startClassifier = (score: (text: string) => number): Promise<DetectorService> =>
   start(({ inputs }) => {
     const injection = score(String(inputs));
@@ -41,10 +41,7 @@ export const startClassifier = (score: (text: string) => number): Promise<Detect
     return [String(inputs), labels.toSorted((a, b) => b.score - a.score)];
   });
 
-/**
- * A webhook that finds the same words as the recognizer. Messages with a wrong signature are answered by 401.
- * @param entities its findings: label by text
- */
+/** Starts a webhook that finds the same words as the recognizer. It answers 401 to a wrong signature.  @param entities its findings: label by text */
 export const startWebhook = (
   secret: string,
   entities: Readonly<Record<string, string>>,
@@ -64,7 +61,7 @@ export const startWebhook = (
     return [text, { findings }];
   });
 
-/** Checks a signature of Standard Webhooks as the specification says, by other code than the product's. */
+/** Checks a signature by the specification of Standard Webhooks, with code that the product does not use. */
 export function isSignedBy(secret: string, body: string, headers: IncomingHttpHeaders): boolean {
   const { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signatures } = headers;
   if (Math.abs(Date.now() / 1_000 - Number(timestamp)) > 300) return false;
@@ -73,7 +70,7 @@ export function isSignedBy(secret: string, body: string, headers: IncomingHttpHe
   return String(signatures).split(" ").includes(`v1,${expected}`);
 }
 
-/** Positions in code points, as Python counts. */
+/** Positions of a text, in code points as in Python. */
 function placesOf(text: string, said: string): number[] {
   const places: number[] = [];
   for (let at = text.indexOf(said); at !== -1; at = text.indexOf(said, at + 1)) {

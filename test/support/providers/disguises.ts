@@ -1,10 +1,10 @@
-/** Disguises of a word that guardrails see through, and disguises beyond them: one table for requests, answers and their documentation. */
+/** Disguises of a word that guardrails see through, and those they do not: one table for requests, answers and the documentation. */
 
 export interface Disguise {
   readonly name: string;
-  /** Pattern of the rule; "password" by default. */
+  /** Pattern of the guardrail's rule; "password" by default. */
   readonly pattern?: string;
-  /** The word as it is written. */
+  /** Spellings of the word in this disguise. */
   readonly written: readonly string[];
   readonly requests: boolean;
   readonly answers: boolean;

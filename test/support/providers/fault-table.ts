@@ -1,6 +1,6 @@
 /**
- * The faults of providers, by phase, and the outcome of a request. One table for streams and whole answers, for a single
- * endpoint and for one followed by two others, of which the second breaks in the same way and the third serves.
+ * The faults of providers, by phase, with the outcome of a request. One table serves streams and complete answers, for a single endpoint and for one
+ * followed by two others, of which the second fails in the same way and the third serves.
  */
 import { type SocketFailure, httpAnswer, httpChunk, lastChunk, streamHead } from "./faulty-provider.ts";
 import { chatChunk, sse } from "./upstream.ts";
@@ -9,27 +9,27 @@ export type Phase = "connection" | "head" | "first output" | "middle" | "end";
 
 /** The failure as the client sees it. */
 export interface ObservedFailure {
-  /** HTTP status; a stream with a late failure has 200. */
+  /** HTTP status; 200 for a stream that fails late. */
   readonly status: number;
-  /** Provider calls listed in the receipt. */
+  /** Number of provider calls listed in the receipt. */
   readonly attempts: number;
-  /** Seconds; absent: no hint. */
+  /** Minimum and maximum seconds of the retry hint; absent if there is no hint. */
   readonly retryAfter?: readonly [least: number, most: number];
-  /** Type of the terminal event, of streams with status 200. */
+  /** Type of the terminal event, for streams with status 200. */
   readonly terminal?: "response.completed" | "response.failed";
 }
 
 export interface FaultRow {
-  /** Letters, digits and dashes. */
+  /** Name of the fault, of letters, digits and dashes. */
   readonly name: string;
   readonly phase: Phase;
-  /** Applies to both when absent. */
+  /** Kind of answer to which the fault applies; both if absent. */
   readonly only?: "stream" | "whole";
-  /** Undefined: Sluice gets no connection, and `refused`, `silent`, `reset` or `nonsense` gives the reason. */
+  /** Behaviour of the provider. Undefined if Sluice gets no connection; the names `refused`, `silent`, `reset` and `nonsense` then say why. */
   readonly act?: SocketFailure;
-  /** Timeouts of the provider in milliseconds; the others are long. */
+  /** Timeouts of the provider in milliseconds; those not given are long. */
   readonly timeouts?: Readonly<Record<string, number>>;
-  /** The answer was a whole one: the connection may be used again. */
+  /** Whether the answer is complete, so the connection may be used again. */
   readonly clean?: true;
   readonly one: ObservedFailure;
   readonly three: ObservedFailure;
@@ -51,7 +51,7 @@ const both =
     before(socket, seen);
     then(socket, seen);
   };
-/** Waits until the client has read the first output, because a failure in the same read would hide it. */
+/** Delays a failure until the client has read the first output; in the same read, the failure would hide it. */
 const onceSeen =
   (before: SocketFailure, then: SocketFailure): SocketFailure =>
   (socket, seen) => {
@@ -64,11 +64,11 @@ const failed = (status: number, attempts = 1, retryAfter?: readonly [number, num
   attempts,
   ...(retryAfter && { retryAfter }),
 });
-/** The third serves. */
+/** The outcome if the third endpoint serves. */
 const served = (attempts: number): ObservedFailure => ({ status: 200, attempts, terminal: "response.completed" });
 
 type Rest = Omit<FaultRow, "name" | "phase" | "one" | "three">;
-/** Another endpoint is called instead. @param one outcome of a single endpoint */
+/** A fault after which another endpoint is called. @param one outcome with a single endpoint */
 const moved = (phase: Phase, name: string, one: ObservedFailure, rest: Rest = {}, attempts = 3): FaultRow => ({
   name,
   phase,
@@ -76,7 +76,7 @@ const moved = (phase: Phase, name: string, one: ObservedFailure, rest: Rest = {}
   three: served(attempts),
   ...rest,
 });
-/** Expects the failure to be reported without a fallback. */
+/** A fault that is reported without a fallback. */
 const told = (phase: Phase, name: string, seen: ObservedFailure, rest: Rest = {}): FaultRow => ({
   name,
   phase,
@@ -86,15 +86,15 @@ const told = (phase: Phase, name: string, seen: ObservedFailure, rest: Rest = {}
 });
 
 const connections: readonly FaultRow[] = [
-  // The next attempt comes after a pause, since the server may be restarting.
+  // A refused connection is tried again after a pause, since the server may be restarting.
   moved("connection", "refused", failed(502, 2)),
-  // No byte of the request was sent: each endpoint is called twice, without a pause.
+  // After a reset before any byte of the request was sent, each endpoint is called twice, without a pause.
   moved("connection", "reset", failed(502, 2), {}, 5),
   moved("connection", "nonsense", failed(502)),
   moved("connection", "silent", failed(524), { timeouts: { connect_ms: briefly } }),
 ];
 
-/** Whole error answers. */
+/** Complete error answers. */
 const statuses: readonly FaultRow[] = [
   ...([400, 422, 413] as const).map((status) =>
     told("head", `status-${status}`, failed(status), { act: write(httpAnswer(status, error({}))), clean: true }),
@@ -121,7 +121,7 @@ const statuses: readonly FaultRow[] = [
     act: write(httpAnswer(429, error({}), "retry-after: 60\r\n")),
     clean: true,
   }),
-  // The call waits a second, and is made once more.
+  // A rate limit of one second: the call waits and is made once more.
   moved("head", "limited", failed(429, 2, [1, 1]), { act: write(httpAnswer(429, error({}))), clean: true }),
   moved("head", "spent", failed(502), {
     act: write(httpAnswer(429, error({ code: "insufficient_quota" }))),
@@ -146,7 +146,7 @@ const heads: readonly FaultRow[] = [
     act: write("HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 1\r\n\r\nx"),
   }),
   moved("head", "oversize", failed(502), { act: write(`HTTP/1.1 200 OK\r\nx: ${"x".repeat(70_000)}\r\n\r\n`) }),
-  // The code inside the error counts, not the status 200.
+  // The code inside of the error counts, although the status is 200.
   moved("head", "error-of-200", failed(502), { act: write(httpAnswer(200, error({ code: 503 }))), clean: true }),
   moved("head", "limit-of-200", failed(429, 2, [1, 1]), {
     act: write(httpAnswer(200, error({ code: 429 }))),
@@ -159,7 +159,7 @@ const half = httpChunk(sse(chatChunk({ content: "Half" })));
 const finish = httpChunk(sse(chatChunk({}, "stop")));
 const invalidUtf8 = Buffer.concat([Buffer.from('data: {"a":"'), Buffer.of(0xff), Buffer.from('"}\n\n')]);
 
-/** Ways of breaking a stream, with the status of each. */
+/** Ways to break a stream, with the resulting status of each. */
 const breaks: readonly (readonly [string, SocketFailure, number, Rest?])[] = [
   ["reset", reset, 502],
   ["close", close, 502],
@@ -174,7 +174,7 @@ const breaks: readonly (readonly [string, SocketFailure, number, Rest?])[] = [
 ];
 
 const firstOutput: readonly FaultRow[] = [
-  // Hangs until the time limit of the turn, with no time left for another endpoint.
+  // The provider hangs until the time limit of the turn, which leaves no time for another endpoint.
   moved("first output", "hang", failed(408), {
     only: "stream",
     act: write(streamHead, role),
@@ -193,7 +193,7 @@ const firstOutput: readonly FaultRow[] = [
   ),
 ];
 
-/** The client has read data: no other endpoint is called, and the stream reports its failure. */
+/** The outcome if the client has already read data: no other endpoint is called, and the stream reports its failure. */
 const broken: ObservedFailure = { status: 200, attempts: 1, terminal: "response.failed" };
 
 const middles: readonly FaultRow[] = [
@@ -212,7 +212,7 @@ const middles: readonly FaultRow[] = [
 const halfAnswer =
   'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"choices":[{"mess';
 
-/** Failures of whole answers before the client has read anything. */
+/** Failures of complete answers, before the client has read anything. */
 const wholes: readonly FaultRow[] = [
   moved("middle", "hang", failed(524), { only: "whole", act: write(halfAnswer), timeouts: { idle_ms: briefly } }),
   moved("middle", "reset", failed(502), { only: "whole", act: both(write(halfAnswer), reset) }),
@@ -230,7 +230,7 @@ const wholes: readonly FaultRow[] = [
   }),
 ];
 
-/** The finish reason or the format's own end was seen: nothing but figures is missing. */
+/** The outcome if the finish reason or the format's own end was received: only token counts are missing. */
 const complete: ObservedFailure = { status: 200, attempts: 1, terminal: "response.completed" };
 
 const ended = (name: string, act: SocketFailure, rest: Rest = {}): FaultRow =>

@@ -8,17 +8,17 @@
 import { once } from "node:events";
 import { type AddressInfo, type Socket, createServer } from "node:net";
 
-/** A failure on a socket after the whole request has arrived. @param seen settles when the client has read the first bytes */
+/** A failure on a socket, after the whole request has arrived. @param seen resolves when the client has read the first bytes */
 export type SocketFailure = (socket: Socket, seen: Promise<void>) => void;
 
 export interface FaultyProvider {
   /** http://127.0.0.1:port */
   readonly url: string;
-  /** Number of whole requests with this part in their path. */
+  /** Number of complete requests whose path contains this part. */
   requests(part: string): number;
-  /** Reports a read by the client of the request with this part in its path. */
+  /** Reports that the client has read something of the answer to the request whose path contains this part. */
   seen(part: string): void;
-  /** Open sockets with such a request. */
+  /** Number of open sockets with such a request. */
   sockets(part: string): number;
   stop(): Promise<void>;
 }
@@ -63,7 +63,7 @@ export async function startFaultyProvider(acts: Readonly<Record<string, SocketFa
   };
 }
 
-/** Path of a request; undefined while a part of the request is missing. */
+/** Path of a request; undefined while the request is incomplete. */
 export function parseCompletePath(text: string): string | undefined {
   const end = text.indexOf("\r\n\r\n");
   if (end === -1) return undefined;
@@ -71,22 +71,22 @@ export function parseCompletePath(text: string): string | undefined {
   return text.length < end + 4 + length ? undefined : text.split(" ", 2)[1];
 }
 
-/** An answer with a length; keeps the connection. */
+/** An answer with its length, which keeps the connection open. */
 export const httpAnswer = (status: number, body: string, headers = ""): string =>
   `HTTP/1.1 ${status} X\r\ncontent-type: application/json\r\n${headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
 export const streamHead = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 
-/** A chunk of a body without a known length. */
+/** A chunk of a body of unknown length. */
 export function httpChunk(data: string | Buffer): Buffer {
   const bytes = Buffer.from(data);
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n")]);
 }
 
-/** The end of such a body. */
+/** The end of a chunked body. */
 export const lastChunk = "0\r\n\r\n";
 
-/** Gives nothing to TLS: each way fails before anything of a request is sent. */
+/** Starts a server that breaks the TLS handshake, so each failure comes before any byte of a request is sent. */
 export async function startWithoutTls(act: (socket: Socket) => void): Promise<{ url: string; stop(): Promise<void> }> {
   const open = new Set<Socket>();
   const server = createServer((socket) => {

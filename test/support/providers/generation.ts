@@ -1,4 +1,4 @@
-/** Reads the record of a response from `GET /generation`. */
+/** Reads the record of a response by `GET /generation`. */
 import type { Installation } from "../installation.ts";
 import { eventually } from "../processes.ts";
 
@@ -14,13 +14,13 @@ export interface Generation {
 }
 
 export interface GenerationQuery {
-  /** The installation's own key when absent. */
+  /** Key for the request; the installation's own key if absent. */
   readonly key?: string;
-  /** Records arrive one by one; when absent the first will do. */
+  /** Whether enough records have arrived, which come one by one; if absent, the first one suffices. */
   readonly isWhole?: (calls: readonly ProviderCall[]) => boolean;
 }
 
-/** @throws when it is not there after a minute */
+/** @throws if the record does not appear within a minute */
 export async function fetchGeneration(
   { baseUrl, apiKey }: Pick<Installation, "baseUrl" | "apiKey">,
   response: Pick<Response, "headers">,

@@ -1,6 +1,6 @@
 /** Answers of a small MCP server of the revision without sessions, for tests that serve it together with other services. */
 
-/** @param body of a request @returns the message in JSON form: a server with one tool, `find` */
+/** @param body body of a request @returns the message as JSON of a server with one tool, `find` */
 export function answerMcp(body: string): unknown {
   const { id, method } = JSON.parse(body) as { readonly id?: number; readonly method: string };
   const tool = { name: "find", description: "Finds a secret of Alice", inputSchema: { type: "object" } };

@@ -19,21 +19,21 @@ export interface McpMessage {
 export interface McpRequest {
   readonly http: string;
   readonly headers: IncomingHttpHeaders;
-  /** Undefined for a request without a body. */
+  /** The JSON-RPC message; undefined for a request without a body. */
   readonly message: McpMessage | undefined;
 }
 
 export interface McpService {
-  /** Address of the endpoint. */
+  /** URL of the endpoint. */
   readonly url: string;
   readonly requests: McpRequest[];
-  /** Methods of the received messages, in order, and DELETE. */
+  /** Methods of the received messages in order; DELETE for the end of a session. */
   asked(): readonly string[];
   /** Resolves once this method was called. */
   until(asked: string): Promise<void>;
   /** Resolves once the client closes a connection with a request. */
   untilCut(): Promise<number>;
-  /** Lets calls of the tool `slow` go on. */
+  /** Lets waiting calls of the tool `slow` continue. */
   release(): void;
   stop(): Promise<void>;
 }
@@ -78,7 +78,7 @@ async function serve(handle: Handler, release = () => {}): Promise<McpService> {
   };
 }
 
-/** Tools of each of the SDK's servers. */
+/** Registers the tools that each of the SDK's servers has. */
 function toolsOf(server: Pick<SessionServer, "registerTool">, slow: () => Promise<void>): void {
   const said = (words: string) => ({ content: [{ type: "text" as const, text: words }] });
   server.registerTool(
@@ -104,7 +104,7 @@ function gate(): { readonly open: () => void; readonly wait: () => Promise<void>
   return { open, wait: () => opened };
 }
 
-/** Revisions up to 2025-11-25. @param forgets how many sessions are forgotten after their first request */
+/** Starts a server of the revisions up to 2025-11-25. @param forgets number of sessions that are forgotten after their first request */
 export async function startSessionServer(forgets = 0): Promise<McpService> {
   const { open, wait } = gate();
   const sessions = new Map<string, StreamableHTTPServerTransport>();
@@ -138,7 +138,7 @@ export async function startSessionServer(forgets = 0): Promise<McpService> {
   return serve(handle, open);
 }
 
-/** A server of revision 2026-07-28 only. */
+/** Starts a server of revision 2026-07-28 only. */
 export async function startSessionlessServer(): Promise<McpService> {
   const { open, wait } = gate();
   const handler = createMcpHandler(
@@ -157,11 +157,11 @@ export interface ScriptedReply {
   readonly status?: number;
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The body; a list is written piece by piece, as fast as it is read. */
+  /** The body of the answer. A list is written piece by piece, as fast as it is read. */
   readonly body?: string | Iterable<string>;
-  /** Sends nothing more, and keeps the connection open. */
+  /** Whether the server sends nothing more, and keeps the connection open. */
   readonly hang?: boolean;
-  /** The connection is closed in the middle of the answer. */
+  /** Whether the connection is closed in the middle of the answer. */
   readonly cut?: boolean;
 }
 
@@ -169,7 +169,7 @@ export const toMcpResult = (message: McpMessage, value: object): ScriptedReply =
   body: JSON.stringify({ jsonrpc: "2.0", id: message.id, result: value }),
 });
 
-/** @param answer to each message; omitted answers come from a session server with one tool, `echo` */
+/** @param answer answers each message; if undefined, the answer is that of a session server with one tool, `echo` */
 export const startScriptedServer = (answer: (message: McpMessage) => ScriptedReply | undefined): Promise<McpService> =>
   serve(async (request, response, message) => {
     if (message === undefined) return void response.writeHead(200).end();

@@ -15,29 +15,29 @@ import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { type Refusal, refusalOf } from "./rules/strict.ts";
 
-/** A single write, of exactly one of `bytes`, `json` and `sse`. */
+/** A single write, which has exactly one of `bytes`, `json` and `sse`. */
 export interface Chunk {
   readonly bytes?: string | Uint8Array;
-  /** A JSON body. */
+  /** A value to send as JSON body. */
   readonly json?: unknown;
-  /** Each as one event of data; a string is written as it stands, an object with a string `type` gets an event line. */
+  /** Values to send as events, one each: a string is written unchanged, an object with a string `type` gets an event line. */
   readonly sse?: readonly unknown[];
   readonly afterMs?: number;
-  /** Written only once this has settled: better than a time. */
+  /** Delays the write until this promise settles, which is more reliable than a time. */
   readonly after?: Promise<unknown>;
-  /** Written so often; each write waits until the socket has room. */
+  /** Number of times that the chunk is written; each write waits until the socket has room. */
   readonly repeat?: number;
 }
 
 export interface Reply {
-  /** 200. */
+  /** HTTP status; 200 by default. */
   readonly status?: number;
-  /** Content-type follows from the first chunk unless it is given here. */
+  /** Additional headers. The content type follows from the first chunk unless it is given here. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly chunks?: readonly Chunk[];
-  /** Destroys the socket after the chunks. */
+  /** Whether the socket is destroyed after the chunks. */
   readonly cut?: boolean;
-  /** Hangs after the chunks. Without chunks not even the head is sent. */
+  /** Whether the answer hangs after the chunks; without chunks, not even its headers are sent. */
   readonly hang?: boolean;
 }
 
@@ -55,15 +55,15 @@ export interface Upstream {
   readonly url: string;
   readonly requests: readonly Received[];
   readonly openSockets: number;
-  /** Bytes accepted by sockets. */
+  /** Number of bytes accepted by sockets. */
   readonly bytesWritten: number;
-  /** The next request, once its body is there. */
+  /** Waits for the next request with its complete body. */
   nextRequest(): Promise<Received>;
-  /** The next closing of a socket; the time of it by performance.now(). */
+  /** Waits until a socket closes. @returns the time, by performance.now() */
   nextClose(): Promise<number>;
-  /** Requests that were refused as their vendor refuses them. */
+  /** Refusals of requests by the rules of their vendor. */
   readonly refusals: readonly Refusal[];
-  /** Replaces the replies that are left, by others or by a function that answers each request. */
+  /** Replaces the remaining replies, by a list or by a function that answers each request. */
   script(replies: readonly Reply[] | ((request: Received) => Reply)): void;
   stop(): Promise<void>;
 }
@@ -77,9 +77,9 @@ export interface TlsCredentials {
 export interface UpstreamOptions {
   /** Certificate and key of a TLS server. */
   readonly credentials?: TlsCredentials | undefined;
-  /** Whether requests invalid for the vendor of their format are answered as well. */
+  /** Whether requests that break the rules of their vendor are answered, too. */
   readonly isLenient?: boolean;
-  /** Whether chat completions and responses keep the rules of OpenAI. */
+  /** Whether OpenAI's rules apply to chat completions and responses. */
   readonly isOpenAi?: boolean;
 }
 
@@ -106,7 +106,7 @@ export async function startUpstream(
         refusals.push(refusal);
         return answer({ ...refusal, chunks: [{ json: refusal.json }] }, response);
       })
-      // The other side may leave at any time.
+      // The client may leave at any time.
       .catch(() => response.destroy());
   };
   const server = credentials ? createTlsServer(credentials, respond) : createServer(respond);
@@ -138,7 +138,7 @@ export async function startUpstream(
     },
     async stop() {
       const closed = new Promise<void>((resolve) => {
-        // A server stopped before calls back with an error, irrelevant here.
+        // If the server was stopped before, `close` reports an error, which does not matter here.
         server.close(() => resolve());
       });
       for (const socket of sockets) socket.destroy();
@@ -147,7 +147,7 @@ export async function startUpstream(
   };
 }
 
-/** @returns a function that gives the replies in order, and the last one again and again */
+/** @returns a function that gives the replies in order, and repeats the last one */
 function inOrder(replies: readonly Reply[]): () => Reply {
   const left = [...replies];
   return () => (left.length > 1 ? left.shift() : left[0]) ?? {};
@@ -181,7 +181,7 @@ async function answer(reply: Reply, response: ServerResponse): Promise<void> {
     const bytes = bytesOf(chunk);
     for (let count = chunk.repeat ?? 1; count > 0; count--) await write(response, bytes);
   }
-  // The peer receives the written bytes before the end.
+  // The client must receive the written bytes before the socket ends.
   if (reply.cut === true) response.socket?.destroySoon();
   else if (reply.hang !== true) response.end();
 }
@@ -204,7 +204,7 @@ function bytesOf(chunk: Chunk): string | Uint8Array {
   return sse(...(chunk.sse ?? []));
 }
 
-/** Events as text. */
+/** Events as the text of a stream. */
 export const sse = (...events: readonly unknown[]): string => events.map(event).join("");
 
 function event(data: unknown): string {
@@ -221,7 +221,7 @@ export const chatChunk = (delta: unknown, finishReason: string | null = null, mo
   ...more,
 });
 
-/** A complete chat stream with the words as deltas. */
+/** A complete stream of chat completions, with these words as deltas. */
 export const chatStream = (...words: readonly string[]): Reply => ({
   chunks: [
     {
@@ -236,7 +236,7 @@ export const chatStream = (...words: readonly string[]): Reply => ({
   ],
 });
 
-/** A whole chat completion. */
+/** A complete chat completion. */
 export const chatAnswer = (message: unknown, finishReason = "stop", more: object = {}): Reply => ({
   chunks: [
     {
@@ -251,7 +251,7 @@ export const chatAnswer = (message: unknown, finishReason = "stop", more: object
   ],
 });
 
-/** A whole response with these items. */
+/** A complete response with these items. */
 export const responsesAnswer = (...output: readonly object[]): Reply => ({
   chunks: [{ json: { id: "resp_1", object: "response", status: "completed", output } }],
 });

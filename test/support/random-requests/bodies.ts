@@ -1,4 +1,4 @@
-/** Generates the request body with a given number: valid, unusual or broken, and the same for the same seed. */
+/** Generates request bodies by number: valid, unusual or broken ones, always the same for one seed. */
 import { Generator } from "./generate.ts";
 import { mutateText, mutateValue } from "./mutate.ts";
 import { Random } from "../random.ts";

@@ -1,4 +1,4 @@
-/** A format of requests to models, as the fuzz generates, reads and answers it. */
+/** A format of requests to models, as the fuzzer generates, reads and answers it. */
 import type { FaultForm } from "@sluice/gateway/edge/http/errors.js";
 import type { DoorContext, DoorTurn } from "@sluice/gateway/edge/turns/door.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
@@ -7,7 +7,7 @@ import type { JsonMember } from "@sluice/proto/lib/json/span.js";
 import type { Random } from "../random.ts";
 import type { JsonObject } from "./json.ts";
 
-/** The words of an answer, however it was written: texts, then calls. */
+/** The content of an answer, however it was written: texts, then calls. */
 export type AnswerWords = readonly string[];
 
 export const fuzzDoorContext: DoorContext = {
@@ -20,32 +20,31 @@ export const fuzzDoorContext: DoorContext = {
 
 export interface AcceptedRequest {
   readonly turn: TurnRequest;
-  /** The forms of the answer; absent where the operation does not answer with a turn. */
+  /** The door's folds for the answer; absent if the operation does not answer with a turn. */
   readonly answer?: DoorTurn;
 }
 
 export interface FuzzedFormat {
   /**
-   * Reads a body.
-   * @param throughWire whether the request is converted to its form between the processes
-   * @throws Fault when the body is refused; anything else is a bug
+   * Reads a body.  @param throughWire whether the request is converted to its form between the processes and back  @throws Fault if the body is
+   * refused; any other error is a bug
    */
   readonly accept: (body: Buffer, members: readonly JsonMember[], throughWire: boolean) => AcceptedRequest;
   readonly faults: Pick<FaultForm, "body">;
-  /** The provider formats used for sending the turn. */
+  /** Dialects into which the turn is translated. */
   readonly dialects: readonly Dialect[];
-  /** Names of the schemas in the document; refusing frames have none. */
+  /** Names of schemas in the document; WebSocket frames have none for errors. */
   readonly schemas: { readonly request: string; readonly error?: (status: number) => string };
   /** Fields of the body. */
   readonly fields: ReadonlySet<string>;
-  /** Field of the conversation, and a short one in the format. */
+  /** Name of the field with the conversation, and a short conversation in the format. */
   readonly conversation: { readonly field: string; readonly short: unknown };
-  /** Fields refused in nearly every request: they come up less often than others. */
+  /** Fields that make a server refuse nearly every request, and so are generated less often. */
   readonly rare: ReadonlySet<string>;
-  /** Makes the parts of a random body refer to one another like those of a real one, so that it passes the first checks. */
+  /** Makes the parts of a random body refer to one another as in a real one, so it passes the first checks. */
   readonly repair: (body: JsonObject, random: Random) => void;
-  /** Differences between the beginning of an answer and the document; absent where an answer does not repeat its request. */
+  /** Differences between the beginning of an answer and the document; absent if an answer does not repeat its request. */
   readonly problemsOfBeginning?: (body: Buffer, members: readonly JsonMember[]) => readonly string[];
-  /** Reads an answer like a client. @throws for an answer unlike the document's; absent for the format whose events are checked by other tests */
+  /** Reads an answer as a client does. @throws for an answer that differs from the document; absent for the format whose events other tests check */
   readonly folds?: { readonly whole: (json: string) => AnswerWords; readonly stream: (text: string) => AnswerWords };
 }

@@ -1,4 +1,4 @@
-/** Random bodies from the published schema of the request. */
+/** Random bodies, generated from the published schema of the request. */
 import type { JsonSchema } from "@sluice/proto/lib/validation/shape.js";
 import { document } from "../answers/published.ts";
 import type { Random } from "../random.ts";
@@ -6,7 +6,7 @@ import type { FuzzedFormat } from "./format.ts";
 import type { JsonObject } from "./json.ts";
 import { unusualKeys, boundaryLengths, unusualNumbers, unusualTexts } from "./words.ts";
 
-/** Beyond this depth only required parts are generated. */
+/** Depth beyond which only required parts are generated. */
 const depthLimit = 7;
 
 export class Generator {
@@ -34,7 +34,7 @@ export class Generator {
     return properties[field] as JsonSchema;
   }
 
-  /** A value accepted by the schema, most of the time. */
+  /** A value that the schema accepts, most of the time. */
   #value(schema: JsonSchema, depth: number): unknown {
     const reference = schema["$ref"];
     if (typeof reference === "string") {
@@ -118,6 +118,6 @@ export class Generator {
   }
 }
 
-/** Defines a member also where assignment would not make one, such as `__proto__`. */
+/** Sets a member also if assignment would not create it, such as `__proto__`. */
 export const setOwn = (object: JsonObject, name: string, value: unknown): void =>
   void Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });

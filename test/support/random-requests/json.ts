@@ -1,4 +1,4 @@
-/** Objects among the values of a random body. */
+/** Finds objects among the values of a random body. */
 
 export type JsonObject = Record<string, unknown>;
 

@@ -1,4 +1,4 @@
-/** Compares a body's outcome with the published document. */
+/** Compares the outcome of a body with the published document. */
 import { Fault, FaultReason } from "@sluice/proto/lib/faults/fault.js";
 import { scanObject } from "@sluice/proto/lib/json/scan.js";
 import type { Problem } from "@sluice/proto/lib/validation/problems.js";
@@ -8,14 +8,14 @@ import { ruleOf } from "./rules.ts";
 
 export interface Judgement {
   readonly accepted: AcceptedRequest | undefined;
-  /** The fault found, in a word and in detail; undefined when there is none. */
+  /** The fault, by a word and in detail; undefined if there is none. */
   readonly complaint: string | undefined;
 }
 
 const fine: Judgement = { accepted: undefined, complaint: undefined };
 const complain = (complaint: string): Judgement => ({ accepted: undefined, complaint });
 
-/** @param throughWire whether the request is converted to its form between the processes */
+/** @param throughWire whether the request is converted to its form between the processes and back */
 export function judgeFuzzedBody(format: FuzzedFormat, body: Buffer, throughWire: boolean): Judgement {
   let accepted: AcceptedRequest;
   let begun: readonly string[];
@@ -41,9 +41,9 @@ function judgeRefusal({ faults, fields, schemas }: FuzzedFormat, body: Buffer, e
   const published = schemas.error ? validate(schemas.error(error.status), answer) : [];
   if (published.length > 0) return complain(`an error body unlike the document's: ${published.join("; ")}`);
   const { param, issues = [] } = (error.metadata ?? {}) as { param?: string; issues?: readonly Problem[] };
-  // Stored prompts are not part of a request's form, and a schema cannot judge invalid JSON.
+  // A refused stored prompt is no fault, since it is not part of a request's form; a schema cannot judge invalid JSON, either.
   if (error.status === 404 && param === "prompt") return fine;
-  // Threads and earlier responses have their own refusal code, a hint for clients on how to go on.
+  // Threads and earlier responses have an error code of their own, which tells clients how to continue.
   if (param !== undefined && issues.length === 0) return fine;
   if (
     issues.length > 0 &&

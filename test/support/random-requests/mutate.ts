@@ -1,4 +1,4 @@
-/** Breaks bodies: values of wrong types, over limits, too deep, of unknown kinds; texts cut, doubled or in invalid UTF-8. */
+/** Breaks bodies: values of wrong types, beyond limits, too deep or of unknown kinds; texts that are cut, doubled or in invalid UTF-8. */
 import { setOwn } from "./generate.ts";
 import type { JsonObject } from "./json.ts";
 import type { Random } from "../random.ts";
@@ -30,7 +30,7 @@ const nested = (levels: number, kind: "array" | "object"): unknown => {
   return value;
 };
 
-/** Makes a single change at a random place. */
+/** Changes one value at a random place. */
 export function mutateValue(body: JsonObject, random: Random): void {
   const places = placesIn(body);
   if (places.length === 0) return;
@@ -63,7 +63,7 @@ export function mutateValue(body: JsonObject, random: Random): void {
   random.pick(mutations)();
 }
 
-/** Bytes of possibly invalid JSON, or the same JSON with another spelling. */
+/** Bytes that may be invalid JSON, or the same JSON in another spelling. */
 export function mutateText(text: string, random: Random): Buffer {
   const at = random.below(text.length + 1);
   const mutations: readonly (() => string | Buffer)[] = [

@@ -10,7 +10,7 @@ import { scanObject } from "@sluice/proto/lib/json/scan.js";
 import { type AcceptedRequest, type FuzzedFormat, fuzzDoorContext } from "./format.ts";
 import { toTurn } from "./subject.ts";
 
-/** @throws when the estimate is no number of tokens */
+/** @throws if the estimate is not a number of tokens */
 export function acceptTokenCount(request: RunTurnRequest, throughWire: boolean): AcceptedRequest {
   const turn = toTurn(request, throughWire);
   const tokens = estimateInputTokens(measureInput(turn), turn.models[0] ?? "");
@@ -18,7 +18,7 @@ export function acceptTokenCount(request: RunTurnRequest, throughWire: boolean):
   return { turn };
 }
 
-/** Reads a body as the equivalent WebSocket frame. A new connection has no earlier response to refer to. */
+/** Reads a body as the corresponding WebSocket frame. A new connection has no earlier response to which a frame could refer. */
 export const acceptFrame: FuzzedFormat["accept"] = (body, members, throughWire) => {
   const bytes = body.toString().replace("{", members.length > 0 ? `${frameType},` : frameType);
   const frame = readFrame(Buffer.from(bytes));

@@ -1,8 +1,8 @@
-/** Makes the parts of a random body refer to one another like those of a real one, so that it passes the first checks. */
+/** Makes the parts of a random body refer to one another as in a real one, so it passes the first checks. */
 import { type JsonObject, isObject, objectsIn } from "./json.ts";
 import type { Random } from "../random.ts";
 
-/** Outputs, their calls, and the field of the output with the call's name. */
+/** Types of outputs, each with the type of its call and the field that contains the call's name. */
 const pairs: Readonly<Record<string, readonly [call: string, field: string]>> = {
   function_call_output: ["function_call", "call_id"],
   custom_tool_call_output: ["custom_tool_call", "call_id"],
@@ -38,7 +38,7 @@ function* toolsIn(body: JsonObject): Generator<JsonObject> {
   }
 }
 
-/** Items with valid references; hopeless ones are left out. */
+/** Items with valid references; those that cannot be repaired are left out. */
 function related(items: readonly unknown[], random: Random): unknown[] {
   const kept: unknown[] = [];
   for (const item of items) {

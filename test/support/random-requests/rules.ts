@@ -1,13 +1,13 @@
 /**
- * Rules for refusing requests beyond the schema, because no schema can express them. The document states each
- * rule in the words quoted here: a refusal without a rule breaks a promise.
+ * Rules by which requests are refused although the schema accepts them, since no schema can express these rules. The document states each rule in the
+ * words quoted here; a refusal without such a rule is a fault.
  */
 import type { Problem } from "@sluice/proto/lib/validation/problems.js";
 
 export interface Rule {
   readonly path: RegExp;
   readonly message: RegExp;
-  /** Quotation from the document. */
+  /** Words of the document that state the rule. */
   readonly stated: string;
 }
 

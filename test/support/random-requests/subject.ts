@@ -1,6 +1,6 @@
 /**
- * Runs a body through one process from the socket to the provider and back: read, checked, translated into every provider's format, answered, and
- * written in the format of the client.
+ * Runs a body through one process, from the socket to the provider and back: it is read, checked, translated into every provider's format, answered,
+ * and written in the format of the client.
  */
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { Door } from "@sluice/gateway/edge/turns/door.js";
@@ -31,7 +31,7 @@ const targets: readonly Target[] = [
   },
 ];
 
-/** Reads bodies as a door does. @throws Fault in the words of the format when the body is refused */
+/** Reads bodies like a door. @throws Fault with the field names of the format if the body is refused */
 export const doorReader =
   ({ read }: Pick<Door, "read">): FuzzedFormat["accept"] =>
   (body, members, throughWire) => {
@@ -49,7 +49,7 @@ export const toTurn = (request: RunTurnRequest, throughWire: boolean): TurnReque
 const overWire = (request: RunTurnRequest): RunTurnRequest =>
   fromBinary(RunTurnRequestSchema, toBinary(RunTurnRequestSchema, request));
 
-/** Writes the turn in every capable provider format. @throws when a body is not JSON, or a refusal has no place */
+/** Translates the turn into every provider's format that can carry it. @throws if a body is not JSON, or a refusal names no field */
 export function translateToDialects({ dialects }: FuzzedFormat, { turn }: AcceptedRequest): void {
   for (const dialect of dialects) {
     for (const target of targets) {
@@ -65,7 +65,7 @@ function checkLoss(path: string, reason: string): void {
   if (path === "" || reason === "") throw new Error("a loss without a place");
 }
 
-/** Lets the built-in model answer, and compares the answer as one object with the answer as a stream. @throws for a wrong answer */
+/** Lets the built-in model answer, and compares the answer as one object with the answer as a stream. @throws if an answer is wrong */
 export async function answerWithEcho({ folds }: FuzzedFormat, { turn, answer }: AcceptedRequest): Promise<void> {
   if (answer === undefined) return;
   const events = await eventsOfEcho(turn);

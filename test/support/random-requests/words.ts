@@ -1,4 +1,4 @@
-/** Values known to break programs. */
+/** Values that are known to break programs. */
 
 export const unusualTexts: readonly string[] = [
   "",
@@ -32,7 +32,7 @@ export const unusualTexts: readonly string[] = [
   "0.25",
 ];
 
-/** Lengths at and around the limits of the contract. */
+/** Lengths of texts at and around the limits of the contract. */
 export const boundaryLengths: readonly number[] = [
   1, 20, 21, 64, 65, 128, 129, 200, 201, 256, 257, 512, 513, 1_024, 1_025,
 ];

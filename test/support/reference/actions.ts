@@ -1,4 +1,4 @@
-/** The table of the actions of guardrails, from the words with their traits. */
+/** The table of guardrail actions, generated from the words and their traits. */
 import { filterActions } from "@sluice/proto/lib/policy/guardrail-words.js";
 
 export function actionTable(): string {

@@ -1,4 +1,4 @@
-/** The tables of docs/reference/configuration.md, made from the published schema of the configuration file. */
+/** The tables of docs/reference/configuration.md, generated from the published schema of the configuration file. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../processes.ts";
@@ -26,7 +26,7 @@ const document = JSON.parse(readFileSync(join(root, "deploy/local/sluice.schema.
   readonly $defs?: Readonly<Record<string, Schema>>;
 };
 
-/** A definition that contains itself is that of any JSON value, which has no rows. */
+/** A definition that contains itself stands for any JSON value, which has no rows. */
 const resolve = (schema: Schema): Schema => {
   const { $ref, ...rest } = schema;
   const definition = $ref && document.$defs?.[$ref.replace("#/$defs/", "")];
@@ -59,7 +59,7 @@ function kindOf(unresolved: Schema): string {
 const mapKind = ({ additionalProperties }: Schema): string =>
   typeof additionalProperties === "object" ? `map of ${kindOf(additionalProperties)}` : "map";
 
-/** Zod writes the bounds of safe integers where a setting has none. */
+/** Bounds of a number, without those of safe integers, which Zod writes if a setting has none. */
 function boundsOf({ minimum, maximum }: Schema): string {
   const hasMaximum = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER;
   const hasMinimum = minimum !== undefined && minimum > Number.MIN_SAFE_INTEGER;
@@ -104,7 +104,7 @@ function rowsOf(unresolved: Schema, path: string): Row[] {
 
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ").replaceAll("<", "&lt;");
 
-/** The first row of each path; later alternatives of a union may name the same setting. */
+/** The first row of each path; further alternatives of a union may have the same setting. */
 function uniqueRows(rows: readonly Row[]): Row[] {
   const paths = new Set<string>();
   return rows.filter(({ path }) => !paths.has(path) && paths.add(path));

@@ -11,7 +11,7 @@ interface Advice {
 
 type Published = Exclude<FaultReason, FaultReason.UNSPECIFIED>;
 
-/** In the order of the page: failures of the request, of the caller, of limits, of the service and of providers. */
+/** Advice for each error type, in the order of the page: failures of the request, of the caller, of limits, of the service and of providers. */
 const advice: Readonly<Record<Published, Advice>> = {
   [FaultReason.INVALID_REQUEST]: {
     means: "A field is missing, malformed or beyond its limits, or the body is no JSON.",
@@ -121,7 +121,7 @@ const faults = Object.values(FaultReason)
   .filter((reason): reason is Published => typeof reason === "number" && Object.hasOwn(advice, reason))
   .map((reason) => new Fault(reason));
 
-/** Names of gRPC as its documentation writes them. */
+/** Name of a gRPC status as gRPC's documentation writes it. */
 const grpcName = (code: Code): string => Code[code].replaceAll(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
 
 function paragraphOf(fault: Fault): string {
@@ -151,7 +151,7 @@ function sectionOf(type: string, own: readonly Fault[]): string {
   ].join("\n");
 }
 
-/** A section for each type, in the order of its status. */
+/** A section for each error type, in the order of HTTP statuses. */
 export function errorSections(): string {
   const sorted = faults.toSorted((a, b) => a.status - b.status);
   const types = distinct(sorted.map(({ errorType }) => errorType));

@@ -1,4 +1,4 @@
-/** The parts of pages that a program writes: `npm run docs` brings them up to date, and a test compares them. */
+/** The generated parts of pages: `npm run docs` brings them up to date, and a test compares them. */
 import { readPage } from "../pages.ts";
 import { actionTable } from "./actions.ts";
 import { configurationTables } from "./configuration.ts";
@@ -15,7 +15,7 @@ export const partMakers: Readonly<Record<string, () => string>> = {
   "docs/reference/operations.md": operationTable,
 };
 
-/** @returns the page with its made part as it has to be @throws when the page does not mark that part */
+/** @returns the page with its generated part up to date @throws if the page does not mark that part */
 export function withGeneratedPart(path: string, make: () => string): string {
   const page = readPage(path);
   const [from, to] = [page.indexOf(start), page.indexOf(end)];

@@ -1,4 +1,4 @@
-/** `npm run docs`: writes the made parts of the reference pages. */
+/** `npm run docs`: writes the generated parts of the reference pages. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../processes.ts";

@@ -1,9 +1,9 @@
-/** The table of docs/reference/operations.md, made from the operations of the contract. */
+/** The table of docs/reference/operations.md, generated from the operations of the contract. */
 import { type Operation, basePath } from "@sluice/proto/contract/operations/operation.js";
 import { neededRole } from "@sluice/proto/lib/policy/role.js";
 import { operations } from "@sluice/gateway/contract/operations/operations.js";
 
-/** Pages that say more about an operation than its summary. */
+/** Pages with more about an operation than its summary. */
 const pages: Readonly<Partial<Record<keyof typeof operations, string>>> = {
   createResponse: "../clients/responses.md",
   dryRunResponse: "../start/how-it-works.md",
@@ -31,7 +31,10 @@ const keyNames: Readonly<Record<Operation["key"], string>> = {
   any: "either",
 };
 
-/** The least role of a person in the console; a person uses no operation of applications but the one of the playground. */
+/**
+ * The lowest role with which a person may use an operation in the console. Of the operations for applications, the console uses only that of the
+ * playground.
+ */
 const roleOf = (id: string, operation: Operation): string =>
   operation.key === "inference" && operation.tag !== "Catalogue" && id !== "dryRunResponse"
     ? ""

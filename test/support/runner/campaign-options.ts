@@ -1,4 +1,4 @@
-/** The command line of a campaign: mostly whole numbers by name. */
+/** The command line of a campaign, whose options are mostly whole numbers. */
 import { parseArgs } from "node:util";
 
 export interface Range {
@@ -8,7 +8,7 @@ export interface Range {
   readonly max: number;
 }
 
-/** @throws with the usage for an unknown option, and for a number outside its range: a campaign of nothing would find nothing wrong */
+/** @throws with the usage for an unknown option, and for a number outside of its range: a campaign of nothing would find nothing */
 export function readNumbers<Name extends string>(
   command: string,
   ranges: Readonly<Record<Name, Range>>,
@@ -26,7 +26,7 @@ export function readNumbers<Name extends string>(
   }
 }
 
-/** @throws unless the text is a whole number of the range */
+/** @throws unless the text is a whole number within the range */
 export function parseNumber(
   name: string,
   { default: absent, min, max }: Range,
@@ -37,13 +37,13 @@ export function parseNumber(
   throw new Error(`--${name} must be a whole number from ${min} to ${max}`);
 }
 
-/** Reads the command line of this process. For an invalid one, the process ends with exit code 2. */
+/** Reads the command line of this process. For an invalid one, the process exits with code 2. */
 export const readNumbersOrExit = <Name extends string>(
   command: string,
   ranges: Readonly<Record<Name, Range>>,
 ): Readonly<Record<Name, number>> => readOrExit(() => readNumbers(command, ranges, process.argv.slice(2)));
 
-/** Calls `read`, and ends this process with exit code 2 and without a stack when it throws. */
+/** Calls `read`. If it throws, the process prints the message without a stack, and exits with code 2. */
 export function readOrExit<Options>(read: () => Options, usage?: string): Options {
   try {
     return read();

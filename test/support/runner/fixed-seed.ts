@@ -1,2 +1,2 @@
-/** Seed of every random test in `npm test`, so that no unrelated change fails. Campaigns started by hand draw a fresh one. */
+/** Seed of every random test in `npm test`, so no unrelated change fails. A campaign started by hand draws a new one. */
 export const fixedSeed = 20_261_124;

@@ -1,7 +1,7 @@
 /**
- * Ports for programs unable to take port 0. They lie below the system's range for outgoing connections: a port from
- * that range may be taken between the choice and the use. For the same reason each worker of jest has its own share
- * of them, and other runs on this machine are kept off until the program has had time to listen.
+ * Ports for programs unable to take port 0. They are below the system's range for outgoing connections, one of which could take a port between its
+ * choice and its use. For the same reason each worker of Jest has its own range, and a port is marked for other runs on this machine until the
+ * program has had time to listen.
  */
 import { randomInt } from "node:crypto";
 import { createSocket } from "node:dgram";
@@ -9,25 +9,25 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 
 const lowest = 10_000;
-/** First outgoing port when the system does not publish it: the default of Linux, lower than other systems' defaults. */
+/** First port for outgoing connections if the system does not publish it: the default of Linux, which is lower than that of other systems. */
 const usualOutgoing = 32_768;
-/** Number of port ranges: one for each worker of jest.config.mjs, and another for programs outside of them. */
+/** Number of port ranges: one for each worker in jest.config.mjs, and one for programs outside of them. */
 export const portRangeCount = 5;
-/** A busy machine has taken twenty seconds from the choice until the last process listened. */
+/** Milliseconds for which a port stays marked: on a busy machine, twenty seconds have passed until the last process listened. */
 const claimedForMs = 60_000;
 
 const each = Math.floor((firstOutgoing() - lowest) / portRangeCount);
 const first = lowest + each * (Number(process.env["JEST_WORKER_ID"] ?? 0) % portRangeCount);
 const last = first + each - 1;
 
-// Starts at random, since other runs choose at the same time; then counts up, so that this run never repeats a port.
+// Next port to try. It starts at random, since other runs choose at the same time, and then counts up, so this run never repeats a port.
 let next = randomInt(first, last);
 
 export async function freePort(): Promise<number> {
   return (await freePorts(1))[0] as number;
 }
 
-/** @param offsets each port is also free at these distances above it */
+/** @param offsets distances above a port at which further ports must be free, too */
 export async function freePorts(count: number, offsets: readonly number[] = [0]): Promise<number[]> {
   const ports: number[] = [];
   while (ports.length < count) {
@@ -55,7 +55,7 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-/** Takes the UDP port of the same number: unused by the programs here, and visible to every run. */
+/** Marks a port by taking the UDP port of the same number, which the programs here do not use, and which every run can see. */
 function claim(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createSocket("udp4").unref();

@@ -1,4 +1,4 @@
-/** Last line of a terminal: number of finished files, running files, failures and elapsed time. No output elsewhere. */
+/** The last line of a terminal, with the number of finished files, running files, failures and elapsed time. Elsewhere there is no output. */
 
 interface Screen {
   readonly isTTY?: boolean;
@@ -6,7 +6,7 @@ interface Screen {
   write(text: string): unknown;
 }
 
-/** Interval of the progress lines: a sign of life at no cost. */
+/** Milliseconds between progress lines. */
 const redrawMs = 1_000;
 const clearLine = "\r\u001b[2K";
 
@@ -44,7 +44,7 @@ export class Progress {
     this.#failed += failures;
   }
 
-  /** Writes permanent lines above the changing one. */
+  /** Writes permanent lines above the progress line. */
   above(lines: string): void {
     if (this.#timer === undefined) return void this.#screen.write(lines);
     this.#screen.write(`${clearLine}${lines}`);
@@ -64,7 +64,7 @@ export class Progress {
     const time = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
     const failed = this.#failed > 0 ? `, ${this.#failed} failed` : "";
     const line = `${this.#done}/${this.#total} files${failed}, ${time}, running ${[...this.#running].map((name) => name.replace(/\.test$/, "")).join(" ")}`;
-    // A line wrapped by the terminal could not be cleared.
+    // The line is cut to the terminal's width, since a wrapped line could not be cleared.
     this.#screen.write(clearLine + line.slice(0, (this.#screen.columns ?? 80) - 1));
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Prints each file as it ends, failures in full, tests skipped on this machine, the beginnings of all failures again, and as the very
- * last line the total for scripts. On a terminal a line below shows the progress.
+ * A reporter of Jest: prints each file as it ends, failures in full, tests skipped on this machine, the beginnings of all failures again and, as the
+ * very last line, the total for scripts. On a terminal, a line below shows the progress.
  */
 import { stripVTControlCharacters } from "node:util";
 import type {
@@ -16,14 +16,14 @@ import { Progress } from "./progress.ts";
 
 const plain = (text: string) => (process.stdout.isTTY ? text : stripVTControlCharacters(text));
 
-/** Longest repetition of a file's failures at the end. */
+/** Maximum number of lines of a file's failures that are repeated at the end. */
 const maxRepeatedLines = 40;
 
 type Parts = "onRunStart" | "onTestFileStart" | "onTestCaseResult" | "onTestResult" | "onRunComplete";
 
 export default class TotalReporter implements Pick<Reporter, Parts> {
   readonly #progress = new Progress(process.stdout);
-  /** False when the command line picks tests by a pattern: the others are left out on purpose. */
+  /** Whether to list skipped tests; not if the command line picks tests by a pattern, since others are then left out on purpose. */
   readonly #named: boolean;
   readonly #skipped = new Map<string, string[]>();
   /** Names of files with the text of their failures. */
@@ -41,7 +41,7 @@ export default class TotalReporter implements Pick<Reporter, Parts> {
     this.#progress.started(nameOf(test));
   }
 
-  /** A failure at once: its file may take minutes until it ends, and prints it in full then. */
+  /** Prints a failure at once: its file may take minutes until it ends, and the failure is then printed in full. */
   onTestCaseResult(test: Test, { status, fullName }: TestCaseResult): void {
     if (status === "failed" && process.stdout.isTTY) this.#say(`FAIL  ${nameOf(test)}: ${fullName}`);
   }
@@ -63,7 +63,7 @@ export default class TotalReporter implements Pick<Reporter, Parts> {
 
   onRunComplete(_: Set<TestContext>, results: AggregatedResult): void {
     this.#progress.end();
-    // A file that fails to load has no tests to count; it counts as one failure.
+    // A file that cannot be loaded has no tests to count, and counts as one failure.
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
     const skipped = results.numPendingTests + results.numTodoTests;
     if (this.#named && this.#skipped.size > 0) this.#say("Skipped, as this machine cannot run them:");
@@ -74,7 +74,7 @@ export default class TotalReporter implements Pick<Reporter, Parts> {
     this.#say(`${results.numPassedTests} passed, ${failed} failed, ${skipped} skipped`);
   }
 
-  /** The files of a whole run end far above its last line. */
+  /** Repeats failures, since in a run of all files they are far above the last line. */
   #repeatFailures(): void {
     if (this.#failed.size > 0) this.#say("Failed:");
     for (const [name, message] of this.#failed) {
@@ -90,7 +90,7 @@ export default class TotalReporter implements Pick<Reporter, Parts> {
 
 const nameOf = ({ path, context }: Test): string => path.slice(context.config.rootDir.length + 1).replace(/\.js$/, "");
 
-/** Names of skipped tests; a group has one line, its title, because the title gives the reason. */
+/** Names of skipped tests. A group has one line, since its title gives the reason. */
 function skippedNames(tests: readonly TestCaseResult[]): string[] {
   const groups = new Map<string, TestCaseResult[]>();
   for (const test of tests) {

@@ -1,6 +1,6 @@
 /**
- * A folder for all files of a test run. A watchdog process ends the run's processes and removes the
- * folder, also when the run is interrupted or killed.
+ * A folder for all files of a test run. A process that survives the run ends the run's processes and removes the folder, even if the run is
+ * interrupted or killed.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,7 +15,7 @@ export const runVariable = "SLUICE_TEST_RUN";
 
 const sweeper = fileURLToPath(new URL("sweep.js", import.meta.url));
 
-/** Commands for cleanup beyond the folder, one file each, run in the order of their names. */
+/** Folder of commands for cleanup, one file each, which run in the order of their names. */
 export const undoFolder = "undo";
 
 export interface UndoCommand {
@@ -31,17 +31,17 @@ export interface RunFolder {
 }
 
 /**
- * Makes the folder, the parent of all later temporary folders of this process and of its children.
- * @param server on which the databases of the run are to be dropped; undefined when it ends with the run
+ * Creates the folder, in which this process and its children then create temporary folders.  @param server server on which the databases of the run
+ * are to be dropped; undefined if the server ends with the run
  */
 export function openRunFolder(server: string | undefined): RunFolder {
-  // Short: podman takes no path above 50 characters for its files.
+  // The path is short, since podman accepts no path above 50 characters for its files.
   const path = mkdtempSync(join(tmpdir(), "sluice-run-"));
-  // Open to every user, like /tmp itself, because tests run programs as other users.
+  // Every user may write to the folder, as to /tmp itself, because tests run programs as other users.
   chmodSync(path, 0o1777);
   mkdirSync(join(path, undoFolder));
   const run = path.slice(-6);
-  // Detached, as Ctrl-C reaches every process of the terminal's group.
+  // The process is detached, since Ctrl-C reaches every process in the terminal's group.
   const child = spawn(process.execPath, [sweeper, path], {
     detached: true,
     stdio: ["pipe", "ignore", "inherit"],
@@ -61,8 +61,8 @@ export function openRunFolder(server: string | undefined): RunFolder {
 }
 
 /**
- * Has the command run after an interrupted run, before its folder is removed. Nothing happens outside of a run.
- * @returns how to call it off
+ * Has a command run after an interrupted run, before its folder is removed. Outside of a run nothing happens.  @returns a function to withdraw the
+ * command
  */
 export function undoAfterRun(name: string, command: UndoCommand): () => void {
   const file = join(tmpdir(), undoFolder, `${name}.json`);

@@ -1,11 +1,11 @@
-/** Starts the slowest tests first, so that no worker runs a slow one at the end while the others idle. */
+/** Starts the slowest tests first, so no worker runs a slow one at the end while the others idle. */
 import sequencer from "@jest/test-sequencer";
 
-/** The types of the package describe the CommonJS build, where the class is a property of the import. */
+/** The package's types describe the CommonJS build, in which the class is a property of the import. */
 const Sequencer = sequencer as unknown as typeof sequencer.default;
 type Tests = Parameters<InstanceType<typeof Sequencer>["sort"]>[0];
 
-/** Folders, by how long their longest file takes; all others are over in seconds. */
+/** Folders with slow tests, in the order of their longest file; all others take seconds. */
 const longest = ["chaos", "rolling", "replicas", "upgrade", "fuzz", "deploy", "e2e", "soak", "policy", "admin-svc"];
 
 const rank = ({ path, context }: Tests[number]): number => {
@@ -18,7 +18,7 @@ const rank = ({ path, context }: Tests[number]): number => {
 };
 
 export default class LongestFirst extends Sequencer {
-  /** Within a folder as Jest has it: by the last run where it is known, otherwise by size. */
+  /** Sorts by folder. Within a folder the order is Jest's: by duration in the last run if known, otherwise by size. */
   override async sort(tests: Tests): Promise<Tests> {
     return (await super.sort(tests)).toSorted((a, b) => rank(a) - rank(b));
   }

@@ -1,4 +1,4 @@
-/** Before the run: one Postgres server for all test files, the given one or an embedded one with the lifetime of the run. */
+/** Runs before the tests: provides one Postgres server for all test files, the given one or one that lives as long as the run. */
 import { join } from "node:path";
 import { migrate } from "@sluice/admin-svc/store/postgres/migrate.js";
 import { migrationConnectionLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
@@ -7,7 +7,7 @@ import { createTemplate, serverVariable } from "../database.ts";
 import { freePort } from "./free-ports.ts";
 import { openRunFolder } from "./run-folder.ts";
 
-/** Steps of the teardown; jest loads both files in one process but hands nothing over. */
+/** Functions for the teardown. Jest loads setup and teardown in one process, but passes no values between them. */
 export const afterRun: (() => Promise<void>)[] = [];
 
 export default async function setup(): Promise<void> {

@@ -1,4 +1,4 @@
-/** Waits for the end of a run and removes its leftovers. Argument: the run's folder. Standard input ends with the run. */
+/** Waits for the end of a run, and removes what it has left. Argument: the run's folder. Standard input ends with the run. */
 import { spawnSync } from "node:child_process";
 import { readFileSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -8,12 +8,12 @@ import { isAlive } from "@sluice/local/processes.js";
 import { mountsBelow } from "../mounts.ts";
 import { type UndoCommand, runVariable, undoFolder } from "./run-folder.ts";
 
-/** Installations and databases end by themselves once their run is gone; on a busy machine this takes a while. */
+/** Milliseconds in which installations and databases end by themselves once their run is gone, on a busy machine. */
 const endsByItselfMs = 30_000;
 
 const folder = process.argv[2] as string;
 
-/** Processes started by the run, recognised by their temporary folder. Linux only. */
+/** Processes started by the run, recognised by their temporary folder, on Linux only. */
 function processesOfRun(): number[] {
   if (process.platform !== "linux") return [];
   return readdirSync("/proc")
@@ -29,7 +29,7 @@ function variablesOf(pid: number): readonly string[] {
   try {
     return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
   } catch {
-    return []; // gone, or another user's
+    return []; // the process is gone, or belongs to another user
   }
 }
 
@@ -48,7 +48,7 @@ function undo(): void {
   }
 }
 
-/** Drops the databases of the run on an external server. */
+/** Drops the databases of the run on a server that stays. */
 async function dropDatabases(url: string, run: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -72,7 +72,7 @@ async function sweep(): Promise<void> {
   rmSync(folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 200 });
 }
 
-// The sweep ends when its work is done, not when the terminal sends a signal.
+// Signals of the terminal are ignored, so the cleanup ends only when its work is done.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
 process.stdin.resume().once("end", () => {
   sweep().catch((error: unknown) => {

@@ -1,4 +1,4 @@
-/** After the run: ends what setup started. */
+/** Runs after the tests: ends what the setup has started. */
 import { afterRun } from "./setup.ts";
 
 export default async function teardown(): Promise<void> {

@@ -13,7 +13,7 @@ export interface CancelOptions {
   readonly gapMs: number;
 }
 
-/** Milliseconds between closing and reopening, so that the work of opening does not delay the detection of the close. */
+/** Milliseconds between closing and reopening, so the work of opening does not delay the detection of the close. */
 const pauseMs = 100;
 /** Number of streams opened by all calls, which makes every tag unique. */
 let opened = 0;

@@ -1,6 +1,6 @@
 /**
  * Loads of an exact size: a fixed number of requests over a fixed number of connections, or a stream whose events are each written after the arrival
- * of the previous one, so that batch sizes do not depend on the speed of the machine.
+ * of the previous one, so batch sizes do not depend on the speed of the machine.
  */
 import type { Script } from "../script.ts";
 import { Connection, type PreparedRequest, prepare } from "./connection.ts";

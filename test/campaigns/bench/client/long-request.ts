@@ -1,6 +1,6 @@
 /**
  * A request of about 20 KB, as an agent sends it in the middle of its work: messages, calls, outputs and tools. Its last message differs in each
- * request, so that only the history is repeated.
+ * request, so only the history is repeated.
  */
 
 const rounds = 9;

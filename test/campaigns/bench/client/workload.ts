@@ -4,7 +4,7 @@ import type { Script } from "../script.ts";
 import { Connection, type PreparedRequest, prepare } from "./connection.ts";
 import type { RequestForm, LoadTarget } from "./target.ts";
 
-/** Milliseconds to wait after a failure, so that a target that refuses everything is not called in a tight loop. */
+/** Milliseconds to wait after a failure, so a target that refuses everything is not called in a tight loop. */
 const pauseMs = 50;
 
 export interface ClientLoadOptions {

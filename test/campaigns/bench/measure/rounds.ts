@@ -1,4 +1,4 @@
-/** Paired rounds: the reference and the subjects are measured in turn, so that disturbances of the machine affect all of them. */
+/** Paired rounds: the reference and the subjects are measured in turn, so disturbances of the machine affect all of them. */
 
 /** Maximum relative distance of the reference from its median over all rounds; a round beyond it does not count. */
 const referenceTolerance = 0.3;
@@ -20,7 +20,7 @@ export interface Rounds<Measured extends Round> {
   readonly used: readonly Measured[];
   readonly rejected: number;
   readonly spread: Spread;
-  /** True if too few rounds count or the reference varied too much, so that the figures prove nothing. */
+  /** True if too few rounds count or the reference varied too much, so the figures prove nothing. */
   readonly inconclusive: boolean;
 }
 

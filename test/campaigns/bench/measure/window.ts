@@ -1,5 +1,5 @@
 /**
- * A measurement window: the differences between its beginning and its end. It is measured in the process that counts, so that no message between
+ * A measurement window: the differences between its beginning and its end. It is measured in the process that counts, so no message between
  * processes skews it.
  */
 import { cpus } from "node:os";

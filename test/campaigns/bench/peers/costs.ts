@@ -10,7 +10,7 @@ import { type Cell, type PeerPart, type PeerRow, measureCells } from "./rows.ts"
 /**
  * Streams for the cost of an event: enough to leave the processor little idle time. With 20 streams an event's cost in the pipe was 0.18 to 0.58 of
  * its cost in Sluice in the same round (2026-11-28). LiteLLM falls behind, and ends a stream with an error after a hundred events in a row with the
- * same text, as the scripted upstream sends them. The streams begin 10.2 ms apart, so that their events spread over the whole 20 ms.
+ * same text, as the scripted upstream sends them. The streams begin 10.2 ms apart, so their events spread over the whole 20 ms.
  */
 export const pacedLoad: SubjectLoad = {
   script: { kind: "paced", deltas: 90, gapMs: 20 },
@@ -19,7 +19,7 @@ export const pacedLoad: SubjectLoad = {
 };
 
 /**
- * Requests over connections that open within a second, so that deferred work of a gateway (up to a second late, such as storing records) falls into
+ * Requests over connections that open within a second, so deferred work of a gateway (up to a second late, such as storing records) falls into
  * the window like its requests.
  */
 const requests: SubjectLoad = { script: { kind: "json" }, connections: 32, spreadMs: 1_000 };

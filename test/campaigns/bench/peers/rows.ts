@@ -20,7 +20,7 @@ export type ComparableCell = Cell & { readonly value: number };
 export interface PeerRow {
   readonly measure: string;
   readonly cells: ReadonlyMap<LoadSubject, Cell>;
-  /** True if rounds were disturbed, so that the figures prove nothing. */
+  /** True if rounds were disturbed, so the figures prove nothing. */
   readonly inconclusive?: boolean;
 }
 
@@ -52,7 +52,7 @@ export const maxDifferenceOfHalves = 0.1;
 export const isSettled = ({ halves: [first, second] }: RelativeFigure): boolean =>
   Math.abs(first - second) <= maxDifferenceOfHalves * Math.min(Math.abs(first), Math.abs(second));
 
-/** Measures the subjects one after the other, so that none is disturbed by another's work. A failure becomes a cell like any figure. */
+/** Measures the subjects one after the other, so none is disturbed by another's work. A failure becomes a cell like any figure. */
 export async function measureCells(
   subjects: readonly LoadSubject[],
   measure: (subject: LoadSubject) => Promise<Cell>,

@@ -1,4 +1,4 @@
-/** Versions of the other gateways and their dependencies, pinned so that two runs measure the same. */
+/** Versions of the other gateways and their dependencies, pinned so two runs measure the same. */
 
 export const gatewayVersions = {
   portkey: "1.15.2",

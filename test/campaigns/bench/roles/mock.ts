@@ -63,7 +63,7 @@ function noteClose(socket: Socket, tag: string): void {
   socket.once("close", note);
 }
 
-/** Begins a stream. The first delta is sent together with the headers, so that the time to it contains no timer. */
+/** Begins a stream. The first delta is sent together with the headers, so the time to it contains no timer. */
 function begin(socket: Socket): void {
   socket.cork();
   socket.write(mockStreamHead);

@@ -1,6 +1,6 @@
 /**
  * Cost of the first requests of a process, one after another: a Sluice with few requests is at this stage for hours. Each round starts the pipe and
- * the installations anew; they are measured in turn in small parts, so that disturbances of the machine affect all.
+ * the installations anew; they are measured in turn in small parts, so disturbances of the machine affect all.
  */
 import type { Bench, ResultRow } from "../bench.ts";
 import type { LoadSubject } from "../subject.ts";

@@ -6,7 +6,7 @@ import { type SubjectLoad, SubjectWindows } from "../measure/subject-windows.ts"
 import type { Script } from "../script.ts";
 import { type CostRound, costRounds, windowOf } from "./cost.ts";
 
-/** Short streams, so that their starts are most of the work. */
+/** Short streams, so their starts are most of the work. */
 export const firstEventScript: Script = { kind: "paced", deltas: 3, gapMs: 10 };
 const load: SubjectLoad = { script: firstEventScript, connections: 8, spreadMs: 100 };
 const limitsMs = { 50: 1, 99: 10 };

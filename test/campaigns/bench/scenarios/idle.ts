@@ -16,7 +16,7 @@ const limitKib = 25;
 /** Milliseconds for work deferred at the start, such as usage records. */
 const settleMs = 5_000;
 /**
- * Milliseconds: longer than limits.keep_alive_ms, so that comments have been sent, and shorter than timeouts.idle_ms of a provider, which would end
+ * Milliseconds: longer than limits.keep_alive_ms, so comments have been sent, and shorter than timeouts.idle_ms of a provider, which would end
  * the streams.
  */
 const quietMs = 20_000;

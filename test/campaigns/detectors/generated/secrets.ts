@@ -2,7 +2,7 @@ import { mintKey, KeyKind } from "@sluice/proto/lib/ids/key.js";
 import type { Random } from "../../../support/random.ts";
 import { type Templates, labelledText, pickOne, fillShape } from "./template.ts";
 
-/** The key is assembled here, so that no file of this repository contains the form of a known key. */
+/** The key is assembled here, so no file of this repository contains the form of a known key. */
 const known = (chance: Random): string => {
   const [first, second, body] = chance.pick([
     ["AK", "IA", "^^^^^^^^^^^^^^^^"],

@@ -19,7 +19,7 @@ const words = [
 ];
 const keys = ["name", "age", "items", "first_name", "isOk", "note", "x", "data"];
 
-/** A random object with at least one member, so that damage can lose something. */
+/** A random object with at least one member, so damage can lose something. */
 export function objectOf(random: Random, depth = 0): Record<string, unknown> {
   const count = 1 + random.below(4);
   const names = Array.from({ length: count }, () => random.pick(keys));
@@ -35,7 +35,7 @@ function valueOf(random: Random, depth: number): unknown {
   return objectOf(random, depth);
 }
 
-/** Name of the damage that writes true, false and null as None, so that the original word is lost. */
+/** Name of the damage that writes true, false and null as None, so the original word is lost. */
 export const pythonWords = "words of Python";
 
 export interface Defect {

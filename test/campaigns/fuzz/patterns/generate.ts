@@ -1,4 +1,4 @@
-/** Random patterns, texts with near matches, and cuts of a text. All use few characters, so that matches collide. */
+/** Random patterns, texts with near matches, and cuts of a text. All use few characters, so matches collide. */
 import type { Random } from "../../../support/random.ts";
 
 export interface PatternCase {

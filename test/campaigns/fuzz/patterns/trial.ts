@@ -72,7 +72,7 @@ function read(sought: readonly Sought[], pieces: readonly string[], tally: Patte
   return delivered(rules, pieces, whole, tally);
 }
 
-/** Whether the text contains no disguise, so that the patterns alone decide every match. */
+/** Whether the text contains no disguise, so the patterns alone decide every match. */
 function isPlain(text: string): boolean {
   const deobfuscator = new Deobfuscator();
   const made = [...deobfuscator.push(text), ...deobfuscator.end()];

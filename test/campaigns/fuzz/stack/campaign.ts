@@ -167,7 +167,7 @@ function configuration(origin: string): ConfigFile {
   return configSchema.parse({
     providers: [
       { id: "echo", dialect: "echo" },
-      // A provider that knows the tool web_search, so that it can search itself.
+      // A provider that knows the tool web_search, so it can search itself.
       { id: "search", dialect: "responses", base_url: `${origin}/v1`, api_keys: ["k"] },
       { id: "judge", dialect: "chat", base_url: `${origin}/v1`, api_keys: ["k"] },
     ],

@@ -38,7 +38,7 @@ export interface StackCase {
   readonly caller: Caller;
 }
 
-/** @param origin origin of the pages that requests name */
+/** @param origin origin of the pages named in requests */
 export const createStackCase = (random: Random, number: number, origin: string): StackCase => ({
   request: { ...requestFrom(random, number, origin), ...(random.chance(0.3) && { mayKeepContent: true }) },
   caller: callerFrom(random),
@@ -188,7 +188,7 @@ function toolsFrom(random: Random, origin: string): readonly Tool[] {
   return tools;
 }
 
-/** Settings with which the generator sealed a state, so that they open it. */
+/** Settings with which the generator sealed a state, so they open it. */
 const waiting = { model: "m/mid", inherit_functions: true };
 
 const subagentFrom = (random: Random): object =>
@@ -266,7 +266,7 @@ function requestFrom(random: Random, number: number, origin: string): TurnReques
     input: [...inputFrom(random, origin), ...(isSuspended ? suspendedFrom(random, origin) : [])],
     stream,
     tools: [...(isSuspended ? [hosted("service:subagent", waiting)] : []), ...toolsFrom(random, origin)],
-    // Each request has a session of its own, so that requests can run concurrently.
+    // Each request has a session of its own, so requests can run concurrently.
     sessionId: `s${number}`,
     // The number of words is limited, since a stream pauses after each.
     maxOutputTokens: stream ? 1 + random.below(random.pick([4, 40])) : 200,

@@ -1,4 +1,4 @@
-/** Rows of input items that failed earlier. */
+/** Rows of input items with earlier failures. */
 import type { Row, RowDialect } from "../row.ts";
 import { pixel } from "../services.ts";
 import { requestWithHistory, requestWithParts, pngUrl, servicesOrigin } from "./asks.ts";

@@ -1,4 +1,4 @@
-/** Rows of routers, of fusion and of the plugin web that failed earlier. */
+/** Rows of routers, of fusion and of the plugin web with earlier failures. */
 import type { Row } from "../row.ts";
 import { requestWithPlugin, servicesOrigin, expectStage } from "./asks.ts";
 

@@ -1,4 +1,4 @@
-/** Rows of requests and files that failed earlier. */
+/** Rows of requests and files with earlier failures. */
 import type { Row } from "../row.ts";
 import {
   docxFile,

@@ -1,4 +1,4 @@
-/** Rows of tools that failed earlier. */
+/** Rows of tools with earlier failures. */
 import type { Row } from "../row.ts";
 import {
   repliesWithCall,
@@ -16,7 +16,7 @@ const cup = { input: "Who won the cup?" };
 const everywhere = ["chat", "responses", "messages", "gemini", "converse", "sluice/echo"];
 const functionsOnly = ["chat", "messages", "gemini", "converse"];
 
-/** A row of a tool that the client runs: every provider gets it in some form, and its call comes back as the tool's own item. */
+/** A row of a tool run by the client: every provider gets it in some form, and its call comes back as the tool's own item. */
 const clientTool = (type: string, settings: object, args: object, item: object): Row => ({
   name: `2.5 tool ${type}`,
   cases: [

@@ -1,4 +1,4 @@
-/** Functions that make rows about plugins. */
+/** Functions to make rows about plugins. */
 import type { Row, RowCase } from "../row.ts";
 import { requestWithPlugin } from "./asks.ts";
 

@@ -132,7 +132,7 @@ class SheddingRun {
   }
 
   /**
-   * Runs one second, and records when the load has fallen and when the fleet has recovered. A new overload discards these times, so that only the
+   * Runs one second, and records when the load has fallen and when the fleet has recovered. A new overload discards these times, so only the
    * last ones remain.
    */
   async #second(second: number, counts: PhaseCounts): Promise<void> {

@@ -79,7 +79,7 @@ export class SimulatedServer implements TurnRunner {
     return this.process?.isIdle === true && this.options.time.now - this.#startedAt > connectMs;
   }
 
-  /** Kills the process, so that its connections break. */
+  /** Kills the process, so its connections break. */
   lose(): void {
     this.process?.kill();
     this.process = undefined;

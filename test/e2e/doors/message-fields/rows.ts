@@ -1,4 +1,4 @@
-/** Parts of requests in Anthropic's format, and the fate of a field. */
+/** Parts of requests in Anthropic's format, and expectations for a field. */
 export const textBlock = (words: string, more: object = {}) => ({ type: "text", text: words, ...more });
 export const userMessage = (...content: readonly object[]) => ({ messages: [{ role: "user", content }] });
 export const assistantMessage = (...content: readonly object[]) => ({
@@ -38,7 +38,7 @@ export const answerSchema = {
 };
 export const schemaFormat = { type: "json_schema", schema: answerSchema };
 
-/** A field's fate: a part of the body sent to the provider, or its path in a warning or a refusal. */
+/** The expectation for a field: a part of the body sent to the provider, or its path in a warning or in an error. */
 export type FieldFate = { readonly carried: string } | { readonly noted: string } | { readonly refused: string };
 export type FieldRow = readonly [field: string, body: object, atClaude: FieldFate, elsewhere?: FieldFate];
 

@@ -1,4 +1,4 @@
-/** How the bodies of the doors are probed: valid values, companions of items, and the fields never sent to a provider. */
+/** How the bodies of the doors are probed: valid values, items that others require, and fields that are never sent to a provider. */
 import type { ProbeRules, Schema } from "../../../support/probes/schema-probes.ts";
 
 const parameters = { type: "object", properties: { q: { type: "string" } } };
@@ -8,7 +8,7 @@ const go = { role: "user", content: "Go on." };
 const chatFunction = { type: "function", function: { name: "probe-0", parameters } };
 const chatCustom = { type: "custom", custom: { name: "probe-custom" } };
 
-/** Each door with its body's name in the published document, and the fields required next to the probed field. */
+/** Each door with the name of its body in the published document, and with the fields required besides the probed one. */
 export const probedDoors: readonly (readonly [door: string, schema: string, body: (fields: object) => object])[] = [
   [
     "/responses",
@@ -49,12 +49,12 @@ const responsesTools = [
 ];
 
 interface Unprobed {
-  /** Labels of probes. */
+  /** Pattern for labels of probes. */
   readonly fields: RegExp;
   readonly reason: string;
 }
 
-/** Fields without effect at a provider, with the reason. */
+/** Fields without any effect at a provider, each with the reason. */
 export const fieldsWithoutEffect: readonly Unprobed[] = [
   {
     fields: /^(model|models|provider|plugins|service_tier|transforms|truncation|modalities)(\.(?!zz)|<|$)/,
@@ -190,7 +190,7 @@ export const probeRules: Pick<ProbeRules, "sample" | "among" | "complete"> = {
     path === "input" ? amongItems(entry) : path === "messages" ? amongMessages(entry) : [[], []],
   complete: (label, value) => ({
     ...value,
-    // At least one of these fields must be set; a schema of properties cannot express this.
+    // One of these fields must be set, which a schema of properties cannot express.
     ...(label.endsWith("<input_image>") && { image_url: `data:image/png;base64,${picture(0)}` }),
     ...(label.endsWith("<input_file>") && { file_data: "data:application/pdf;base64,JVBERi0x" }),
     ...(label.endsWith("<computer_screenshot>") && { image_url: `data:image/png;base64,${picture(0)}` }),

@@ -13,20 +13,20 @@ import { type BodyPart, checkToolNames, isBodyPart, bodyPartsOf, violationsOf } 
 interface Limits {
   readonly id: RegExp;
   readonly name: RegExp;
-  /** Whether a prompt may stand right behind the result of a tool. */
+  /** Whether a user message may directly follow the result of a tool. */
   readonly promptsAfterResults: boolean;
   /** Whether the arguments of calls may be any text. */
   readonly anyArguments?: true;
-  /** Whether only the first message may be one of the system; developers are no role at all. */
+  /** Whether only the first message may have the role `system`, and the role `developer` is unknown. */
   readonly oneSystemMessage?: boolean;
-  /** Whether there must be a message besides those of the system. */
+  /** Whether there must be a message other than system messages. */
   readonly needsQuestion?: boolean;
 }
 
 const name = /^[a-zA-Z0-9_-]{1,64}$/;
 
 export const openAiLimits: Limits = { id: /^.{1,40}$/s, name, promptsAfterResults: true, anyArguments: true };
-/** A server of an open model with a strict template. */
+/** Rules of a server for an open model with a strict template. */
 export const templateLimits: Limits = {
   id: /^.+$/s,
   name,

@@ -62,7 +62,7 @@ function checkTexts(blocks: readonly BodyPart[], path: string, report: Report): 
   }
 }
 
-/** Each call has a unique id, and its result stands at the beginning of the next message. */
+/** Checks that each call has a unique id, and that its result is at the beginning of the next message. */
 function checkCalls(messages: readonly BodyPart[], report: Report): void {
   const ids = new Set<unknown>();
   let open: readonly unknown[] = [];
@@ -98,7 +98,7 @@ function checkCalls(messages: readonly BodyPart[], report: Report): void {
   if (open.length > 0) report("messages", "end with a call");
 }
 
-/** A message of the system amid the conversation follows one of the user, and one of the assistant or nothing comes next. */
+/** Checks that a system message within the conversation follows a user message, and precedes an assistant message or nothing. */
 function checkPrompts(messages: readonly BodyPart[], report: Report): void {
   for (const [index, { role, content }] of messages.entries()) {
     if (role !== "system") continue;

@@ -34,7 +34,7 @@ const logic = [
   "propertyNames",
 ];
 
-/** Calls `check` for the schema and for each schema in it. */
+/** Calls `check` for a schema and for each schema in it. */
 function visit(schema: unknown, path: string, check: (node: BodyPart, path: string) => void): void {
   if (!isBodyPart(schema)) return;
   check(schema, path);
@@ -53,7 +53,7 @@ function visit(schema: unknown, path: string, check: (node: BodyPart, path: stri
 const isObjectType = ({ type }: BodyPart): boolean =>
   type === "object" || (Array.isArray(type) && type.includes("object"));
 
-/** The schema of a tool, enforced or not, at Anthropic and at Bedrock. */
+/** Rules for the schema of a tool at Anthropic and Bedrock, strict or not. */
 export function checkClaudeTool(schema: BodyPart, path: string, report: Report): void {
   if (schema.type !== "object") report(`${path}.type`, "is not object");
   for (const keyword of rootCombinators) if (keyword in schema) report(path, `has ${keyword} at its root`);
@@ -78,7 +78,7 @@ function checkDraft(
     if (bound !== undefined && typeof bound !== "number") report(path, "has a bound that is no number");
 }
 
-/** Rules for the schema of an answer, or of a strict call, at Anthropic and at Bedrock. */
+/** Rules for the schema of an answer or a strict call, at Anthropic and Bedrock. */
 export function checkClaudeStrict(schema: unknown, path: string, report: Report): void {
   if (isBodyPart(schema) && containsItself(schema)) report(path, "is recursive");
   visit(schema, path, (node, at) => {
@@ -91,7 +91,7 @@ export function checkClaudeStrict(schema: unknown, path: string, report: Report)
   });
 }
 
-/** The schema of a tool at OpenAI. */
+/** Rules for the schema of a tool at OpenAI. */
 export function checkOpenaiTool(schema: BodyPart, path: string, report: Report): void {
   if (schema.type !== "object") report(path, `schema must have type 'object', got ${String(schema.type)}`);
   for (const keyword of [...rootCombinators, "enum", "not"])
@@ -99,7 +99,7 @@ export function checkOpenaiTool(schema: BodyPart, path: string, report: Report):
   if (!isBodyPart(schema.properties)) report(path, "object schema missing properties");
 }
 
-/** Rules for the schema of an answer, or of a call, enforced by OpenAI. */
+/** Rules for the schema of an answer or a strict call at OpenAI. */
 export function checkOpenaiStrict(schema: BodyPart, path: string, report: Report): void {
   if (schema.type !== "object") report(path, "is no object at its root");
   checkOpenaiLimits(schema, path, report);
@@ -129,7 +129,7 @@ function checkOpenaiLimits(schema: BodyPart, path: string, report: Report): void
   if (named > 5_000 || values > 1_000) report(path, "has too many properties or values");
 }
 
-/** Whether a reference leads to a schema around it. */
+/** Whether a reference leads to a schema that contains it. */
 function containsItself(root: BodyPart): boolean {
   const leads = (node: unknown, around: readonly unknown[]): boolean => {
     if (Array.isArray(node)) return node.some((each) => leads(each, around));
@@ -194,7 +194,7 @@ export function checkGroqStrict(schema: BodyPart, path: string, report: Report):
   });
 }
 
-/** Rules that all vendors with `strict` share: closed objects, all of whose properties are required. */
+/** Rules that all vendors with `strict` have: objects are closed, and all of their properties are required. */
 function checkClosed(schema: BodyPart, path: string, report: Report): void {
   visit(schema, path, (node, at) => {
     if (!isObjectType(node)) return;
@@ -208,7 +208,7 @@ function checkClosed(schema: BodyPart, path: string, report: Report): void {
 /** DeepSeek: "schema must be a JSON Schema of 'type: \"object\"', got 'type: null'". */
 export const checkDeepseekTool = checkObject;
 
-/** DeepSeek's guide of tool calls, strict mode. */
+/** Rules of strict mode in DeepSeek's guide to tool calls. */
 export function checkDeepseekStrict(schema: BodyPart, path: string, report: Report): void {
   checkObject(schema, path, report);
   checkClosed(schema, path, report);
@@ -221,7 +221,7 @@ export function checkDeepseekStrict(schema: BodyPart, path: string, report: Repo
   });
 }
 
-/** xAI: "non-circular references only". An object without properties is read as empty, which is no error, but another schema. */
+/** xAI: "non-circular references only". xAI reads an object without properties as an empty object, which is no error, but another schema. */
 export function checkXai(schema: BodyPart, path: string, report: Report): void {
   if (containsItself(schema)) report(path, "has a circular reference");
   visit(schema, path, (node, at) => {
@@ -255,7 +255,7 @@ export function checkMoonshotTool(schema: BodyPart, path: string, report: Report
   checkMoonshot(schema, path, report);
 }
 
-/** Rules for any schema at Google: a reference has no sibling keywords. */
+/** Rules for any schema at Google: a reference must have no sibling keywords. */
 export function checkGemini(schema: BodyPart, path: string, report: Report): void {
   visit(schema, path, (node, at) => {
     if (typeof node.$ref === "string" && Object.keys(node).some((keyword) => !keyword.startsWith("$")))

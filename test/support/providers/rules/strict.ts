@@ -1,6 +1,6 @@
 /**
- * Lets a scripted provider refuse requests like the vendor of its format. Otherwise an invalid request would pass every test of an endpoint.
- * Formats of many servers, such as chat completions, have no common rules: those of OpenAI are kept on request.
+ * Lets a scripted provider refuse requests like the vendor of its format. Otherwise an invalid request would pass every test of an endpoint. Formats
+ * with many servers, such as chat completions, have no common rules; OpenAI's rules are applied on request.
  */
 import { findChatViolations, openAiLimits } from "./chat.ts";
 import { findConverseViolations } from "./converse.ts";
@@ -61,9 +61,8 @@ const formatsOfOpenAi: readonly Format[] = [
 ];
 
 /**
- * @param path of the request
- * @param isOpenAi whether chat completions and responses are refused as OpenAI refuses them
- * @returns undefined for a request that the vendor takes, and for formats without rules
+ * @param path path of the request  @param isOpenAi whether OpenAI's rules apply to chat completions and responses  @returns undefined for a request
+ * that the vendor accepts, and for formats without rules
  */
 export function refusalOf(path: string, body: string, isOpenAi = false): Refusal | undefined {
   const [pathname = ""] = path.split("?");

@@ -1,4 +1,4 @@
-/** Parts of the checks of request bodies. */
+/** Parts that the checks of request bodies share. */
 export type BodyPart = Readonly<Record<string, unknown>>;
 
 export const isBodyPart = (value: unknown): value is BodyPart =>
@@ -9,7 +9,7 @@ export const bodyPartsOf = (value: unknown): readonly BodyPart[] =>
 
 type Report = (path: string, problem: string) => void;
 
-/** Checks the form and uniqueness of the declared tools' names, and the name of the chosen tool. */
+/** Checks that the names of declared tools have the required form and are unique, and that the chosen tool is declared. */
 export function checkToolNames(names: readonly unknown[], form: RegExp, chosen: unknown, report: Report): void {
   for (const name of names) if (!form.test(String(name))) report("tools", `has the name ${String(name)}`);
   if (new Set(names).size < names.length) report("tools", "has a name twice");

@@ -1,4 +1,4 @@
-/** Reads chat completions, whole and in chunks, as a client does. */
+/** Reads chat completions, complete or in chunks, as a client does. */
 import { validate } from "../../answers/published.ts";
 
 interface Call {
@@ -22,7 +22,7 @@ interface Answer {
   readonly choices: readonly Choice[];
 }
 
-/** @throws when the document does not match its schema */
+/** @throws if the answer does not match its schema */
 function read(schema: string, json: string): Answer {
   const answer = JSON.parse(json) as Answer;
   const problems = validate(schema, answer);
@@ -61,7 +61,7 @@ export function foldChunks(text: string): readonly string[] {
     if (!block.startsWith("data: ")) throw new Error(`no chunk: ${block.slice(0, 200)}`);
     const [choice] = read("ChatCompletionChunk", block.slice("data: ".length)).choices;
     if (choice === undefined) continue;
-    // The token counts follow the finish reason, in a separate chunk with an empty choice.
+    // After the finish reason comes only the chunk with token counts, which has an empty choice.
     if (finish !== "" && !isUsage(block)) throw new Error(`a chunk after the finish reason: ${block.slice(0, 200)}`);
     if (finish !== "") continue;
     content += choice.delta?.content ?? "";

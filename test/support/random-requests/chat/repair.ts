@@ -1,4 +1,4 @@
-/** Makes the parts of a random chat completion refer to one another, so that it passes the first checks. */
+/** Makes the parts of a random chat request refer to one another, so it passes the first checks. */
 import type { Random } from "../../random.ts";
 import { type JsonObject, isObject, objectsIn } from "../json.ts";
 
@@ -19,7 +19,7 @@ function rename(tool: JsonObject, name: string): void {
   delete tool["defer_loading"];
 }
 
-/** Messages with valid references; hopeless ones are left out. */
+/** Messages with valid references; those that cannot be repaired are left out. */
 function related(messages: readonly unknown[], random: Random): unknown[] {
   const calls: string[] = [];
   const kept = messages.filter((message) => {

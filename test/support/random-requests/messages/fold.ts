@@ -1,4 +1,4 @@
-/** Reads messages in Anthropic's format, whole and as events, as a client does. */
+/** Reads messages in Anthropic's format, complete or as events, as a client does. */
 import { validate } from "../../answers/published.ts";
 import { parseSse } from "../../answers/sse.ts";
 
@@ -28,13 +28,13 @@ interface MessageEvent {
   };
 }
 
-/** @throws when the document has another form */
+/** @throws if the value does not match its schema */
 function hold(schema: string, value: unknown): void {
   const problems = validate(schema, value);
   if (problems.length > 0) throw new Error(`unlike ${schema}: ${problems.slice(0, 3).join("; ")}`);
 }
 
-/** Inputs are compared as values: their bytes may be written anew. */
+/** Inputs of calls are compared as values, since their bytes may be written anew. */
 const textOf = ({ type, text = "", thinking = "", name, input }: Block): string =>
   name === undefined ? `${type}:${text}${thinking}` : `${type}:${name}${JSON.stringify(input ?? {})}`;
 

@@ -1,4 +1,4 @@
-/** Makes the parts of a random request in Anthropic's format refer to one another, so that it passes the first checks. */
+/** Makes the parts of a random request in Anthropic's format refer to one another, so it passes the first checks. */
 import type { Random } from "../../random.ts";
 import { type JsonObject, isObject, objectsIn } from "../json.ts";
 
@@ -16,7 +16,7 @@ export function repairMessages(body: JsonObject, random: Random): void {
   }
 }
 
-/** Blocks with valid references; hopeless ones are left out. */
+/** Blocks with valid references; those that cannot be repaired are left out. */
 function related(blocks: readonly unknown[], calls: string[], random: Random): unknown[] {
   const kept = blocks.filter((block) => {
     if (!isObject(block)) return true;

@@ -14,7 +14,7 @@ export interface AnswerFormat {
   readonly hasTiers?: true;
   /** Whether the format names the sources of a text with the passages that cite them. */
   readonly cites?: true;
-  /** Whether arguments of a call come in pieces, so that a token limit can cut them. */
+  /** Whether arguments of a call come in pieces, so a token limit can cut them. */
   readonly cutsCalls?: true;
   readonly interleaves?: true;
   /** An answer without content is a failure. */

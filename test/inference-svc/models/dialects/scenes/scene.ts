@@ -65,7 +65,7 @@ export function takeTurns<Member>(lists: readonly (readonly Member[])[]): readon
 
 const rawMark = /"raw\(((?:[^"\\]|\\.)*)\)"/g;
 
-/** A member of a JSON object in its original text, so that its numbers are not rounded. */
+/** A member of a JSON object in its original text, so its numbers are not rounded. */
 export const rawPiece = (json: string): string => `raw(${json})`;
 
 /** @param value may contain members of `raw` */

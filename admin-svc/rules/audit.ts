@@ -17,7 +17,7 @@ export interface UnparsedAuditFilter {
 
 const shape = object(auditFilter);
 
-/** @throws Fault INVALID_REQUEST that lists every problem */
+/** @throws Fault INVALID_REQUEST with every problem */
 export function readAuditFilter(given: UnparsedAuditFilter) {
   throwProblems((problems) => shape.check(given, "", problems));
   const { actor, target, action, address, from, to, q } = given;

@@ -11,7 +11,7 @@ import { findPatternErrors } from "./patterns.ts";
  */
 export const isGuardrailId = (id: string): boolean => uuidForm.test(id);
 
-/** @throws Fault INVALID_REQUEST that lists every problem, with the field names of the HTTP interface */
+/** @throws Fault INVALID_REQUEST with every problem, with the field names of the HTTP interface */
 export async function checkGuardrailSettings(settings: GuardrailSettings): Promise<void> {
   const { content_filters: filters = [] } = settings;
   throwProblems((problems) => {

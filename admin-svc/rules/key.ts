@@ -13,7 +13,7 @@ const form = /^[0-9a-f]{64}$/;
 /** Whether a text has the form of a key's hash. Any other text names no key, so the database is not queried. */
 export const isKeyHash = (hash: string): boolean => form.test(hash);
 
-/** @throws Fault INVALID_REQUEST that lists every problem, with the field names of the HTTP interface */
+/** @throws Fault INVALID_REQUEST with every problem, with the field names of the HTTP interface */
 export function checkKeySettings(settings: KeySettings): void {
   const { expires_at: expiresAt } = settings;
   throwProblems((problems) => {
@@ -40,7 +40,7 @@ const timeText = (time: Date): string => (Number.isNaN(time.getTime()) ? "" : ti
 
 const search = object(keySearch);
 
-/** @throws Fault INVALID_REQUEST that lists every problem */
+/** @throws Fault INVALID_REQUEST with every problem */
 export function readKeySearch(given: { readonly q?: string | undefined; readonly sort?: string | undefined }): {
   readonly q?: string | undefined;
   readonly sort?: KeySort | undefined;

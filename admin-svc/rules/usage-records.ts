@@ -53,7 +53,7 @@ export interface ParsedRecords {
 const callReader = new RecordReader(UsageRecordSchema);
 const turnReader = new RecordReader(TurnRecordSchema);
 
-/** @throws Fault INVALID_REQUEST that lists every problem */
+/** @throws Fault INVALID_REQUEST with every problem */
 export function parseUsageRecords({
   recordsJson,
   turnsJson,
@@ -155,7 +155,7 @@ function checkTurn(turn: Recorded<TurnRecord>, path: string, problems: Problems)
   if ((turn.count ?? 0) > maxCount) problems.add(`${path}.count`, `must be at most ${maxCount}`);
 }
 
-/** @throws Fault INVALID_REQUEST that lists every problem */
+/** @throws Fault INVALID_REQUEST with every problem */
 export function checkReservation(request: ReserveBudgetRequest): void {
   checkAmount(request);
   throwProblems((problems) => {
@@ -173,7 +173,7 @@ export function checkReservation(request: ReserveBudgetRequest): void {
   });
 }
 
-/** @throws Fault INVALID_REQUEST that lists every problem */
+/** @throws Fault INVALID_REQUEST with every problem */
 export function checkSettlements({ calls }: SettleHoldsRequest): void {
   throwProblems((problems) => {
     if (calls.length === 0 || calls.length > maxRecords) return problems.add("calls", `1 to ${maxRecords} calls`);
@@ -198,7 +198,7 @@ export function checkProcessIds({
   });
 }
 
-/** @throws Fault INVALID_REQUEST that lists every problem */
+/** @throws Fault INVALID_REQUEST with every problem */
 export const checkBudgetRaise = (request: RaiseBudgetRequest): void => checkAmount(request);
 
 function checkAmount({ amountUsd, ...call }: ReserveBudgetRequest | RaiseBudgetRequest): void {

@@ -8,7 +8,7 @@ import { throwProblems } from "@sluice/proto/lib/validation/problems.js";
  */
 export const canonicalQuery = (query: string): string => new URLSearchParams(query).toString();
 
-/** Checks a view both as given and in its stored form. @throws Fault INVALID_REQUEST that lists every problem */
+/** Checks a view both as given and in its stored form. @throws Fault INVALID_REQUEST with every problem */
 export function checkView(given: { readonly name: string; readonly query: string }): void {
   throwProblems((problems) => newView.check(given, "", problems));
   throwProblems((problems) => newView.check({ ...given, query: canonicalQuery(given.query) }, "", problems));

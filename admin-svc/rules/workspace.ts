@@ -30,7 +30,7 @@ export interface WorkspaceSettings {
 
 const shape = object(workspaceSettings);
 
-/** @throws Fault INVALID_REQUEST that lists every problem */
+/** @throws Fault INVALID_REQUEST with every problem */
 export function checkWorkspaceSettings(settings: WorkspaceSettings): void {
   throwProblems((problems) => shape.check(workspaceSettingsJson(settings), "", problems));
 }

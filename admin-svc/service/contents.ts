@@ -21,7 +21,7 @@ export function requireCapture(settings: CaptureSettings | undefined, field: str
   throw invalid(field, "nothing is captured here: the configuration file has no capture.key");
 }
 
-/** Encrypts captured contents for storage. @throws Fault INVALID_REQUEST that lists every problem */
+/** Encrypts captured contents for storage. @throws Fault INVALID_REQUEST with every problem */
 export function sealContents({ contents }: RecordContentsRequest, settings: CaptureSettings): ContentRow[] {
   throwProblems((problems) => {
     if (contents.length === 0 || contents.length > maxContents) problems.add("contents", `1 to ${maxContents}`);

@@ -78,7 +78,7 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 const numbered = (value: unknown): Numbered[] => listOf(value).map((entry, index) => ({ index, value: entry }));
 const idOf = (entry: unknown): string => String((entry as { id?: unknown } | null)?.id);
 
-/** @param whole keeps a model even without endpoints, so that its problems are reported */
+/** @param whole keeps a model even without endpoints, so its problems are reported */
 function modelWith({ index, value }: Numbered, keeps: (provider: string) => boolean, whole: boolean): Numbered[] {
   const endpoints = (value as { endpoints?: unknown } | null)?.endpoints;
   if (!Array.isArray(endpoints) || endpoints.length === 0) return whole ? [{ index, value }] : [];

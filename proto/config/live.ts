@@ -48,7 +48,7 @@ export class LiveFile<Loaded> {
   /** Version of each file from before it was last read. */
   #read: ReadonlyMap<string, string>;
   /**
-   * Versions of the files at the previous check, if they had changed: a reload waits until they stay the same, so that
+   * Versions of the files at the previous check, if they had changed: a reload waits until they stay the same, so
    * no file is read while it is written.
    */
   #changing = "";
@@ -126,7 +126,7 @@ export class LiveFile<Loaded> {
 
   #load(): Loaded {
     const { path, load, files } = this.#parts;
-    // Versions are taken before the files are read, so that the next check sees any change in between.
+    // Versions are taken before the files are read, so the next check sees any change in between.
     this.#read = looksOf([...this.#read.keys()]);
     const loaded = load();
     this.#read = new Map([path, ...files(loaded)].map((file) => [file, this.#read.get(file) ?? fileVersion(file)]));
@@ -140,7 +140,7 @@ export class LiveFile<Loaded> {
   }
 }
 
-/** Creates the counter with both label values at 0, so that the first failure shows as an increase. */
+/** Creates the counter with both label values at 0, so the first failure shows as an increase. */
 function reloadCounter(registry: Registry): Counter<"result"> {
   const counter = new Counter({
     name: "sluice_config_reloads_total",

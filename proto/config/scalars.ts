@@ -9,7 +9,7 @@ export const modality = z.enum(["text", "image", "file", "audio", "video"]);
 export const outputModality = z.enum([...modality.options, "embeddings"]);
 
 /**
- * Price in USD of one call to a service other than a model; limited, so that the sum over a request fits into 64 bits.
+ * Price in USD of one call to a service other than a model; limited, so the sum over a request fits into 64 bits.
  */
 const callPrice = price.refine((text) => Number(text) <= 1_000, "at most 1000");
 

@@ -5,7 +5,7 @@ import { network } from "../network.ts";
 
 const email = /^(?:\*|[^\s@,*]+)@[^\s@,*]+$/;
 
-/** E-mail address of a user, in lower case, so that no rule can be evaded by another spelling. */
+/** E-mail address of a user, in lower case, so no rule can be evaded by another spelling. */
 const user = z
   .string()
   .max(254)

@@ -61,7 +61,7 @@ const nullableFields = Object.fromEntries(
   Object.entries(changeable).map(([name, shape]) => [name, shape.nullable().describe(String(shape.description))]),
 );
 
-/** Removes names of formats from the schema, so that a validator that does not know them accepts the document too. */
+/** Removes names of formats from the schema, so a validator that does not know them accepts the document too. */
 const override = ({ jsonSchema }: { readonly jsonSchema: { format?: string | undefined } }): void => {
   delete jsonSchema.format;
 };

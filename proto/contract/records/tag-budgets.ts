@@ -94,7 +94,7 @@ export const tagBudgetsMessage = (given: TagBudgetsJson): TagBudgets =>
 export const tagBudgetsJson = (message: TagBudgets | undefined): TagBudgetsJson | null =>
   storedTagBudgets(message?.entries.map(entryJson));
 
-/** Converts an entry of a message. An amount that is not a number stays a text, so that its shape refuses it. */
+/** Converts an entry of a message. An amount that is not a number stays a text, so its shape refuses it. */
 const entryJson = ({ tag, value, limitUsd, limitReset }: TagBudget): JsonObject => ({
   tag,
   value,

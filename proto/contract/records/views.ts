@@ -35,7 +35,7 @@ export const viewQueryText = string({
   },
 });
 
-/** Name of a stored record. It lacks the limits of a new name, so that an answer never fails because of stored data. */
+/** Name of a stored record. It lacks the limits of a new name, so an answer never fails because of stored data. */
 export const storedName = described(string(), "Its name, unique in the workspace; case-sensitive.");
 const viewName = described(addressedName, "Its name, unique in the workspace; case-sensitive.");
 const queryWords =

@@ -19,7 +19,7 @@ import { cacheControl } from "../request/caching.ts";
 import { serviceTools } from "./service-tools.ts";
 import { toolName } from "./tool-name.ts";
 
-/** Recognizes the nested form of Chat Completions, so that its clients see the actual mistake instead of a list of missing fields. */
+/** Recognizes the nested form of Chat Completions, so its clients see the actual mistake instead of a list of missing fields. */
 export const notNested = <S extends Shape>(shape: S, message: string): S => ({
   ...shape,
   check: (value: unknown, path: string, problems: Parameters<Shape["check"]>[2]) => {

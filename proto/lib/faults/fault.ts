@@ -138,7 +138,7 @@ export interface FaultOptions {
   readonly repeat?: "now" | "later";
   /** Whether another process created this fault, and has already logged and recorded it. */
   readonly isForwarded?: boolean;
-  /** Whether the process could not start the work for a local cause, so that another process may succeed. No provider was called and nothing was recorded. */
+  /** Whether the process could not start the work for a local cause, so another process may succeed. No provider was called and nothing was recorded. */
   readonly isUnbegun?: boolean;
   /** Cause for the log only. */
   readonly cause?: unknown;

@@ -14,7 +14,7 @@ const minElements = 3;
 const maxArrayBytes = 256 * 1024;
 /** Maximum size in bytes of the whole memory, enough for some hundred conversations. */
 const maxBytes = 8 * 1024 * 1024;
-/** Memory of an element in addition to its text, so that an array of many small elements is not underestimated. */
+/** Memory of an element in addition to its text, so an array of many small elements is not underestimated. */
 const elementBytes = 64;
 /** Length of the prefix by which arrays are looked up. */
 const keyBytes = 512;

@@ -1,5 +1,5 @@
 /**
- * Checks the bytes of a JSON text in one pass before it is parsed, so that a refused text takes no memory and an
+ * Checks the bytes of a JSON text in one pass before it is parsed, so a refused text takes no memory and an
  * accepted text has the same meaning for every later parser.
  *
  * JSON.parse takes the last of two equal keys, rounds 1e400 to Infinity, turns invalid UTF-8 into U+FFFD and needs 400

@@ -34,7 +34,7 @@ export class BackwardWriter {
   }
 
   reset(): void {
-    // A very large buffer is replaced, so that one message with an image does not occupy megabytes for ever.
+    // A very large buffer is replaced, so one message with an image does not occupy megabytes for ever.
     if (this.#bytes.length > keptBytes) this.#bytes = Buffer.allocUnsafeSlow(minBytes);
     this.#at = this.#bytes.length;
     this.#following = undefined;

@@ -24,7 +24,7 @@ export function bytesField(writer: BackwardWriter, value: Uint8Array, tag: numbe
   writer.varint(tag);
 }
 
-/** Writes bytes so that they follow the message without a copy, if they are large and end the message. */
+/** Writes bytes so they follow the message without a copy, if they are large and end the message. */
 export function followingField(writer: BackwardWriter, value: Uint8Array, tag: number): void {
   if (value.length < minFollowingBytes || writer.length > 0) return bytesField(writer, value, tag);
   writer.follow(value);

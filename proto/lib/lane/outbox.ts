@@ -25,7 +25,7 @@ export const turnCredit = 128 * 1024;
  */
 export const eventCost = 240;
 
-/** Size in bytes from which an input is sent on a second session, so that an image never delays small turns. */
+/** Size in bytes from which an input is sent on a second session, so an image never delays small turns. */
 export const largeInputBytes = 256 * 1024;
 
 /** Approximate size of a turn's request in bytes. */

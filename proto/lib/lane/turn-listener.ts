@@ -11,7 +11,7 @@ export interface TurnListener {
   ended(): void;
   /**
    * Called when the turn has failed; no event follows. @param mayHaveBegun false if the turn was not sent to
-   * inference-svc, so that another process may get it
+   * inference-svc, so another process may get it
    */
   failed(fault: Fault, mayHaveBegun: boolean): void;
 }

@@ -5,7 +5,7 @@ export const deliveredFolder = "delivered";
 
 /**
  * Name of a spool file: start time of the process, boot id, number of the file. Version 0.1.0 wrote names without `v2`
- * and ignores names with it, so that after a rollback it removes no file that it cannot read. The order of names is the
+ * and ignores names with it, so after a rollback it removes no file that it cannot read. The order of names is the
  * order of writing.
  */
 const fileName = /^usage-(\d{13})-([0-9a-f-]{36})-(\d{6})(?:\.v2)?\.log$/;

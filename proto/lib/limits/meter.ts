@@ -44,7 +44,7 @@ export class TokenMeter {
   }
 }
 
-/** Wraps a listener so that its events are counted. */
+/** Wraps a listener so its events are counted. */
 export const withTokenMeter = (meter: TokenMeter, listener: TurnListener): TurnListener => ({
   accepted: () => listener.accepted?.(),
   events: (events, cost) => {

@@ -1,5 +1,5 @@
 /**
- * Limits the number of audit entries about keys used from outside their allowed networks, so that the holder of a
+ * Limits the number of audit entries about keys used from outside their allowed networks, so the holder of a
  * stolen key cannot flood the log.
  */
 import { networkOf } from "./client-network.ts";
@@ -30,7 +30,7 @@ export class NetworkRefusalBound {
     return false;
   }
 
-  /** Undoes `admits` for a refusal that could not be recorded, so that the next one is tried. */
+  /** Undoes `admits` for a refusal that could not be recorded, so the next one is tried. */
   release(keyHash: string, address: string): void {
     this.#pairs.forget(`${keyHash} ${networkOf(address)}`);
     this.#keys.takeBack(keyHash);

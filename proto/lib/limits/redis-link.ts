@@ -148,7 +148,7 @@ export class RedisLink {
 
   /**
    * Waits for the answer within the time limits. After a stall of the event loop, answers that have arrived are read
-   * before the timer decides, so that the stall is not mistaken for a silent Redis.
+   * before the timer decides, so the stall is not mistaken for a silent Redis.
    */
   #inTime(step: ScriptCall): Promise<unknown> {
     let isLate = false;

@@ -5,7 +5,7 @@
  * - a hash of its use: r and t are the times until which requests and tokens by the minute are paid for; R and T are
  * the same by the day, each with the limit under which it is measured. Times are in milliseconds of the clock of Redis;
  * - a hash of its running turns: `all`, and for each process its number of turns with the time until which it is valid,
- * so that the turns of a dead process are freed soon;
+ * so the turns of a dead process are freed soon;
  * - a sorted set of these times by process. Only a request at the limit of concurrent turns, and the renewal by a
  * process every few seconds, look for expired times, so the cost of a request does not grow with the number of
  * processes.

@@ -113,7 +113,7 @@ export class Account {
   readonly #fail: (fault: Fault) => void;
   #failure: Fault | undefined;
   #isOver = false;
-  /** Index of the account in the list of open accounts, so that it can be removed without a search. */
+  /** Index of the account in the list of open accounts, so it can be removed without a search. */
   place = 0;
   /** Bytes of the answer itself. */
   kept = 0;

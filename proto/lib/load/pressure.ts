@@ -144,5 +144,5 @@ export class Pressure {
   }
 }
 
-/** Random pause before a retry, so that clients refused at the same time do not return at the same time. */
+/** Random pause before a retry, so clients refused at the same time do not return at the same time. */
 export const drawRetryDelayMs = (): number => 1_000 + Math.random() * 4_000;

@@ -1,5 +1,5 @@
 /**
- * Writes lines to a file descriptor in batches. Lines that a full pipe refuses are kept, so that a request never waits
+ * Writes lines to a file descriptor in batches. Lines that a full pipe refuses are kept, so a request never waits
  * for the reader of the log.
  */
 import { writeSync } from "node:fs";
@@ -55,11 +55,11 @@ export class LineOutput {
   }
 
   /**
-   * Writes a line. @param isUrgent whether to write it as soon as the descriptor is free, so that the log of a killed
+   * Writes a line. @param isUrgent whether to write it as soon as the descriptor is free, so the log of a killed
    * process contains the reason
    */
   write(line: string, isUrgent: boolean): void {
-    // After a loss, lines that are not urgent are dropped until everything before is written, so that one line reports
+    // After a loss, lines that are not urgent are dropped until everything before is written, so one line reports
     // the whole gap.
     const isFull = isUrgent ? this.#heldBytes >= 2 * maxHeldBytes : this.#lost > 0 || this.#heldBytes >= maxHeldBytes;
     if (isFull) {

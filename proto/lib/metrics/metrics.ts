@@ -69,7 +69,7 @@ interface MetricOptions<Name extends string> {
   readonly registers: readonly Registry[];
 }
 
-/** Finds series by the values of their labels, with one level of maps for each label, so that no texts are joined. */
+/** Finds series by the values of their labels, with one level of maps for each label, so no texts are joined. */
 class Level<Series> {
   readonly below = new Map<string, Level<Series>>();
   series: Series | undefined = undefined;
@@ -110,7 +110,7 @@ abstract class Labelled<Name extends string, Series> {
     return series;
   }
 
-  /** The only series of a metric without labels. It is created at once, so that its first increase is visible. */
+  /** The only series of a metric without labels. It is created at once, so its first increase is visible. */
   protected unlabelled(): Series | undefined {
     return this.labelNames.length === 0 ? this.labels({} as Labels<Name>) : undefined;
   }

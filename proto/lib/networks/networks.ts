@@ -6,7 +6,7 @@ const mappedPrefix = "::ffff:";
 const mappedBits = 96;
 
 /**
- * Normalizes an address to its shortest spelling, so that equal addresses are equal texts: without its zone, and as
+ * Normalizes an address to its shortest spelling, so equal addresses are equal texts: without its zone, and as
  * IPv4 if it is an IPv4 address within IPv6, as sockets for both versions have it.
  * @returns the text unchanged when it is not an address
  */

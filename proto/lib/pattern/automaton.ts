@@ -22,7 +22,7 @@ export interface State {
   /** Number of different starts. */
   readonly startCount: number;
   /**
-   * Number of UTF-16 units since each start; 0 when it differs between texts, so that the scan must remember the start.
+   * Number of UTF-16 units since each start; 0 when it differs between texts, so the scan must remember the start.
    */
   readonly ages: readonly number[];
   /** Context bits of the character before the position. */
@@ -37,7 +37,7 @@ export const startedBeforeSymbol: StartIndex = -1;
 
 export interface Transition {
   readonly to: State;
-  /** True when no match ends and every surviving start keeps its index, so that the scan has nothing to do. */
+  /** True when no match ends and every surviving start keeps its index, so the scan has nothing to do. */
   readonly quiet: boolean;
   /** True when the scan only has to remember the thread that started before the symbol. */
   readonly begins: boolean;

@@ -30,7 +30,7 @@ export interface Scan {
 /** A search that takes time linear in the length of the text. */
 export interface Finder {
   open(): Scan;
-  /** Number of UTF-16 units per push that take about 10 ms at worst, so that other work is not delayed. */
+  /** Number of UTF-16 units per push that take about 10 ms at worst, so other work is not delayed. */
   readonly pieceLength?: number;
   /** The automaton for a joint scan with other finders; absent for other kinds of search. */
   readonly automaton?: Automaton | undefined;

@@ -103,7 +103,7 @@ export class JointAutomaton {
     return state;
   }
 
-  /** Whether a pattern has emptied its cache, so that joint states refer to dropped states. */
+  /** Whether a pattern has emptied its cache, so joint states refer to dropped states. */
   #membersWereReset(): boolean {
     const before = this.#memberResets;
     this.#memberResets = this.automata.reduce((sum, { resets: forgotten }) => sum + forgotten, 0);

@@ -94,7 +94,7 @@ export class Access implements PolicyState {
   }
 
   /**
-   * Records a generation learned in another way, such as from the answer to a write, so that older policies are read
+   * Records a generation learned in another way, such as from the answer to a write, so older policies are read
    * again.
    */
   note(generation: bigint): void {

@@ -28,7 +28,7 @@ export const isNetworkRefusal = ({ reason, metadata }: Fault): boolean =>
   reason === FaultReason.PERMISSION_DENIED && metadata?.["permission"] === permission;
 
 /**
- * Whether a fault refuses the key itself, because it is unknown or its network is not allowed, so that no rate limit of
+ * Whether a fault refuses the key itself, because it is unknown or its network is not allowed, so no rate limit of
  * a key counts the request.
  */
 export const isKeyRefusal = (fault: Fault): boolean =>

@@ -10,7 +10,7 @@ export interface CachedPolicy<Value> {
   /** The record; undefined when admin-svc has no record of this name. */
   readonly value: Value | undefined;
   readonly generation: bigint;
-  /** Time when the policy was read, by performance.now(), so that setting the clock cannot revive a policy. */
+  /** Time when the policy was read, by performance.now(), so setting the clock cannot revive a policy. */
   readonly filledAt: number;
   /** Time of the last attempt to read, successful or not: an outage must not make every request wait for an attempt. */
   requestedAt: number;

@@ -2,7 +2,7 @@
 import { type Caller, type Guardrail, GuardrailMode } from "../../gen/sluice/admin/v1/access_service_pb.ts";
 
 /**
- * Whether the guardrail restricts models to providers without retention, training or publication, so that Sluice may
+ * Whether the guardrail restricts models to providers without retention, training or publication, so Sluice may
  * not keep content either.
  */
 function forbidsKeeping({ mode, routingPolicy: policy }: Guardrail): boolean {

@@ -1,5 +1,5 @@
 /**
- * Describes the words that a field can have, each with its properties, so that code checks a property and never
+ * Describes the words that a field can have, each with its properties, so code checks a property and never
  * compares words.
  */
 

@@ -136,7 +136,7 @@ export function requiredOption(option: string, value: string | undefined): strin
   return value;
 }
 
-/** Escapes control characters and other invisible characters, so that a name cannot control the terminal. */
+/** Escapes control characters and other invisible characters, so a name cannot control the terminal. */
 export const escapeUnprintable = (text: string): string =>
   text.replace(/[\p{Control}\p{Format}\p{Surrogate}\p{Line_Separator}\p{Paragraph_Separator}]/gu, (character) => {
     const codePoint = character.codePointAt(0) ?? 0;

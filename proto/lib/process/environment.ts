@@ -77,7 +77,7 @@ export const milliseconds = (fallback: number) => z.coerce.number().int().min(0)
 /** Maximum milliseconds for warm-up requests before a process is ready; 0 turns the warm-up off. */
 export const warmUpMs = milliseconds(1_500);
 
-/** A secret of at least 32 characters, so that it cannot be guessed; 256 bits in hexadecimal have 64. */
+/** A secret of at least 32 characters, so it cannot be guessed; 256 bits in hexadecimal have 64. */
 export const secret = z.string().min(32, "at least 32 characters");
 
 const addressRule = "host:port, several separated by commas";

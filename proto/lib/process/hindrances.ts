@@ -1,6 +1,6 @@
 /**
  * Local causes, such as a full disk, that stop or slow down a process. Each is checked once a second, even without
- * traffic, so that a process is ready again within a second of the repair.
+ * traffic, so a process is ready again within a second of the repair.
  */
 import type { Logger } from "../log/log.ts";
 

@@ -1,4 +1,4 @@
-/** Start, readiness and end of a process. On SIGTERM it finishes running requests, so that none fails. */
+/** Start, readiness and end of a process. On SIGTERM it finishes running requests, so none fails. */
 import { Hindrances } from "./hindrances.ts";
 import type { Logger } from "../log/log.ts";
 
@@ -66,7 +66,7 @@ export class Lifecycle {
   /**
    * Shuts down on SIGTERM and SIGINT, then exits with code 0; exits at once if the process has not started yet. Call it
    * before the first await: the first process of a container receives only signals that it handles.
-   * @param delayMs between "not ready" and the first step, so that load balancers stop sending traffic
+   * @param delayMs between "not ready" and the first step, so load balancers stop sending traffic
    * @param limitMs after which the process exits with code 1 although steps are unfinished
    */
   handleSignals(delayMs: number, limitMs: number): void {

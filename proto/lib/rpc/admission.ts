@@ -62,7 +62,7 @@ const reflected: Sender = { key: reflectionPath, maxBytes: 65_536 };
 const senderWithoutKey = (path: string): Sender | undefined =>
   path.startsWith(healthPath) ? health : path.startsWith(reflectionPath) ? reflected : undefined;
 
-/** Wraps a handler, so that it reads only admitted messages; a refused call fails without its message being read. */
+/** Wraps a handler, so it reads only admitted messages; a refused call fails without its message being read. */
 export const withAdmission =
   (admission: MessageAdmission, handle: RequestHandler, refused: LogRefusal): RequestHandler =>
   (request, response) => {

@@ -22,7 +22,7 @@ export const generationIdHeader = "x-generation-id";
 const requestIdForm = /^[\w-]{1,64}$/;
 
 /**
- * Whether a token is the service token. The comparison takes constant time, so that the token cannot be guessed byte by
+ * Whether a token is the service token. The comparison takes constant time, so the token cannot be guessed byte by
  * byte from the time of refusals.
  */
 export function isServiceToken(presented: string | null, token: ServiceToken): boolean {

@@ -18,7 +18,7 @@ export interface Http1Options {
   /** Address on which to listen; undefined for all addresses of the machine. */
   readonly host?: string | undefined;
   /**
-   * Returns the origins of pages with access, or `*`. It is called at every request, so that a changed list takes
+   * Returns the origins of pages with access, or `*`. It is called at every request, so a changed list takes
    * effect.
    */
   readonly allowOrigins: () => readonly string[];

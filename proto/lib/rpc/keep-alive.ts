@@ -15,7 +15,7 @@ export function keepAlive(session: Http2Session): void {
     if (session.destroyed) return;
     isAnswered = false;
     session.ping((error) => (isAnswered ||= !error));
-    // Delayed, so that after a pause of the whole process an answer that has arrived is read first.
+    // Delayed, so after a pause of the whole process an answer that has arrived is read first.
     late = setTimeout(() => setImmediate(judge), withinMs).unref();
   }, everyMs).unref();
   session.once("close", () => {

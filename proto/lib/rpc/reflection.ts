@@ -1,5 +1,5 @@
 /**
- * grpc.reflection.v1 and v1alpha: lists the services of a port and describes their messages, so that tools such as grpcurl need no .proto files. Needs no
+ * grpc.reflection.v1 and v1alpha: lists the services of a port and describes their messages, so tools such as grpcurl need no .proto files. Needs no
  * key, because the contract is public.
  */
 import { type DescFile, type DescMessage, type DescService, type MessageInitShape, toBinary } from "@bufbuild/protobuf";

@@ -66,7 +66,7 @@ export class ServerStream {
     if (stream.destroyed) return;
     if (this.#failure === undefined) return stream.sendTrailers({ "grpc-status": "0" });
     stream.sendTrailers(statusHeaders(this.#failure));
-    // Delayed, so that the client reads the status before it is made to stop sending.
+    // Delayed, so the client reads the status before it is made to stop sending.
     setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
   }
 }
@@ -75,6 +75,6 @@ export class ServerStream {
 export function refuse(stream: ServerHttp2Stream, error: unknown): void {
   stream.on("error", () => {});
   stream.respond({ ...head, ...statusHeaders(error) }, { endStream: true });
-  // Delayed, so that the client reads the status before it is made to stop sending.
+  // Delayed, so the client reads the status before it is made to stop sending.
   setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
 }

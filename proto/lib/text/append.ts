@@ -6,7 +6,7 @@
 /** Minimum length of a text whose pieces are joined, as a power of two; shorter texts are not worth the time. */
 const minLengthShift = 10;
 /**
- * Pieces are joined after the text has grown by an eighth to a quarter, so that each character is copied some eight
+ * Pieces are joined after the text has grown by an eighth to a quarter, so each character is copied some eight
  * times at most.
  */
 const growthShift = 3;

@@ -2,7 +2,7 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
- * Formats a time as ISO 8601 with microseconds, the precision of the database, so that two updates within a millisecond
+ * Formats a time as ISO 8601 with microseconds, the precision of the database, so two updates within a millisecond
  * stay distinguishable.
  */
 export function instant(timestamp: Timestamp): string {

@@ -19,14 +19,14 @@ const slots = 1_024;
 
 type Due = (subject: unknown) => void;
 
-/** A running time limit. It is an element of a ring, so that it can be stopped without a search. */
+/** A running time limit. It is an element of a ring, so it can be stopped without a search. */
 export class WheelTimer {
   /** Number of the tick at which the limit is reported. */
   readonly tick: number;
   readonly #due: Due;
   readonly #subject: unknown;
   /**
-   * Neighbours in the ring. Outside of a ring, the timer is its own neighbour, so that an old timer keeps no younger
+   * Neighbours in the ring. Outside of a ring, the timer is its own neighbour, so an old timer keeps no younger
    * one in memory.
    */
   next: WheelTimer = this;

@@ -30,7 +30,7 @@ const maxMembers = 32;
 const member =
   /^[a-z0-9][a-z0-9_\-*/]{0,255}(?:@[a-z][a-z0-9_\-*/]{0,13})?=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 
-/** Parses the headers; undefined when they are absent or malformed, so that a new trace begins. */
+/** Parses the headers; undefined when they are absent or malformed, so a new trace begins. */
 export function readTraceHeaders({ traceparent, tracestate }: TraceHeaders): TraceContext | undefined {
   if (traceparent === "" || traceparent.length > maxParentLength) return undefined;
   const [, version, traceId, spanId, flags, more] = form.exec(traceparent) ?? [];

@@ -68,7 +68,7 @@ export async function openTelemetry({ protocol }: TracingSettings, options: Trac
   };
 }
 
-/** Spans with content have a separate queue with limited memory, so that they never displace other spans. */
+/** Spans with content have a separate queue with limited memory, so they never displace other spans. */
 class QueuesBySize implements SpanProcessor {
   readonly #small: BatchSpanProcessor;
   readonly #large: BatchSpanProcessor;

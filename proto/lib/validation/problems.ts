@@ -1,4 +1,4 @@
-/** Collects all problems of a request, so that one answer names all of them. */
+/** Collects all problems of a request, so one answer names all of them. */
 import { Fault, FaultOrigin, FaultReason } from "../faults/fault.ts";
 
 export interface Problem {

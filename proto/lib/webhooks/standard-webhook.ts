@@ -17,7 +17,7 @@ export function parseWebhookSecret(text: string): Buffer | undefined {
 /**
  * Header fields that sign a message.
  * @param secret a valid secret
- * @param id the same in every repeated delivery, so that the receiver can drop duplicates
+ * @param id the same in every repeated delivery, so the receiver can drop duplicates
  */
 export function signWebhook(secret: string, id: string, body: string, now: Date): Readonly<Record<string, string>> {
   const timestamp = String(Math.floor(now.getTime() / 1_000));

@@ -94,7 +94,7 @@ export function openTagged(tag: string, kinds: Readonly<Record<string, Shape>>):
   };
 }
 
-/** A string or another shape, chosen by the type of the value, so that errors fit what the client meant. */
+/** A string or another shape, chosen by the type of the value, so errors fit what the client meant. */
 export const stringOr = (text: Shape, other: Shape, message: string): Shape => ({
   check: (value, path, problems) => {
     if (typeof value === "string") text.check(value, path, problems);

@@ -1,5 +1,5 @@
 /**
- * A shape describes JSON values once: it checks a value, and prints itself as JSON Schema, so that the published
+ * A shape describes JSON values once: it checks a value, and prints itself as JSON Schema, so the published
  * document always states the enforced rules.
  */
 import { Problems } from "../problems.ts";

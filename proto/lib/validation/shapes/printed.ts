@@ -9,7 +9,7 @@ export const named = <S extends Shape>(name: string, shape: S): S => ({
   ...shape,
   schema: (components: Components) => {
     if (!components.has(name)) {
-      // The name is registered before the schema is printed, so that a shape may contain itself.
+      // The name is registered before the schema is printed, so a shape may contain itself.
       components.set(name, {});
       components.set(name, shape.schema(components));
     }

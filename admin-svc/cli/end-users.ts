@@ -67,6 +67,7 @@ export const endUsers: Commands = {
     details: [
       "Records keep their usage, without user, session and tags; audit entries keep author, action and time.",
       "Tags of other records, and budgets for tags, get a substitute where the name is a value. Tags of keys and entries of budgets stay.",
+      "Views and alerts on views with the name in a filter, or as their own, are deleted.",
       "May be interrupted and run again; needs the owner of the schema.",
     ],
     async run(args, { database, author, print }) {
@@ -79,8 +80,8 @@ export const endUsers: Commands = {
       const erased = await eraseEndUser(await database(), await author(), user, (day, records) => {
         if (!asJson) print(`${records} records, until ${day}`);
       });
-      const { records, tags, keys, entries, registered } = erased;
-      const erasedText = `erased from ${records} records, tags of ${tags} more, ${keys} keys and ${entries} entries of the audit log`;
+      const { records, tags, keys, entries, views, rules, registered } = erased;
+      const erasedText = `erased from ${records} records, tags of ${tags} more, ${keys} keys and ${entries} entries of the audit log; ${views} views and ${rules} alerts deleted`;
       print(asJson ? JSON.stringify(erased) : `${erasedText}${registered ? "; no longer registered" : ""}`);
     },
   },

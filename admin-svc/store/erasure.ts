@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Author, erasureAction, recordAudit } from "./audit.ts";
 import { deleteContentsOfUser } from "./contents.ts";
+import { isOfUser } from "../rules/named-user.ts";
 import { deleteRulesOfUser } from "./alerts/rules.ts";
 import type { Database } from "./database.ts";
 import { foldAll, lockUsageChanges } from "./ledger/fold.ts";
@@ -19,6 +20,7 @@ import { numberOf } from "./ledger/names.ts";
 import { lockNamed } from "./named-records.ts";
 import { moveSums } from "./ledger/usage-rollup.ts";
 import { runInTransaction } from "./postgres/transaction.ts";
+import { deleteViewsOfUser } from "./views.ts";
 
 /** Number of places, by kind, in which the name was erased. */
 export interface ErasureCounts {
@@ -27,6 +29,9 @@ export interface ErasureCounts {
   readonly tags: number;
   readonly keys: number;
   readonly entries: number;
+  /** Number of deleted views and alert rules with the name in a filter, or as their own. */
+  readonly views: number;
+  readonly rules: number;
   readonly registered: boolean;
 }
 
@@ -72,18 +77,16 @@ export async function eraseEndUser(
       .where("external_user", "=", user)
       .executeTakeFirst();
     await deleteContentsOfUser(transaction, workspaceId, user);
-    await transaction
-      .deleteFrom("views")
-      .where("workspace_id", "=", workspaceId)
-      .where(filtersUser(sql`query`, user))
-      .execute();
-    await deleteRulesOfUser(transaction, workspaceId, user);
+    const views = await deleteViewsOfUser(transaction, workspaceId, user);
+    const rules = await deleteRulesOfUser(transaction, workspaceId, user);
     const { sequences, at } = await eraseInAudit(transaction, workspaceId, user);
     const erased = {
       records,
       tags,
       keys: Number(keys.numUpdatedRows),
       entries: sequences.length,
+      views,
+      rules,
       registered: registered.numDeletedRows > 0n,
     };
     const after = { ...erased, erased_entries: sequences, erased_at_us: at };
@@ -91,10 +94,6 @@ export async function eraseEndUser(
     return erased;
   });
 }
-
-/** SQL condition: whether the query of a saved view filters by the end user. */
-const filtersUser = (query: RawBuilder<unknown>, user: string): RawBuilder<boolean> => sql<boolean>`
-  position(${`&${new URLSearchParams({ user }).toString()}&`}::text in '&' || (${query}) || '&') > 0`;
 
 /** Days in UTC that have records. */
 async function daysOf(database: Kysely<Database>, workspaceId: string): Promise<readonly string[]> {
@@ -156,6 +155,13 @@ async function eraseInRecords(
   });
 }
 
+interface NamedEntry {
+  readonly sequence: string;
+  readonly target: string | null;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
 interface ErasedEntries {
   readonly sequences: readonly number[];
   /** Time in microseconds since 1970; null when there is no entry. */
@@ -168,13 +174,20 @@ interface ErasedEntries {
  * erased; it contains no name itself.
  */
 async function eraseInAudit(database: Kysely<Database>, workspaceId: string, user: string): Promise<ErasedEntries> {
+  const named = await sql<NamedEntry>`
+    select sequence, target, before, after from audit_log
+    where workspace_id = ${workspaceId} and erased_at is null and (action like 'views.%' or action like 'alert-rules.%')`.execute(
+    database,
+  );
+  const found = named.rows
+    .filter(({ target, before, after }) => isOfUser({ name: target, states: [before, after] }, user))
+    .map(({ sequence }) => sequence);
   const { rows } = await sql<{ sequence: string; at: string }>`
     update audit_log set target = null, before = null, after = null, salt = null, erased_at = now()
     where workspace_id = ${workspaceId} and erased_at is null and action <> ${erasureAction} and (
       (action like 'end-users.%' and target = ${user})
       or before ->> 'external_user' = ${user} or after ->> 'external_user' = ${user}
-      or before #>> '{filters,user}' = ${user} or after #>> '{filters,user}' = ${user}
-      or (action like 'views.%' and (${filtersUser(sql`before ->> 'query'`, user)} or ${filtersUser(sql`after ->> 'query'`, user)}))
+      or sequence = any(${found}::bigint[])
     )
     returning sequence, (extract(epoch from erased_at) * 1000000)::bigint as at`.execute(database);
   const sequences = rows.map(({ sequence }) => Number(sequence)).sort((one, other) => one - other);

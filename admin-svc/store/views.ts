@@ -1,6 +1,7 @@
 /** Stores saved views of the console's explorer. */
 import { maxViews } from "@sluice/proto/contract/records/views.js";
-import type { Kysely, Selectable } from "kysely";
+import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
+import { isOfUser } from "../rules/named-user.ts";
 import { canonicalQuery } from "../rules/views.ts";
 import type { Author } from "./audit.ts";
 import type { Database } from "./database.ts";
@@ -45,3 +46,16 @@ export const listViews = (database: Kysely<Database>, workspaceId: string): Prom
 
 export const pageOfViews = (database: Kysely<Database>, workspaceId: string, page: Page): Promise<PagedRows<ViewRow>> =>
   pageOfNamed(database, kind, workspaceId, page);
+
+/** Deletes views with an end user in their query or as their name. @returns their number */
+export async function deleteViewsOfUser(
+  transaction: Transaction<Database>,
+  workspaceId: string,
+  user: string,
+): Promise<number> {
+  const names = (await listViews(transaction, workspaceId))
+    .filter((row) => isOfUser({ name: row.name, states: [row] }, user))
+    .map(({ name }) => name);
+  await sql`delete from views where workspace_id = ${workspaceId} and name = any(${names})`.execute(transaction);
+  return names.length;
+}

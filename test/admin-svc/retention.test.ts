@@ -131,7 +131,15 @@ describe("an erased end user", () => {
     for (const name of [user, other]) await admin("views", "put", `of ${name.length}`, `tab=errors&user=${name}`);
     const { code, stdout } = await admin("end-users", "erase", user, "--json");
     expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toEqual({ records: 4, tags: 0, keys: 1, entries: 4, registered: true });
+    expect(JSON.parse(stdout)).toEqual({
+      records: 4,
+      tags: 0,
+      keys: 1,
+      entries: 4,
+      views: 1,
+      rules: 0,
+      registered: true,
+    });
     expect(JSON.parse((await admin("views", "list", "--json")).stdout)).toHaveLength(1);
     expect(await everything()).not.toContain(user);
     expect(await everything()).toContain(other);
@@ -146,10 +154,10 @@ describe("an erased end user", () => {
   test("leaves an intact audit log with an entry for the erasure", async () => {
     await admin("end-users", "create", user);
     expect((await admin("end-users", "erase", user)).stdout).toBe(
-      "erased from 0 records, tags of 0 more, 0 keys and 1 entries of the audit log; no longer registered\n",
+      "erased from 0 records, tags of 0 more, 0 keys and 1 entries of the audit log; 0 views and 0 alerts deleted; no longer registered\n",
     );
     expect((await admin("end-users", "erase", user)).stdout).toBe(
-      "erased from 0 records, tags of 0 more, 0 keys and 0 entries of the audit log\n",
+      "erased from 0 records, tags of 0 more, 0 keys and 0 entries of the audit log; 0 views and 0 alerts deleted\n",
     );
     const list = JSON.parse((await admin("audit", "list", "--json", "--limit", "3")).stdout) as object[];
     expect(list).toMatchObject([

@@ -4,6 +4,7 @@ import type { JsonObject } from "@sluice/proto/lib/validation/fields.js";
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import { isDeepStrictEqual } from "node:util";
 import { type Author, changedFields } from "../audit.ts";
+import { isOfUser } from "../../rules/named-user.ts";
 import { claimRows } from "../claim.ts";
 import type { Database } from "../database.ts";
 import {
@@ -17,7 +18,7 @@ import {
 } from "../named-records.ts";
 import type { Page, PagedRows } from "../page.ts";
 import { runInTransaction } from "../postgres/transaction.ts";
-import { lastAttemptAt } from "./outbox.ts";
+import { type AlertRow, lastAttemptAt } from "./outbox.ts";
 import type { AlertRuleEventsTable, AlertRulesTable } from "../tables/console.ts";
 
 export type AlertRuleRow = Omit<Selectable<AlertRulesTable>, "settings"> & { readonly settings: AlertRuleWords };
@@ -131,20 +132,25 @@ export async function addRuleEvent(
     )`.execute(transaction);
 }
 
-/** Deletes rules filtering by an end user, with their undelivered alerts. */
+/** Deletes rules with an end user in their filters or as their name, and all alerts about such rules. @returns number of rules */
 export async function deleteRulesOfUser(
   transaction: Transaction<Database>,
   workspaceId: string,
   user: string,
-): Promise<void> {
-  const rules = await sql<{ id: string }>`
-    delete from alert_rules where workspace_id = ${workspaceId} and settings #>> '{filters,user}' = ${user}
-    returning id`.execute(transaction);
-  const ids = rules.rows.map(({ id }) => id);
-  await sql`delete from alert_rule_events where rule_id = any(${ids}::uuid[])`.execute(transaction);
-  await sql`
-    delete from alerts where workspace_id = ${workspaceId} and type in ('rule.fired', 'rule.cleared')
-      and facts #>> '{filters,user}' = ${user}`.execute(transaction);
+): Promise<number> {
+  const rules = (await listAlertRules(transaction, workspaceId))
+    .filter(({ name, settings }) => isOfUser({ name, states: [settings] }, user))
+    .map(({ id }) => id);
+  await sql`delete from alert_rules where id = any(${rules}::uuid[])`.execute(transaction);
+  await sql`delete from alert_rule_events where rule_id = any(${rules}::uuid[])`.execute(transaction);
+  const told = await sql<Pick<AlertRow, "id" | "facts">>`
+    select id, facts from alerts
+    where workspace_id = ${workspaceId} and type in ('rule.fired', 'rule.cleared', 'test')`.execute(transaction);
+  const alerts = told.rows
+    .filter(({ facts }) => isOfUser({ name: facts["rule"], states: [facts] }, user))
+    .map(({ id }) => id);
+  await sql`delete from alerts where id = any(${alerts})`.execute(transaction);
+  return rules.length;
 }
 
 /** Columns of a rule that a check sets. */

@@ -16,6 +16,7 @@ import {
   listRuleEvents,
   putAlertRule,
 } from "@sluice/admin-svc/store/alerts/rules.js";
+import { putView } from "@sluice/admin-svc/store/views.js";
 import { deleteWorkspace, updateWorkspace } from "@sluice/admin-svc/store/workspaces.js";
 import { type AlertRuleWords, maxAlertRules, maxRuleEvents } from "@sluice/proto/contract/records/alert-rules.js";
 import { alerts as alertsSchema } from "@sluice/proto/config/sinks/alerts.js";
@@ -499,13 +500,27 @@ test("the history of an alert rule keeps its last 100 events", async () => {
   expect(all).toHaveLength(maxRuleEvents);
 });
 
-test("the erasure of an end user removes the alert rules that filter by this user, with their alerts", async () => {
+test("erasing an end user removes views and rules with the name in any filter, their alerts and audit entries", async () => {
   const user = "mallory@example.com";
-  await set("of mallory", { filters: { user } });
-  await set("of all", {});
-  await eraseEndUser(replicas.database, author, user, () => {});
-  const rules = await replicas.database.selectFrom("alert_rules").select("name").execute();
-  expect(rules).toEqual([{ name: "of all" }]);
-  const entries = await replicas.database.selectFrom("audit_log").select("after").execute();
-  expect(JSON.stringify(entries)).not.toContain(user);
+  const escaped = encodeURIComponent(user);
+  await set("of user", { filters: { user: ` ${user} ` } });
+  await set("of tag", { filters: { tags: `team=a, customer=${escaped}` } });
+  await set(user, {});
+  await set("of all", { filters: { user: `not-${user}`, tags: "customer=others" } });
+  for (const query of [`user=+${escaped}+`, `q=${escaped}`, `tags=customer%3D${encodeURIComponent(escaped)}`])
+    await putView(replicas.database, author, { name: query.slice(0, 4), query });
+  await putView(replicas.database, author, { name: "others", query: `user=not-${escaped}` });
+  await check();
+  for (const name of ["of tag", user]) await testRule(name, author);
+  const counts = await eraseEndUser(replicas.database, author, user, () => {});
+  expect(counts).toMatchObject({ rules: 3, views: 3 });
+  const names = async (table: "alert_rules" | "views") =>
+    (await replicas.database.selectFrom(table).select("name").execute()).map(({ name }) => name);
+  expect([await names("alert_rules"), await names("views")]).toEqual([["of all"], ["others"]]);
+  const kept = [
+    await replicas.database.selectFrom("audit_log").select(["target", "before", "after"]).execute(),
+    await replicas.database.selectFrom("alerts").select("facts").execute(),
+  ];
+  const text = decodeURIComponent(JSON.stringify(kept)).replaceAll(`not-${user}`, "");
+  expect(text).not.toContain(user);
 });

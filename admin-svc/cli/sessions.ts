@@ -46,7 +46,7 @@ export function readSessionOptions(args: string[]) {
   return { from, to, tags, limit: Number(limit), cursor, asJson: values.json === true };
 }
 
-/** @param answer of `GET /sessions` */
+/** Writes the answer of `GET /sessions` as a table. @returns the table's lines */
 export function sessionLines({ data, next_cursor: next }: JsonObject): string[] {
   const cells = (data as readonly JsonObject[]).map((each) => [
     String(each["first_at"]).slice(0, 19),

@@ -68,7 +68,8 @@ export function listWorkspaces(database: Kysely<Database>, deleted = false): Pro
 
 /**
  * Lists a page of workspaces, the default workspace first.
- * @param filter id of the only workspace to list, undefined for all; and whether to list only deleted workspaces
+ * @param only id of the only workspace to list; undefined for all
+ * @param deleted whether to list only deleted workspaces
  */
 export const pageOfWorkspaces = (
   database: Kysely<Database>,

@@ -36,7 +36,7 @@ const say = (line) => process.stderr.write(`${line}\n`);
 const programRooms = ["proto", "gateway", "inference-svc", "admin-svc", "deploy/local"];
 const testRooms = ["test"];
 
-/** @param options.tests whether the tests are compiled as well */
+/** @param tests whether the tests are compiled as well */
 export async function prepare({ tests = false } = {}) {
   requireNode();
   if (!tests && isPrepared()) return;

@@ -43,7 +43,10 @@ export const pdfText = (text: string, x: number, y: number, size = 12): string =
 
 const font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>";
 
-/** @param pages drawing operators of each page  @param more further objects, numbered from 4 + 2 * pages on */
+/**
+ * @param contents drawing operators of each page
+ * @param more further objects, numbered from 4 + 2 * the number of pages
+ */
 export function pdfPages(
   contents: readonly (string | Buffer)[],
   page = "",

@@ -167,7 +167,10 @@ export class GuardedItem {
     if (passes) this.#ready.push(passes);
   }
 
-  /** Handles the end of the item. @throws as step */
+  /**
+   * Handles the end of the item. @throws BlockRuleMatched; Fault UNAVAILABLE when a rule fails and its guardrail fails
+   * closed
+   */
   *end(item: OutputItem): Waiting {
     if (!this.#start) this.#chooseTexts(item);
     const whole = hasJsonArguments(item.type) ? yield* awaitSettled(this.#endJson(item)) : yield* this.#endTexts(item);

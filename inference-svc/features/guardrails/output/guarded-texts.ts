@@ -56,7 +56,10 @@ export class GuardedTexts {
     return this.#buffer.held;
   }
 
-  /** Scans a delta of a part. @returns the rest of the work, if there is any @throws Fault UNAVAILABLE when a rule fails */
+  /**
+   * Scans a delta of a part. @returns the rest of the work, if there is any @throws Fault UNAVAILABLE when a rule fails
+   * and its guardrail fails closed
+   */
   push(part: TextPart, text: string): Yielding | undefined {
     if (part !== this.#last && this.#joinedText) return this.#pushBehind(part, text);
     if (part !== this.#last) this.#beginFirst(part);
@@ -104,7 +107,7 @@ export class GuardedTexts {
 
   /**
    * Ends the last item. Text of later items may still be joined to its texts.
-   * @returns the rest of the work, if there is any @throws as push
+   * @returns the rest of the work, if there is any @throws Fault UNAVAILABLE when a rule fails and its guardrail fails closed
    */
   endItem(): Yielding | undefined {
     if (this.#partText || this.#itemText) return this.#endItemText();
@@ -126,7 +129,7 @@ export class GuardedTexts {
   /**
    * Scans the text of these joined texts that was held because its form was not clear. Must be called before services
    * are called for them.
-   * @throws as push
+   * @throws Fault UNAVAILABLE when a rule fails and its guardrail fails closed
    */
   *flushHeldForms(names?: readonly string[]): Yielding {
     for (const joinedText of this.#joinedTextsNamed(names)) this.#add(yield* joinedText.flushHeldForms());
@@ -135,7 +138,7 @@ export class GuardedTexts {
   /**
    * Calls the detector services.
    * @param over whether the texts are complete; this call must then come before their end
-   * @throws as push, or when the turn is over
+   * @throws Fault UNAVAILABLE when a rule fails and its guardrail fails closed; the turn's Fault once the turn is over
    */
   async scanByServices(over: boolean, names?: readonly string[]): Promise<void> {
     for (const joinedText of this.#joinedTextsNamed(names)) this.#add(await joinedText.scanByServices(over));
@@ -147,7 +150,10 @@ export class GuardedTexts {
     return names.some((name) => this.#joinedTexts.has(name));
   }
 
-  /** Ends these joined texts, because clients join no later text to them. @throws as push */
+  /**
+   * Ends these joined texts, because clients join no later text to them. @throws Fault UNAVAILABLE when a rule fails
+   * and its guardrail fails closed
+   */
   *endJoinedTexts(names: readonly string[]): Yielding {
     yield* this.#endItemText();
     for (const joinedText of this.#joinedTextsNamed(names)) this.#add(yield* finishSearch(joinedText.end()));
@@ -155,7 +161,7 @@ export class GuardedTexts {
     this.#advance();
   }
 
-  /** Ends all texts. @throws as push */
+  /** Ends all texts. @throws Fault UNAVAILABLE when a rule fails and its guardrail fails closed */
   *end(): Yielding {
     if (this.#partText || this.#itemText) yield* this.#endItemScans();
     for (const joinedText of this.#joinedTexts.values()) {
@@ -195,7 +201,10 @@ export class GuardedTexts {
     return joinedText;
   }
 
-  /** Begins the scans of a part that has its place in the buffer. @param joinedText the text to which clients join the part */
+  /**
+   * Begins the scans of a part that has its place in the buffer. @param joinedText the text to which clients join the
+   * part
+   */
   #scanFrom(part: TextPart, joinedText: JoinedText): void {
     this.#partText = joinedText.isEmpty ? undefined : new JoinedText(localRulesOf(this.#rules), this.#report);
     this.#joinedText = joinedText;

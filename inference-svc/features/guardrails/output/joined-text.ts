@@ -31,7 +31,10 @@ export class JoinedText {
     this.#scan = new TextScan(rules, 0, report);
   }
 
-  /** Scans complete parts again as one text. Matches within a single part are not reported again: the first scan has found them. */
+  /**
+   * Scans complete parts again as one text. Matches within a single part are not reported again: the first scan has
+   * found them.
+   */
   static *rescan(parts: readonly TextPart[], rules: readonly OutputRule[], report: Report): Yielding<JoinedText> {
     const joinedText = new JoinedText(rules, report);
     const length = combinedPieceLength(rules);
@@ -60,7 +63,10 @@ export class JoinedText {
     else this.partsOfOneItem = undefined;
   }
 
-  /** Scans a delta. @returns matches at places in the joined text, to be passed to `locate` @throws Fault UNAVAILABLE when a rule fails */
+  /**
+   * Scans a delta. @returns matches at places in the joined text, to be passed to `locate` @throws Fault UNAVAILABLE
+   * when a rule fails and its guardrail fails closed
+   */
   push(text: string): HitSearch {
     this.#length += text.length;
     return this.#scan.push(text);
@@ -69,18 +75,24 @@ export class JoinedText {
   /**
    * Scans the text held because its form was not clear. Must be called before services are called for the complete
    * text.
-   * @throws as push
+   * @throws Fault UNAVAILABLE when a rule fails and its guardrail fails closed
    */
   *flushHeldForms(): Yielding<readonly RuleHit[]> {
     return this.locate(yield* this.#scan.flushHeldForms());
   }
 
-  /** Calls the detector services. @throws as push; Fault when the turn is over */
+  /**
+   * Calls the detector services. @throws Fault UNAVAILABLE when a rule fails and its guardrail fails closed; the turn's
+   * Fault once the turn is over
+   */
   async scanByServices(over: boolean): Promise<readonly RuleHit[]> {
     return this.locate(await this.#scan.scanByServices(over));
   }
 
-  /** Ends the text. @returns matches at places in the delivery buffer @throws as push */
+  /**
+   * Ends the text. @returns matches at places in the delivery buffer @throws Fault UNAVAILABLE when a rule fails and
+   * its guardrail fails closed
+   */
   end(): HitSearch {
     this.#ended = true;
     const search = this.#scan.end();

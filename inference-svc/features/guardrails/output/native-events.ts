@@ -35,7 +35,7 @@ export class NativeEvents {
   /**
    * Holds the event for `flush`, or returns it if it carries no text. An event with a name that must be redacted is
    * dropped, since a name cannot contain a placeholder.
-   * @throws as TextScanner.redact
+   * @throws BlockRuleMatched; Fault UNAVAILABLE when a rule fails and its guardrail fails closed
    */
   async take(event: NativeEvent): Promise<NativeEvent | undefined> {
     if (!(await this.#isAllowed(event.name))) return undefined;
@@ -56,7 +56,7 @@ export class NativeEvents {
 
   /**
    * Returns the held events, redacted. If a match is split over several events, all of them are dropped.
-   * @throws as TextScanner.redact
+   * @throws BlockRuleMatched; Fault UNAVAILABLE when a rule fails and its guardrail fails closed
    */
   flush(): Promise<readonly NativeEvent[]> | readonly NativeEvent[] {
     return this.#held.length === 0 ? none : this.#flushHeld();

@@ -15,7 +15,10 @@ interface RedactedToken extends JsonToken {
   readonly hits: readonly RuleHit[];
 }
 
-/** Redacts JSON arguments; invalid JSON is redacted as plain text. @throws as TextScanner.redact */
+/**
+ * Redacts JSON arguments; invalid JSON is redacted as plain text. @throws BlockRuleMatched; Fault UNAVAILABLE when a
+ * rule fails and its guardrail fails closed
+ */
 export async function redactJson(text: string, scanner: TextScanner): Promise<string> {
   if (!(await scanner.runSliced(isJson(text)))) return scanner.redact(text);
   const tokens: RedactedToken[] = [];

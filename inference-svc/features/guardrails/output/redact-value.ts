@@ -10,7 +10,9 @@ import type { TextScanner } from "./rules/text-scanner.ts";
 
 /** Fields with ids, exempt from scans while they are plain. */
 const idFields: ReadonlySet<string> = new Set(["id", "item_id", "call_id", "file_id", "container_id"]);
-/** Fields with sealed content, exempt from scans while it keeps its alphabet. Every field outside this list is scanned. */
+/**
+ * Fields with encrypted content, exempt from scans while it keeps its alphabet. Every field outside this list is scanned.
+ */
 const sealedFields: ReadonlySet<string> = new Set(["encrypted_content", "signature"]);
 
 const isUnread = (field: string, value: unknown): boolean =>
@@ -53,12 +55,18 @@ interface ValuePlace {
 
 const root: ValuePlace = { name: "", depth: 0, hasContractNames: true };
 
-/** The value with every text redacted; the same object when nothing was found. @throws as TextScanner.redact */
+/**
+ * The value with every text redacted; the same object when nothing was found. @throws BlockRuleMatched; Fault
+ * UNAVAILABLE when a rule fails and its guardrail fails closed
+ */
 export function redactValue<Value>(value: Value, scanner: TextScanner): Promise<Value> | Value {
   return needsScan(value, "", 0) ? redactAt(value, scanner, root) : value;
 }
 
-/** Whether `redactAt` would scan anything. Apart from their streamed texts, most items contain only fixed values of the API. */
+/**
+ * Whether `redactAt` would scan anything. Apart from their streamed texts, most items contain only fixed values of the
+ * API.
+ */
 function needsScan(value: unknown, name: string, depth: number): boolean {
   if (typeof value === "string") return value !== "";
   if (typeof value === "number") return !isCount(name, true);

@@ -106,7 +106,7 @@ export const integer = (range: Range = {}): Shape<number> => ({
   schema: () => ({ type: "integer", ...rangeSchema({ min: -maxInt32, max: maxInt32, ...range }) }),
 });
 
-/** A constant value. @param says error text for any other value */
+/** A constant value. @param message error text for any other value */
 export const constant = <const Only extends number | boolean | null>(
   only: Only,
   message = `must be ${only}`,

@@ -22,7 +22,9 @@ export class TextScan {
   #forms: readonly FormScan[] = [];
   /** Place up to which the raw text was scanned. */
   #read: number;
-  /** Keys of the matches already reported, since several forms can contain the same match. Absent until a form differs. */
+  /**
+   * Keys of the matches already reported, since several forms can contain the same match. Absent until a form differs.
+   */
   #knownHits: Set<string> | undefined;
 
   /** @param base place of the text's first unit in the answer */
@@ -56,7 +58,10 @@ export class TextScan {
     return this.#scans.push(text);
   }
 
-  /** @param skimmed number of leading UTF-16 units without an encoded word @param isPlain whether the text is equal in all forms */
+  /**
+   * @param skimmed number of leading UTF-16 units without an encoded word @param isPlain whether the text is equal in
+   * all forms
+   */
   *#scanDisguised(text: string, skimmed: number, isPlain: boolean): Yielding<readonly RuleHit[]> {
     const hits = skimmed === text.length ? [] : [...(yield* this.#encodedWords.push(text.slice(skimmed)))];
     for (const scan of this.#serviceScans) hits.push(...scan.push(text));
@@ -68,7 +73,7 @@ export class TextScan {
   /**
    * Scans the text held because its form was not clear. Must be called before services are called for the complete
    * text.
-   * @throws as push
+   * @throws Fault UNAVAILABLE when a rule fails and its guardrail fails closed
    */
   *flushHeldForms(): Yielding<readonly RuleHit[]> {
     const hits = [...(yield* this.#encodedWords.end())];
@@ -76,7 +81,7 @@ export class TextScan {
     return hits;
   }
 
-  /** Ends the text. @throws as push */
+  /** Ends the text. @throws Fault UNAVAILABLE when a rule fails and its guardrail fails closed */
   end(): HitSearch {
     const isHeld = this.#deobfuscator.holds || this.#encodedWords.decided < Number.POSITIVE_INFINITY;
     const isSimple = !isHeld && this.#forms.length === 0 && this.#serviceScans.length === 0;
@@ -91,7 +96,10 @@ export class TextScan {
     return hits;
   }
 
-  /** Calls the detector services, and returns their matches. @throws as push; Fault when the turn is over */
+  /**
+   * Calls the detector services, and returns their matches. @throws Fault UNAVAILABLE when a rule fails and its
+   * guardrail fails closed; the turn's Fault once the turn is over
+   */
   async scanByServices(over: boolean): Promise<readonly RuleHit[]> {
     return (await Promise.all(this.#serviceScans.map((scan) => scan.scanByService(over)))).flat();
   }

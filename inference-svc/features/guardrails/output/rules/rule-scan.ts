@@ -69,7 +69,7 @@ export class RuleScan {
     }
   }
 
-  /** Ends the text. @throws as push */
+  /** Ends the text. @throws Fault UNAVAILABLE when a rule fails and its guardrail fails closed */
   end(): readonly RuleHit[] {
     try {
       return this.#scan ? this.#toHits(this.#scan.end()) : nothing;
@@ -78,7 +78,10 @@ export class RuleScan {
     }
   }
 
-  /** Calls the detector service, if the rule has one. @throws as push; Fault when the turn is over */
+  /**
+   * Calls the detector service, if the rule has one. @throws Fault UNAVAILABLE when a rule fails and its guardrail
+   * fails closed; the turn's Fault once the turn is over
+   */
   async scanByService(over: boolean): Promise<readonly RuleHit[]> {
     if (!this.#scan || this.#scan instanceof BoundedScan || !isServiceScan(this.#scan)) return nothing;
     try {

@@ -32,7 +32,7 @@ export class RuleScans {
   /**
    * @param rules rules to scan with; those of detector services are left out
    * @param base place of the text's first unit in the answer
-   * @throws Fault as push
+   * @throws Fault UNAVAILABLE when a rule fails and its guardrail fails closed
    */
   static open(rules: readonly OutputRule[], base: number, report: Report): RuleScans {
     const scans = new RuleScans(base, report);
@@ -60,13 +60,16 @@ export class RuleScans {
     return this.decided >= this.#base + this.#read;
   }
 
-  /** Scans a piece. @returns matches in the order of the rules @throws Fault UNAVAILABLE when a rule fails and its guardrail fails closed */
+  /**
+   * Scans a piece. @returns matches in the order of the rules @throws Fault UNAVAILABLE when a rule fails and its
+   * guardrail fails closed
+   */
   push(piece: string): readonly RuleHit[] {
     this.#read += piece.length;
     return this.#scanAll(piece);
   }
 
-  /** Ends the text. @throws as push */
+  /** Ends the text. @throws Fault UNAVAILABLE when a rule fails and its guardrail fails closed */
   end(): readonly RuleHit[] {
     return this.#scanAll(undefined);
   }
@@ -101,7 +104,10 @@ export class RuleScans {
     }
   }
 
-  /** Splits a group in which a rule holds back more than the limit: from here on each rule is scanned and bounded separately. */
+  /**
+   * Splits a group in which a rule holds back more than the limit: from here on each rule is scanned and bounded
+   * separately.
+   */
   #splitGroup(group: Group, hits: RuleHit[]): number {
     this.#groups = this.#groups.filter((other) => other !== group);
     let decided = Number.POSITIVE_INFINITY;

@@ -142,13 +142,14 @@ export const isWebCitation = ({ type, url }: JsonObject): boolean =>
 
 /** A text of the assistant from the history. */
 export function toAnswerText({ text = "", citations, cache_control: mark }: Block): InputPart {
-  const cited = Array.isArray(citations) ? (citations as readonly JsonObject[]) : [];
-  const annotations = cited.filter(isWebCitation).map(({ url, title }) => ({
+  const cited = Array.isArray(citations) ? (citations as readonly JsonObject[]).filter(isWebCitation) : [];
+  const end = cited.length > 0 ? codePointLength(text) : 0;
+  const annotations = cited.map(({ url, title }) => ({
     type: "url_citation",
     url,
     title: typeof title === "string" ? title : "",
     start_index: 0,
-    end_index: codePointLength(text),
+    end_index: end,
   }));
   return { type: "output_text", text, annotations, ...(mark && { cache_control: mark }) };
 }

@@ -67,7 +67,9 @@ export interface Outcome {
   readonly serviceTier: string;
   /** The entry of `stop` at which the answer ended, if the provider names it. */
   readonly stopSequence?: string | undefined;
-  /** Report of the alignment plugin; absent without the plugin. */
+  /** True where the provider reported an end, and the limit is inferred from a call that breaks off. */
+  readonly isInferred?: boolean | undefined;
+  /** Absent without the alignment plugin. */
   readonly alignment?: AlignmentReport | undefined;
 }
 

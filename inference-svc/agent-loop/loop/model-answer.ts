@@ -70,6 +70,8 @@ export class ModelAnswer {
   /** The answer's items in the model's form, for the next request to it. */
   readonly items: OutputItem[] = [];
   readonly calls: CalledTool[] = [];
+  /** Whether the arguments of a client's function break off. */
+  #isClientCallCut = false;
   outcome: Outcome | undefined;
 
   /** @param before whether this is the turn's first answer, and the model of the previous answer */
@@ -149,7 +151,7 @@ export class ModelAnswer {
     }
     if (event.type === "end") {
       this.#flush(shown, false);
-      this.outcome = event.outcome;
+      this.outcome = this.#isClientCallCut ? event.outcome : asReported(event.outcome);
       return;
     }
     if (!("index" in event) || event.index === undefined) return void shown.push(event);
@@ -174,6 +176,7 @@ export class ModelAnswer {
     this.#places.set(event.index, place);
     if (event.type === "item.end" && place === "tool") this.#note(event.item);
     if (event.type === "item.end" && place === "client") this.#noteClientCall(event.index, event.item);
+    if (event.type === "item.end" && place !== "tool" && this.#isCutFunction(event.item)) this.#isClientCallCut = true;
     return place;
   }
 
@@ -199,6 +202,11 @@ export class ModelAnswer {
     if (offer) this.calls.push({ offer, callId: String(item["call_id"]), argumentsJson: String(item["arguments"]) });
   }
 
+  /** The model is told of broken calls to all other tools. */
+  #isCutFunction({ type, status, name }: OutputItem): boolean {
+    return functionCalls.has(type) && status === "incomplete" && !this.#tools.clientTools.has(String(name));
+  }
+
   #noteClientCall(index: number, item: OutputItem): void {
     const name = String(item["name"]);
     const isPlain = item.type === "function_call" && (item["namespace"] ?? undefined) === undefined;
@@ -217,3 +225,7 @@ export class ModelAnswer {
     shown.push(isCommentary && !hasPhase ? { ...ended, item: { ...item, phase: "commentary" } } : ended);
   }
 }
+
+/** The end that the provider reported, where a limit is only inferred from a call that breaks off. */
+const asReported = (outcome: Outcome): Outcome =>
+  outcome.isInferred === true ? { ...outcome, status: "completed", reason: undefined, isInferred: undefined } : outcome;

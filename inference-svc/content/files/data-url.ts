@@ -41,16 +41,42 @@ const imageStarts: readonly (readonly [start: string, type: string])[] = [
   ["iVBORw0KGgo", "image/png"],
   ["/9j/", "image/jpeg"],
   ["R0lGOD", "image/gif"],
+  ["SUkqA", "image/tiff"],
+  ["TU0AK", "image/tiff"],
+  ["PHN2Z", "image/svg+xml"],
 ];
+
+/** Brands of the ISO container behind "ftyp". */
+const brands: Readonly<Record<string, string>> = {
+  heic: "image/heic",
+  heix: "image/heic",
+  hevc: "image/heic",
+  heim: "image/heic",
+  heis: "image/heic",
+  mif1: "image/heif",
+  msf1: "image/heif",
+  avif: "image/avif",
+  avis: "image/avif",
+};
+
+/** "BM" and a length whose upper bytes are low. */
+const bitmapStart = /^Qk[0-3]...A/;
+
+/** Types told by more than their first bytes. */
+function containedType(base64: string): string | undefined {
+  const isCandidate = base64.startsWith("UklGR") || base64.startsWith("AAAA");
+  if (!isCandidate) return bitmapStart.test(base64) ? "image/bmp" : undefined;
+  const head = Buffer.from(base64.slice(0, 16), "base64").toString("latin1");
+  if (head.startsWith("RIFF")) return head.slice(8) === "WEBP" ? "image/webp" : undefined;
+  return head.slice(4, 8) === "ftyp" ? brands[head.slice(8)] : undefined;
+}
 
 /**
  * The media type of an image by its bytes, or the given type for unknown bytes. Clients name every screenshot PNG, and
  * vendors answer 400 when the type does not match the image ("the image appears to be a image/jpeg image").
  */
 export function imageTypeOf({ type, base64 }: InlineData): string {
-  if (base64.startsWith("UklGR") && Buffer.from(base64.slice(0, 16), "base64").toString("latin1", 8, 12) === "WEBP")
-    return "image/webp";
-  const known = imageStarts.find(([start]) => base64.startsWith(start))?.[1];
+  const known = imageStarts.find(([start]) => base64.startsWith(start))?.[1] ?? containedType(base64);
   return known ?? (type === "image/jpg" ? "image/jpeg" : type);
 }
 

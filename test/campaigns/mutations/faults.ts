@@ -64,9 +64,9 @@ export const plantedFaults: readonly PlantedFault[] = [
     faulty: "call.pending);",
   },
   {
-    effect: "a whole call before the last is cut by a limit",
-    module: "chat/tool-calls",
-    code: 'call !== last && call.writer && isWhole(call) ? "completed" : status',
+    effect: "a whole call is cut by a limit",
+    module: "events/item-writer",
+    code: 'this.#objects?.isWhole === true ? "completed" : status',
     faulty: "status",
   },
   // Faults in answers of the Messages format.
@@ -160,9 +160,9 @@ export const plantedFaults: readonly PlantedFault[] = [
   },
   {
     effect: "late items are matched by their order",
-    module: "responses/stream",
-    code: "open.find((slot) => slot.upstreamId === item.id) ?? open[0]",
-    faulty: "open[0]",
+    module: "responses/output-slots",
+    code: "take(byId.get(keyOf(text(item.type), item.id))) ?? take(byType.get(item.type))",
+    faulty: "take(byType.get(item.type))",
   },
   {
     effect: "cached tokens of the input are lost",

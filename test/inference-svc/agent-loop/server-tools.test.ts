@@ -93,6 +93,38 @@ describe("a stream with a server tool", () => {
     expect(events.at(-1)).toMatchObject({ type: "end", outcome: { status: "completed" } });
   });
 
+  test("is incomplete with a call of the client's function that breaks off, and with other calls beside it", async () => {
+    const tools = [datetime(), functionTool({ name: "weather" })];
+    for (const calls of [[{ name: "weather", args: '{"city":"Os' }], [{}, { name: "weather", args: '{"city":"Os' }]]) {
+      acme.script([callReplyStream("", ...calls), chatStream("Never asked.")]);
+      const before = acme.requests.length;
+      const { events } = await turn({ stream: true, tools });
+      expect(itemsOf(events).at(-1)).toMatchObject({ name: "weather", arguments: '{"city":"Os', status: "incomplete" });
+      expect(events.at(-1)).toMatchObject({ outcome: { status: "incomplete", reason: "max_output_tokens" } });
+      expect(acme.requests.length - before).toBe(1);
+    }
+  });
+
+  test("goes on after a call of a server tool that breaks off before a reported end, which the model is told", async () => {
+    acme.script([callReplyStream("", { args: '{"timezone":"Eu' }), chatStream("Sorry.")]);
+    const { events } = await turn({ stream: true });
+    expect(sent(-1).messages.at(-1)).toMatchObject({ content: '{"error":"the arguments are not JSON"}' });
+    expect(events.at(-1)).toMatchObject({ outcome: { status: "completed", reason: undefined } });
+  });
+
+  test("runs two calls for joined arguments of a server tool", async () => {
+    acme.script([
+      callReplyStream("", { args: '{"timezone":"Europe/Oslo"}{"timezone":"Asia/Tokyo"}' }),
+      chatStream("Two."),
+    ]);
+    const { events } = await turn({ stream: true });
+    expect(itemsOf(events)).toMatchObject([
+      { timezone: "Europe/Oslo" },
+      { timezone: "Asia/Tokyo" },
+      { type: "message" },
+    ]);
+  });
+
   test("calls no provider again after a failure of the provider that follows a tool run", async () => {
     acme.script([callReplyStream("", {}), { status: 503 }, chatStream("Late.")]);
     const before = acme.requests.length;

@@ -129,8 +129,8 @@ class AttemptBill implements Bill {
       (reported.pages !== undefined || (reported.inputTokens > 0 && (reported.outputTokens > 0 || !this.#produced)));
     this.#settled = this.#priced(isCounted ? reported : this.#completed(reported), outcome.serviceTier);
     this.#answered(this.#endpoint, this.#scope, this.#settled);
-    const { status, reason, detail, serviceTier, stopSequence, alignment } = outcome;
-    return { status, reason, detail, usage: this.#settled, serviceTier, stopSequence, alignment };
+    const { status, reason, detail, serviceTier, stopSequence, isInferred, alignment } = outcome;
+    return { status, reason, detail, usage: this.#settled, serviceTier, stopSequence, isInferred, alignment };
   }
 
   /** The reported figures without those that are implausible, which the receipt names. */

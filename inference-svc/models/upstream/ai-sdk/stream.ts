@@ -1,16 +1,16 @@
 /** Converts the parts of an answer to turn events. */
 import type { LanguageModelV4File, LanguageModelV4StreamPart, LanguageModelV4Usage } from "@ai-sdk/provider";
 import type { TurnRequest } from "../../../turn/request.ts";
-import type { Outcome } from "../../../turn/turn.ts";
 import type { Usage } from "../../../turn/usage.ts";
 import { connectionLost, providerFailed } from "../failure.ts";
+import { answerEnd } from "../events/answer-end.ts";
 import { writeImage } from "../events/generated-image.ts";
 import { parseCount } from "../json.ts";
 import type { CallWriter, Emit, ItemStatus } from "../events/item-writer.ts";
 import { type MessageWriter, Output, type ReasoningWriter } from "../events/output.ts";
 import { plainForm } from "../translate/names/name-rules.ts";
 import { SentTools } from "../translate/names/tool-names.ts";
-import { WrappedInput } from "../translate/wrapped-input.ts";
+import { WrappedInput, endWrapped } from "../translate/wrapped-input.ts";
 import { maskUnknownName } from "../known-words.ts";
 import { sdkFault } from "./error.ts";
 
@@ -97,13 +97,9 @@ export class SdkReader {
     this.#reasoning?.end(status);
     this.#message?.end(status);
     for (const call of this.#calls.values()) this.#endCall(call, status);
-    const outcome: Outcome = {
-      status,
-      ...(status === "incomplete" && { reason: filtered ? "content_filter" : "max_output_tokens" }),
-      ...(this.usage && { usage: this.usage }),
-      serviceTier: this.#tier,
-    };
-    this.#emit({ type: "end", outcome });
+    const reason = filtered ? "content_filter" : "max_output_tokens";
+    const given = status === "incomplete" ? reason : undefined;
+    this.#emit(answerEnd(this.#output.finalStatus(status), given, this.usage, this.#tier));
   }
 
   #addText(delta: string): void {
@@ -173,8 +169,8 @@ export class SdkReader {
   }
 
   #endCall({ writer, wrapped }: Call, status: ItemStatus): void {
-    if (status === "completed" && wrapped) writer.arguments(wrapped.finish());
-    writer.end(status);
+    if (wrapped) endWrapped(writer, wrapped, status);
+    else writer.end(status);
   }
 
   #closeMessage(): void {

@@ -4,6 +4,7 @@ import { readFileData } from "../../../content/files/data-url.ts";
 import { type JsonObject, text } from "../json.ts";
 import { chatVendor } from "./vendors.ts";
 import type { MarkedPart } from "./cache-marks.ts";
+import { commonImages, refuseImageType } from "../translate/image-types.ts";
 import { unsupportedMessage } from "../translate/unsupported-inputs.ts";
 import type { TranslationContext } from "../translate/context.ts";
 
@@ -11,7 +12,8 @@ import type { TranslationContext } from "../translate/context.ts";
 export function refuseChatPart(part: JsonObject, target: Target): string | undefined {
   switch (part.type) {
     case "input_image":
-      return typeof part.image_url === "string" ? undefined : unsupportedMessage("images by file_id");
+      if (typeof part.image_url !== "string") return unsupportedMessage("images by file_id");
+      return target.original ? refuseImageType(part.image_url, commonImages) : undefined;
     case "input_file":
       return chatVendor(target).document ? refuseDocument(part) : refuseFile(part);
     case "input_video":

@@ -4,7 +4,7 @@ import { readDataUrl } from "../../../content/files/data-url.ts";
 import type { Outcome, TurnEvent } from "../../../turn/turn.ts";
 import type { Target, Translator } from "../dialect.ts";
 import { writeImage } from "../events/generated-image.ts";
-import type { Emit, ItemStatus } from "../events/item-writer.ts";
+import { type Emit, type ItemStatus, remainingText } from "../events/item-writer.ts";
 import { type MessageWriter, Output, type ReasoningWriter } from "../events/output.ts";
 import { answerEnd } from "../events/answer-end.ts";
 import { mergeFigures } from "../events/usage-figures.ts";
@@ -44,6 +44,10 @@ export class ChatTranslator implements Translator {
   #seal: JsonObject | undefined;
   /** Whether the answer has deltas with more than a role, so a whole message only repeats them. */
   #hasDeltas = false;
+  /** Whether the answer has had reasoning, and how many annotations and images. */
+  #hasThought = false;
+  #annotations = 0;
+  #images = 0;
   /** The text of all messages before the open one. */
   #textBefore = "";
   #finished = false;
@@ -137,7 +141,17 @@ export class ChatTranslator implements Translator {
         .join("");
     const isRepeated = whole === textOf(this.#message);
     const content = isRepeated ? "" : whole.startsWith(said) ? whole.slice(said.length) : whole;
-    return { content, ...(!this.#calls && { tool_calls: message.tool_calls, function_call: message.function_call }) };
+    const { reasoning_content, reasoning, reasoning_details } = message;
+    const calls = callsIn(message);
+    return {
+      ...(!this.#hasThought && { reasoning_content, reasoning, reasoning_details }),
+      content,
+      // Sources of a text that has ended have no place any more.
+      annotations: this.#message || content !== "" ? objects(message.annotations).slice(this.#annotations) : [],
+      refusal: remainingText(refusalOf(this.#message), message.refusal),
+      images: objects(message.images).slice(this.#images),
+      tool_calls: this.#calls ? this.#calls.complete(calls) : calls,
+    };
   }
 
   #delta(delta: JsonObject, choice: JsonObject): void {
@@ -160,6 +174,7 @@ export class ChatTranslator implements Translator {
   }
 
   #draw(image: JsonObject): void {
+    this.#images++;
     this.#closeMessage("completed");
     this.#closeReasoning("completed");
     this.#calls?.endWhole();
@@ -200,6 +215,7 @@ export class ChatTranslator implements Translator {
   }
 
   #annotate(annotation: JsonObject): void {
+    this.#annotations++;
     if (annotation.type !== "url_citation" || !isObject(annotation.url_citation)) return;
     const message = this.#openMessage();
     message.annotation(message.part("output_text"), { type: "url_citation", title: "", ...annotation.url_citation });
@@ -217,6 +233,7 @@ export class ChatTranslator implements Translator {
   #openReasoning(format?: string): ReasoningWriter {
     this.#closeMessage("completed");
     this.#calls?.endWhole();
+    this.#hasThought = true;
     this.#reasoning ??= this.#output.reasoning(undefined, format);
     return this.#reasoning;
   }
@@ -265,7 +282,8 @@ export class ChatTranslator implements Translator {
     this.#calls?.end(status);
     this.done = true;
     const tier = servedTier(this.#tier, this.#target);
-    this.#emit(answerEnd(status, this.#reason, this.usage, tier, this.#stopSequence, this.#detail));
+    const final = this.#output.finalStatus(status);
+    this.#emit(answerEnd(final, this.#reason, this.usage, tier, this.#stopSequence, this.#detail));
   }
 }
 
@@ -280,6 +298,9 @@ function callsIn({ tool_calls, function_call }: JsonObject): readonly JsonObject
 
 const textOf = (message: MessageWriter | undefined): string =>
   message?.parts.map((part) => (part.type === "output_text" ? part.text : "")).join("") ?? "";
+
+const refusalOf = (message: MessageWriter | undefined): string =>
+  message?.parts.map((part) => (part.type === "refusal" ? part.refusal : "")).join("") ?? "";
 
 /** Whether a delta has nothing but its role. */
 const isBlank = (delta: JsonObject): boolean =>

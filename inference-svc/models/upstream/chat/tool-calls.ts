@@ -1,13 +1,13 @@
 /** Reads the tool calls of a chat answer. They come in pieces with an index, and vendors differ in everything else. */
 import { parseWithin } from "@sluice/proto/lib/json/values.js";
-import type { CallWriter, ItemStatus } from "../events/item-writer.ts";
+import { type CallWriter, type ItemStatus, remainingText } from "../events/item-writer.ts";
 import type { Output } from "../events/output.ts";
 import { providerFailed } from "../failure.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 import type { SentTools } from "../translate/names/tool-names.ts";
 import { repairEscapes } from "../translate/lone-escapes.ts";
-import { WrappedInput } from "../translate/wrapped-input.ts";
-import { ObjectEnd } from "./object-end.ts";
+import { WrappedInput, endWrapped } from "../translate/wrapped-input.ts";
+import { ObjectEnd } from "../translate/object-end.ts";
 
 interface Call {
   readonly index: unknown;
@@ -15,6 +15,8 @@ interface Call {
   givenId: string;
   /** Id of the call for the client; empty for a call that has the id of an earlier call. */
   callId: string;
+  /** The name in the form of the server; empty before a piece has one. */
+  name: string;
   writer: CallWriter | undefined;
   /** Arguments received before the name: an item cannot begin without a name. */
   pending: string;
@@ -39,6 +41,13 @@ export class ChatToolCalls {
   readonly #output: Output;
   readonly #tools: SentTools;
   readonly #calls: Call[] = [];
+  /** The last call with an id, by the id, and by the index with the id. */
+  readonly #byId = new Map<string, Call>();
+  /** The last call of each index. */
+  readonly #byIndex = new Map<unknown, Call>();
+  readonly #callIds = new Set<string>();
+  /** Calls with pieces that came after the last item of another kind: only these can have become whole. */
+  #changed: Call[] = [];
 
   constructor(output: Output, tools: SentTools) {
     this.#output = output;
@@ -54,20 +63,48 @@ export class ChatToolCalls {
     if (!begins(piece) && (known ? known.ended : piece.id === "")) return;
     if (known && isRepeated(known, piece)) return;
     const call = known && !known.ended ? known : this.#open(piece);
-    if (call.givenId === "") call.givenId = piece.id;
-    if (call.callId === "" && !this.#hasId(piece.id)) call.callId = piece.id;
-    if (isPlaceholder(call.pending) && piece.args.trimStart().startsWith("{")) {
-      call.pending = piece.args;
-      call.objectEnd = undefined;
-    } else {
-      call.pending += piece.args;
-      call.objectEnd?.read(piece.args);
+    if (this.#changed.at(-1) !== call) this.#changed.push(call);
+    if (call.givenId === "" && piece.id !== "") {
+      call.givenId = piece.id;
+      this.#register(call);
+    }
+    if (call.callId === "" && piece.id !== "" && !this.#callIds.has(piece.id)) {
+      call.callId = piece.id;
+      this.#callIds.add(piece.id);
     }
     if (!call.writer && piece.name !== "") this.#begin(call, piece.name);
+    this.#continue(call, piece.args);
+  }
+
+  #continue(call: Call, args: string): void {
+    if (isPlaceholder(call.pending) && args.trimStart().startsWith("{")) {
+      call.pending = args;
+      call.objectEnd = undefined;
+    } else {
+      call.pending += args;
+      call.objectEnd?.read(args);
+    }
     // An empty object may be a placeholder for arguments that are still to come.
     if (!call.writer || (!call.custom && argumentsOf(call) === call.pending && isPlaceholder(call.pending))) return;
     call.writer.arguments(call.wrapped ? call.wrapped.read(call.pending) : call.pending);
     call.pending = "";
+  }
+
+  /**
+   * Adds what a whole message has of the arguments of known calls: those with the same id, or the same name in the same place.
+   * @returns the calls that are not known
+   */
+  complete(entries: readonly JsonObject[]): readonly JsonObject[] {
+    return entries.filter((entry, at) => {
+      const { id, name, args } = parsePiece(entry);
+      const there = this.#calls[at];
+      const known = this.#byId.get(keyOf("", id)) ?? (there?.name === name ? there : undefined);
+      if (known?.writer && !known.ended && !known.custom) {
+        const rest = remainingText(argumentsOf(known), args);
+        if (rest !== "") this.#continue(known, rest);
+      }
+      return known === undefined;
+    });
   }
 
   /** Whether the arguments of every call are complete. */
@@ -77,15 +114,18 @@ export class ChatToolCalls {
 
   /** Ends the calls with complete arguments; the others stay open beside the next item. */
   endWhole(): void {
-    for (const call of this.#calls) if (!call.ended && call.writer && isWhole(call)) finish(call, "completed");
+    if (this.#changed.length === 0) return;
+    for (const call of this.#changed) if (!call.ended && call.writer && isWhole(call)) finish(call, "completed");
+    this.#changed = [];
   }
 
-  /** Ends all calls. A token limit cuts the last call and every incomplete one, whatever the order of their pieces. */
+  /** Ends all calls. A token limit cuts every incomplete call, whatever the order of their pieces. An empty object at the end may be a placeholder. */
   end(status: ItemStatus): void {
     const last = this.#calls.at(-1);
     for (const call of this.#calls) {
       if (call.ended || (!call.writer && status === "incomplete")) continue;
-      finish(call, call !== last && call.writer && isWhole(call) ? "completed" : status);
+      const isCertain = call !== last || !isPlaceholder(argumentsOf(call));
+      finish(call, isCertain && call.writer && isWhole(call) ? "completed" : status);
     }
   }
 
@@ -95,34 +135,35 @@ export class ChatToolCalls {
    */
   #find(piece: Piece): Call | undefined {
     const isIndexed = typeof piece.index === "number";
-    let last: Call | undefined;
-    for (let at = this.#calls.length - 1; at >= 0; at--) {
-      const call = this.#calls[at];
-      if (!call || (isIndexed && call.index !== piece.index)) continue;
-      last ??= call;
-      if (piece.id !== "" && call.givenId === piece.id) return isNextOfSameId(call, piece) ? undefined : call;
-      if (piece.id === "") break;
-    }
+    const named = piece.id === "" ? undefined : this.#byId.get(keyOf(isIndexed ? piece.index : "", piece.id));
+    if (named) return isNextOfSameId(named, piece) ? undefined : named;
+    const last = isIndexed ? this.#byIndex.get(piece.index) : this.#calls.at(-1);
     if (!last || (isIndexed && !begins(piece))) return last;
     return isOther(last, piece) ? undefined : last;
   }
 
-  /** Whether a call has the id already: a second call with the same id gets a new one. */
-  #hasId(id: string): boolean {
-    return id !== "" && this.#calls.some(({ callId }) => callId === id);
-  }
-
   #open({ index, id, custom }: Piece): Call {
     this.endWhole();
-    const callId = this.#hasId(id) ? "" : id;
-    const begun = { writer: undefined, pending: "", objectEnd: undefined, wrapped: undefined, ended: false };
+    // An id names one call: a second call with the same id gets a new id.
+    const callId = this.#callIds.has(id) ? "" : id;
+    const begun = { name: "", writer: undefined, pending: "", objectEnd: undefined, wrapped: undefined, ended: false };
     const call: Call = { index, givenId: id, callId, custom, ...begun };
+    if (callId !== "") this.#callIds.add(callId);
     this.#calls.push(call);
+    this.#byIndex.set(index, call);
+    if (id !== "") this.#register(call);
     return call;
+  }
+
+  #register(call: Call): void {
+    const { index, givenId } = call;
+    this.#byId.set(keyOf("", givenId), call);
+    if (typeof index === "number") this.#byId.set(keyOf(index, givenId), call);
   }
 
   /** Begins the item of a call. It has the client's name of the tool; for a tool that was never offered, the model's name. */
   #begin(call: Call, sentName: string): void {
+    call.name = sentName;
     const tool = this.#tools.findBySentName(sentName);
     const name = tool?.tool.name ?? sentName;
     const id = call.callId === "" ? undefined : call.callId;
@@ -151,6 +192,8 @@ function argumentsText(value: unknown): string {
   if (value === null || value === undefined) return "";
   return typeof value === "string" ? value : JSON.stringify(value);
 }
+
+const keyOf = (index: number | "", id: string): string => `${index}:${id}`;
 
 const begins = ({ name, args }: Piece): boolean => name !== "" || args !== "";
 
@@ -185,7 +228,7 @@ function isRepeated(call: Call, { id, args }: Piece): boolean {
 const isSame = (call: Call, args: string): boolean =>
   args === argumentsOf(call) || repairEscapes(args) === argumentsOf(call);
 
-/** Maximum characters of a text that counts as a placeholder. */
+/** Maximum characters of a text that counts as a placeholder, and of arguments other than an object. */
 const maxPlaceholder = 64;
 
 const isPlaceholder = (args: string): boolean => args.length <= maxPlaceholder && /^\s*\{\s*\}\s*$/.test(args);
@@ -194,17 +237,20 @@ function finish(call: Call, status: ItemStatus): void {
   if (!call.writer) throw providerFailed("a tool call without a name");
   if (call.wrapped) {
     call.wrapped.read(call.pending);
-    if (status === "completed") call.writer.arguments(call.wrapped.finish());
-  } else if (status === "completed" && call.writer.written === "" && !call.custom) {
+    endWrapped(call.writer, call.wrapped, status);
+  } else {
     // Clients parse the arguments; for a call without arguments, some vendors send nothing where others send {}.
-    call.writer.arguments("{}");
+    if (status === "completed" && call.writer.written === "" && !call.custom) call.writer.arguments("{}");
+    call.writer.end(status);
   }
-  call.writer.end(status);
   call.ended = true;
 }
 
-/** Whether a call's arguments are complete JSON. The input of a native custom call is free text, without a recognizable end. */
-const isWhole = (call: Call): boolean => !call.custom && isJson(argumentsOf(call));
+/**
+ * Whether a call's arguments are complete JSON. The input of a native custom call is free text, without a recognizable end. Arguments other than
+ * an object are short: null, or a text in quotes.
+ */
+const isWhole = (call: Call): boolean => hasWholeObject(call) || (!call.custom && isShortJson(argumentsOf(call)));
 
 /** Arguments so far, including a placeholder that is not yet written. */
 const argumentsOf = ({ wrapped, writer, pending }: Call): string =>
@@ -220,7 +266,8 @@ function hasWholeObject(call: Call): boolean {
   return call.objectEnd.reached;
 }
 
-function isJson(value: string): boolean {
+function isShortJson(value: string): boolean {
+  if (value.length > maxPlaceholder) return false;
   try {
     parseWithin(value);
     return true;

@@ -43,8 +43,9 @@ export class CohereOutputItems {
     if (!this.#message) this.#close("completed");
     this.#message ??= this.#output.message();
     const part = this.#message.part("output_text");
-    if (block !== undefined) this.#citations.begin(block, textOf(this.#message));
+    if (block !== undefined) this.#citations.begin(block);
     this.#message.text(part, words);
+    this.#citations.add(words);
   }
 
   /** Adds a citation, which comes after the text to which it refers. */
@@ -67,8 +68,10 @@ export class CohereOutputItems {
     if (this.#call?.index === index) this.#call?.finish();
   }
 
-  end(status: ItemStatus): void {
+  /** @returns the status of the answer */
+  end(status: ItemStatus): ItemStatus {
     this.#close(status);
+    return this.#output.finalStatus(status);
   }
 
   #think(words: string, index: unknown): void {

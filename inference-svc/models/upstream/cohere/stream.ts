@@ -112,9 +112,9 @@ export class CohereTranslator implements Translator {
     if (this.#finishReason === undefined) throw connectionLost();
     const reason = this.#finishReason === "MAX_TOKENS" ? "max_output_tokens" : undefined;
     const status: ItemStatus = reason ? "incomplete" : "completed";
-    this.#items.end(status);
+    const final = this.#items.end(status);
     this.done = true;
-    this.#emit(answerEnd(status, reason, this.#usage, this.#target.tier));
+    this.#emit(answerEnd(final, reason, this.#usage, this.#target.tier));
   }
 }
 

@@ -4,7 +4,7 @@ import type { Output } from "../events/output.ts";
 import { providerFailed } from "../failure.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 import type { SentTools } from "../translate/names/tool-names.ts";
-import { WrappedInput } from "../translate/wrapped-input.ts";
+import { WrappedInput, endWrapped } from "../translate/wrapped-input.ts";
 
 export class CohereToolCall {
   readonly index: unknown;
@@ -60,11 +60,9 @@ export class CohereToolCall {
   }
 
   end(status: ItemStatus): void {
-    if (status === "completed") {
-      this.finish();
-      if (this.#wrapped) this.#writer.arguments(this.#wrapped.finish());
-    }
-    this.#writer.end(status);
+    if (status === "completed") this.finish();
+    if (this.#wrapped) endWrapped(this.#writer, this.#wrapped, status);
+    else this.#writer.end(status);
   }
 
   #write(json: string): void {

@@ -10,7 +10,7 @@ import { SentTools } from "../translate/names/tool-names.ts";
 import { sealReasoning, signedFields } from "../translate/reasoning-seal.ts";
 import { RenamedArguments } from "../translate/schemas/renamed-arguments.ts";
 import { converseSchemas } from "../translate/schemas/rules.ts";
-import { WrappedInput } from "../translate/wrapped-input.ts";
+import { WrappedInput, endWrapped } from "../translate/wrapped-input.ts";
 import type { Family } from "./family.ts";
 
 /** Reads the deltas of one block. */
@@ -66,9 +66,11 @@ export class ConverseOutputItems {
     if (this.#open?.index === index) this.#open?.reader.stop?.();
   }
 
-  end(status: ItemStatus): void {
+  /** @returns the status of the answer */
+  end(status: ItemStatus): ItemStatus {
     this.#open?.reader.end(status);
     this.#message?.end(status);
+    return this.#output.finalStatus(status);
   }
 
   /** The reader of the open block, or of a new block this delta begins. @returns undefined for input of a call that never started */
@@ -160,9 +162,6 @@ function wrappedReader(call: CallWriter): Reader {
   const wrapped = new WrappedInput();
   return {
     delta: (delta) => call.arguments(wrapped.read(text(delta.input))),
-    end(status) {
-      if (status === "completed") call.arguments(wrapped.finish());
-      call.end(status);
-    },
+    end: (status) => endWrapped(call, wrapped, status),
   };
 }

@@ -5,6 +5,7 @@
 import { type InlineData, imageTypeOf, readDataUrl } from "../../../content/files/data-url.ts";
 import { type JsonObject, text } from "../json.ts";
 import { type Block, textBlock } from "../translate/blocks/message-list.ts";
+import { noteImageType } from "../translate/image-types.ts";
 import { refuseMedia, unsupportedMessage } from "../translate/unsupported-inputs.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import { documentBlock, refuseDocument } from "./documents.ts";
@@ -30,6 +31,7 @@ export function conversePart(part: JsonObject, path: string, { onDropped }: Tran
       if (part.detail !== undefined && part.detail !== null && part.detail !== "auto") {
         onDropped(`${path}.detail`, "the format has no field for it");
       }
+      noteImageType(readDataUrl(text(part.image_url)), path, onDropped);
       return bytesBlock("image", imageFormats, text(part.image_url));
     case "input_video":
       if (part.processing !== undefined && part.processing !== null) {

@@ -98,9 +98,9 @@ export class ConverseTranslator implements Translator {
     if (this.#stopReason === undefined) throw connectionLost();
     const reason = incomplete.get(this.#stopReason);
     const status: ItemStatus = reason ? "incomplete" : "completed";
-    this.#blocks.end(status);
+    const final = this.#blocks.end(status);
     this.done = true;
-    this.#emit(answerEnd(status, reason, this.usage, servedTier(this.#tier, this.#target)));
+    this.#emit(answerEnd(final, reason, this.usage, servedTier(this.#tier, this.#target)));
   }
 }
 

@@ -5,6 +5,8 @@ import { type CallText, findCallText, hasCallText } from "../translate/call-text
 import { LoneEscapes, repairEscapes } from "../translate/lone-escapes.ts";
 import { providerFailed } from "../failure.ts";
 import { type JsonObject, text } from "../json.ts";
+import { isCutObject } from "../translate/cut-json.ts";
+import { JoinedObjects } from "./joined-objects.ts";
 
 export type Emit = (event: TurnEvent) => void;
 export type ItemStatus = "completed" | "incomplete";
@@ -38,8 +40,19 @@ export function requireAlreadySent(written: string, late: string): void {
   if (!written.includes(late)) throw providerFailed("a text that goes on behind its end");
 }
 
+/** The answer of a call, as far as its calls concern it. */
+interface Calls {
+  call(name: string, callId: string | undefined, namespace: string | undefined): CallWriter;
+  /** Notes that the arguments of a call break off. */
+  noteCut(): void;
+}
+
+/** An empty object in front of the arguments. */
+const emptyBefore = /^\s*\{\s*\}\s*(?=\{)/;
+
 export class CallWriter {
   readonly #emit: Emit;
+  readonly #calls: Calls;
   readonly #index: number;
   readonly #start: OutputItem;
   readonly #place: CallText;
@@ -47,13 +60,17 @@ export class CallWriter {
   written = "";
   /** The whole text; undefined until the item has ended. */
   #whole: string | undefined;
-  /** Repairs escapes of lone surrogates in JSON; absent for other texts. */
+  /** Repairs escapes of lone surrogates, and separates joined objects; both are absent for texts other than JSON. */
   readonly #escapes: LoneEscapes | undefined;
+  #objects: JoinedObjects | undefined;
 
-  constructor(emit: Emit, index: number, item: OutputItem) {
+  constructor(emit: Emit, calls: Calls, index: number, item: OutputItem) {
     this.#emit = emit;
+    this.#calls = calls;
     this.#index = index;
-    this.#escapes = item.type === "function_call" ? new LoneEscapes() : undefined;
+    const isJson = item.type === "function_call";
+    this.#escapes = isJson ? new LoneEscapes() : undefined;
+    this.#objects = isJson ? new JoinedObjects() : undefined;
     this.#place = findCallText(item);
     // Some providers announce an item as completed, but for clients it only begins.
     this.#start = { ...item, status: "in_progress" };
@@ -70,11 +87,18 @@ export class CallWriter {
     this.#add(this.#escapes ? this.#escapes.read(delta) : delta);
   }
 
-  #add(delta: string): void {
+  #add(given: string): void {
+    const delta = this.#objects && this.written === "" ? given.replace(emptyBefore, "") : given;
     if (delta === "") return;
     if (this.#whole !== undefined) return requireAlreadySent(this.#whole, delta);
     this.written = append(this.written, delta);
-    this.#emit({ type: "arguments.delta", index: this.#index, delta });
+    const own = this.#objects?.read(delta) ?? delta.length;
+    if (own === 0) return;
+    this.#emit({
+      type: "arguments.delta",
+      index: this.#index,
+      delta: own === delta.length ? delta : delta.slice(0, own),
+    });
   }
 
   /** Adds what is missing of the whole text, as a delta. */
@@ -91,24 +115,46 @@ export class CallWriter {
     this.complete(this.#place.read(item));
   }
 
-  /** @param final the provider's final item, if there is one */
-  end(status: ItemStatus, final: JsonObject = {}): void {
+  /**
+   * @param final the provider's final item, if there is one
+   * @param breaksOff whether a text other than JSON breaks off; JSON shows it by itself
+   */
+  end(status: ItemStatus, final: JsonObject = {}, breaksOff = false): void {
     const item = { ...this.#start, ...final };
     this.completeAs(item);
     if (this.#escapes) this.#add(this.#escapes.end());
     const whole = this.written === "" && !this.#place.completed;
     const given = whole ? text(this.#place.read(item)) : this.written;
     this.#whole = (this.#escapes ? repairEscapes(given) : given).toWellFormed();
+    const [own = "", ...others] = this.#objects?.split(this.#whole) ?? [this.#whole];
+    const isCut = breaksOff || (this.#objects?.isOpen === true && isCutObject(this.#whole));
     this.#emit({
       type: "item.end",
       index: this.#index,
       item: {
         ...item,
-        ...((!whole || this.#whole !== given) && this.#place.write(item, this.#whole)),
-        status: ended(this.#start, final, status),
+        ...((!whole || own !== given) && this.#place.write(item, own)),
+        status: isCut
+          ? "incomplete"
+          : ended(this.#start, final, this.#objects?.isWhole === true ? "completed" : status),
         ...identity(this.#start),
       },
     });
+    if (isCut) this.#calls.noteCut();
+    if (others.length > 0) this.#callAgain(others);
+  }
+
+  /** Writes the further calls whose arguments the provider joined to those of this one. */
+  #callAgain(others: readonly string[]): void {
+    const { name, namespace } = this.#start;
+    for (const json of others) this.#calls.call(text(name), undefined, text(namespace) || undefined).#writeWhole(json);
+  }
+
+  /** Writes a call of these arguments. They are not separated once more. */
+  #writeWhole(json: string): void {
+    this.#objects = undefined;
+    this.arguments(json);
+    this.end("completed", {}, isCutObject(json));
   }
 }
 

@@ -27,6 +27,7 @@ export class Output {
   /** Call ids already used; undefined before the first one. */
   #callIds: Set<string> | undefined;
   #count = 0;
+  #hasCutCall = false;
 
   constructor(emit: Emit) {
     this.#emit = orderItems(joinSurrogates(withPlainIds(emit)));
@@ -79,7 +80,19 @@ export class Output {
 
   /** Begins a call of any kind whose text streams as deltas. */
   textCall(item: OutputItem): CallWriter {
-    return new CallWriter(this.#emit, this.#count++, item);
+    return new CallWriter(this.#emit, this, this.#count++, item);
+  }
+
+  noteCut(): void {
+    this.#hasCutCall = true;
+  }
+
+  /**
+   * The status of the answer, once all items have ended: one with a call that breaks off is incomplete, although vLLM and servers built on it
+   * report `tool_calls` after a token limit (vllm-project/vllm issues 53269, 58228) and others `stop`. A client would run the broken call.
+   */
+  finalStatus(reported: ItemStatus): ItemStatus {
+    return this.#hasCutCall ? "incomplete" : reported;
   }
 
   /** Begins an item without deltas. */

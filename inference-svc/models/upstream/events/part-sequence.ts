@@ -4,9 +4,10 @@
  */
 import type { TurnEvent } from "../../../turn/turn.ts";
 
+/** The events of a part that waits. */
 interface Held<Key> {
   readonly part: Key;
-  readonly event: TurnEvent;
+  readonly events: TurnEvent[];
 }
 
 export class PartSequence<Key> {
@@ -17,7 +18,11 @@ export class PartSequence<Key> {
   #begun: Set<Key> | undefined;
   /** Parts that get no further deltas. */
   #closed: Set<Key> | undefined;
-  #held: Held<Key>[] = [];
+  /** Waiting parts in the order of their first events; absent in most items. */
+  #held: Held<Key>[] | undefined;
+  #heldParts: Map<Key, Held<Key>> | undefined;
+  /** Number of waiting parts that have been released. */
+  #released = 0;
   #ended = false;
 
   constructor(emit: (event: TurnEvent) => void) {
@@ -32,7 +37,7 @@ export class PartSequence<Key> {
   take(part: Key, event: TurnEvent): void {
     if (this.#ended) return;
     if (part !== this.#open && this.takes(part)) {
-      if (!this.#isFree) return void this.#held.push({ part, event });
+      if (!this.#isFree) return this.#hold(part, event);
       this.#begin(part);
     }
     this.#emit(event);
@@ -41,7 +46,7 @@ export class PartSequence<Key> {
   /** Closes a part, which is complete, and releases the parts that waited for it. */
   close(part: Key): void {
     (this.#closed ??= new Set()).add(part);
-    while (this.#held.length > 0 && this.#isFree) this.#next();
+    while (this.#hasHeld && this.#isFree) this.#next();
   }
 
   /** Whether another part may begin. */
@@ -51,17 +56,28 @@ export class PartSequence<Key> {
 
   /** Ends the item, and releases all parts that wait. */
   end(): void {
-    while (this.#held.length > 0) this.#next();
+    while (this.#hasHeld) this.#next();
     this.#ended = true;
   }
 
+  get #hasHeld(): boolean {
+    return this.#held !== undefined && this.#released < this.#held.length;
+  }
+
+  #hold(part: Key, event: TurnEvent): void {
+    const known = this.#heldParts?.get(part);
+    if (known) return void known.events.push(event);
+    const held = { part, events: [event] };
+    (this.#held ??= []).push(held);
+    (this.#heldParts ??= new Map()).set(part, held);
+  }
+
   #next(): void {
-    const [first] = this.#held;
-    if (!first) return;
-    const held = this.#held;
-    this.#begin(first.part);
-    this.#held = held.filter(({ part }) => part !== first.part);
-    for (const { part, event } of held) if (part === first.part) this.#emit(event);
+    const held = this.#held?.[this.#released++];
+    if (!held) return;
+    this.#heldParts?.delete(held.part);
+    this.#begin(held.part);
+    for (const event of held.events) this.#emit(event);
   }
 
   #begin(part: Key): void {

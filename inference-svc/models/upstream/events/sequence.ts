@@ -21,23 +21,31 @@ class Sequence {
   #openAlone = 0;
   #openCalls = 0;
   #begun = 0;
-  #held: TurnEvent[] = [];
+  /** Events of items that have not begun for clients, by their index; absent in nearly all answers. */
+  #held: Map<number, TurnEvent[]> | undefined;
 
   constructor(emit: Emit) {
     this.#emit = emit;
   }
 
   readonly take = (event: TurnEvent): void => {
-    if (!this.#passes(event)) return void this.#held.push(event);
+    const index = "index" in event ? event.index : undefined;
+    const waits =
+      index !== undefined && index >= this.#begun && !(event.type === "item.start" && this.#mayBegin(event));
+    if (waits) return this.#hold(index, event);
     this.#pass(event);
-    if (event.type === "item.end") while (this.#held.length > 0 && this.#release());
+    if (event.type === "item.end" && this.#held) this.#release(this.#held);
   };
 
-  #passes(event: TurnEvent): boolean {
-    if (event.type !== "item.start")
-      return !("index" in event) || event.index === undefined || event.index < this.#begun;
-    if (event.index !== this.#begun) return false;
-    const { type } = event.item;
+  #hold(index: number, event: TurnEvent): void {
+    this.#held ??= new Map();
+    const events = this.#held.get(index);
+    if (events) events.push(event);
+    else this.#held.set(index, [event]);
+  }
+
+  #mayBegin({ index, item: { type } }: Extract<TurnEvent, { readonly type: "item.start" }>): boolean {
+    if (index !== this.#begun) return false;
     if (this.#open === 0) return true;
     return this.#openAlone === 0 && !sequentialTypes.has(type) && !(this.#openCalls > 0 && calls.has(type));
   }
@@ -61,14 +69,13 @@ class Sequence {
     else if (calls.has(type)) this.#openCalls += change;
   }
 
-  /** Emits waiting events that may be emitted now. @returns whether there were any, because they may make room for others */
-  #release(): boolean {
-    const held = this.#held;
-    this.#held = held.filter((event) => {
-      const passes = this.#passes(event);
-      if (passes) this.#pass(event);
-      return !passes;
-    });
-    return this.#held.length < held.length;
+  /** Passes on the items whose turn has come: the start of an item is the first of its events. */
+  #release(held: Map<number, TurnEvent[]>): void {
+    for (let events = held.get(this.#begun); events; events = held.get(this.#begun)) {
+      const [start] = events;
+      if (start?.type !== "item.start" || !this.#mayBegin(start)) return;
+      held.delete(this.#begun);
+      for (const event of events) this.#pass(event);
+    }
   }
 }

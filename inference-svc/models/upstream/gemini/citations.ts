@@ -2,6 +2,7 @@
  * Google Search results of an answer, and their citations. This metadata arrives with the last chunks, with offsets in
  * bytes of UTF-8 (https://ai.google.dev/api/generate-content#Segment).
  */
+import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import { newId } from "@sluice/proto/lib/ids/id.js";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
 import type { Output } from "../events/output.ts";
@@ -24,8 +25,9 @@ export class Grounding {
   /** The annotations of the answer. @param answer the text to which the offsets refer */
   annotations(answer: string): readonly JsonObject[] {
     const chunks = Array.isArray(this.#metadata.groundingChunks) ? (this.#metadata.groundingChunks as unknown[]) : [];
+    const places = new TextPlaces(answer);
     return objects(this.#metadata.groundingSupports).flatMap(({ segment, groundingChunkIndices: indices }) => {
-      const place = findPlace(isObject(segment) ? segment : {}, answer);
+      const place = places.find(isObject(segment) ? segment : {});
       return (Array.isArray(indices) ? indices : []).flatMap((index) => {
         const source = parseSource(chunks[Number(index)]);
         return source ? [{ type: "url_citation", ...source, ...place }] : [];
@@ -59,23 +61,37 @@ function parseSource(chunk: unknown): { readonly url: string; readonly title: st
   return url === "" ? undefined : { url, title: text(web.title) };
 }
 
-const characters = (quote: string): number => Array.from(quote).length;
+/** Places of segments in a text. The time is linear for segments in the order of the text. */
+class TextPlaces {
+  readonly #answer: string;
+  readonly #bytes: Buffer;
+  /** The last place counted, in bytes and in code points. */
+  #at = 0;
+  #points = 0;
 
-/**
- * The cited place as offsets in code points. Where the provider's offsets do not match, the cited text is searched; if
- * it is nowhere, the whole text is cited.
- */
-function findPlace(segment: JsonObject, answer: string): JsonObject {
-  const bytes = Buffer.from(answer);
-  const quote = text(segment.text);
-  const [start, end] = [Number(segment.startIndex ?? 0), Number(segment.endIndex ?? bytes.length)];
-  const there = bytes.toString("utf8", start, end);
-  if (quote === "" || there === quote) {
-    const before = characters(bytes.toString("utf8", 0, start));
-    return { start_index: before, end_index: before + characters(there) };
+  constructor(answer: string) {
+    this.#answer = answer;
+    this.#bytes = Buffer.from(answer);
   }
-  const at = answer.indexOf(quote);
-  if (at === -1) return { start_index: 0, end_index: characters(answer) };
-  const before = characters(answer.slice(0, at));
-  return { start_index: before, end_index: before + characters(quote) };
+
+  /**
+   * Offsets in code points. Where the provider's offsets do not match, the cited text is searched; if it is nowhere, the whole text is cited.
+   */
+  find({ text: quoted, startIndex, endIndex }: JsonObject): JsonObject {
+    const quote = text(quoted);
+    const [start, end] = [Number(startIndex ?? 0), Number(endIndex ?? this.#bytes.length)];
+    const there = this.#bytes.toString("utf8", start, end);
+    if (quote === "" || there === quote) return this.#placeAt(start, there);
+    const at = this.#answer.indexOf(quote);
+    if (at === -1) return { start_index: 0, end_index: codePointLength(this.#answer) };
+    return this.#placeAt(Buffer.byteLength(this.#answer.slice(0, at)), quote);
+  }
+
+  /** @param at in bytes; a provider may give any number */
+  #placeAt(at: number, quote: string): JsonObject {
+    if (!(at >= this.#at)) this.#at = this.#points = 0;
+    this.#points += codePointLength(this.#bytes.toString("utf8", this.#at, at));
+    this.#at = Math.max(0, Math.min(at, this.#bytes.length)) || 0;
+    return { start_index: this.#points, end_index: this.#points + codePointLength(quote) };
+  }
 }

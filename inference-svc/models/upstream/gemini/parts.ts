@@ -2,13 +2,15 @@
 import { imageTypeOf, readFileData } from "../../../content/files/data-url.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 import type { TranslationContext } from "../translate/context.ts";
+import { googleImages, noteImageType, refuseImageType } from "../translate/image-types.ts";
 import { unsupportedMessage } from "../translate/unsupported-inputs.ts";
 
 /** Why a part cannot be sent. It is not left out instead, because this would change the question. @returns undefined when it can be sent */
 export function refuseGeminiPart(part: JsonObject): string | undefined {
   switch (part.type) {
     case "input_image":
-      return mediaPart(part.image_url) ? undefined : unsupportedMessage("images by file_id");
+      if (!mediaPart(part.image_url)) return unsupportedMessage("images by file_id");
+      return refuseImageType(part.image_url, googleImages);
     case "input_video":
       return mediaPart(part.video_url)
         ? undefined
@@ -39,6 +41,7 @@ export function geminiPart(part: JsonObject, path: string, { onDropped }: Transl
   }
   switch (part.type) {
     case "input_image":
+      noteImageType(readFileData(text(part.image_url)), path, onDropped);
       return mediaPart(part.image_url) ?? {};
     case "input_video":
       return mediaPart(part.video_url) ?? {};

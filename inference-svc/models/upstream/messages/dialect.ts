@@ -35,5 +35,9 @@ export function refuseMessages(request: TurnRequest, target: Target): Refusal | 
   if (request.outputModalities.includes("image")) {
     return { path: "modalities", message: "no provider of this model gives images" };
   }
-  return refuseInput(request.input, refuseMessagesPart) ?? refuseBlank(request) ?? refuseCacheMarks(request);
+  return (
+    refuseInput(request.input, (part) => refuseMessagesPart(part, target)) ??
+    refuseBlank(request) ??
+    refuseCacheMarks(request)
+  );
 }

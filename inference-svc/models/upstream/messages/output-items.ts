@@ -1,16 +1,16 @@
 /** Converts the blocks of a Messages answer to output items. */
-import { codePointLength } from "@sluice/proto/lib/validation/text.js";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Target } from "../dialect.ts";
 import { providerFailed } from "../failure.ts";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
 import type { CallWriter, Emit, ItemStatus } from "../events/item-writer.ts";
+import { GrowingLength } from "../events/growing-length.ts";
 import { type MessageWriter, Output } from "../events/output.ts";
 import { anthropicForm, plainForm } from "../translate/names/name-rules.ts";
 import { SentTools } from "../translate/names/tool-names.ts";
 import { RenamedArguments } from "../translate/schemas/renamed-arguments.ts";
 import { messagesSchemas } from "../translate/schemas/rules.ts";
-import { WrappedInput } from "../translate/wrapped-input.ts";
+import { WrappedInput, endWrapped } from "../translate/wrapped-input.ts";
 import { toAnnotation } from "./citations.ts";
 import { CodeRuns } from "./code-runs.ts";
 import { Fetches } from "./fetches.ts";
@@ -46,6 +46,8 @@ export class MessagesOutputItems {
   /** Whether the client requested encrypted reasoning. */
   readonly #sealed: boolean;
   #message: MessageWriter | undefined;
+  /** Length of the open text part in code points. */
+  #length = new GrowingLength();
   #open: Reader = ignored;
   /** Indices of the blocks that have begun; the last one is open. */
   readonly #begun = new Set<unknown>();
@@ -115,21 +117,28 @@ export class MessagesOutputItems {
     this.#message.refusal(this.#message.part("refusal"), explanation);
   }
 
-  /** Ends all items. @param paused whether the provider would go on with its own tools in a further request */
-  end(status: ItemStatus, paused = false): void {
+  /**
+   * Ends all items.
+   * @param paused whether the provider would go on with its own tools in a further request
+   * @returns the status of the answer
+   */
+  end(status: ItemStatus, paused = false): ItemStatus {
     this.#open.end?.(status);
     this.#message?.end(status);
     this.#searches.end(paused);
     this.#codeRuns.end(paused);
     this.#fetches.end(paused);
     this.#toolSearches.end(paused);
+    return this.#output.finalStatus(status);
   }
 
   #closeItem(): void {
     this.#open.end?.("completed");
     this.#open = ignored;
-    this.#message?.end("completed");
+    if (!this.#message) return;
+    this.#message.end("completed");
     this.#message = undefined;
+    this.#length = new GrowingLength();
   }
 
   #readerOf(block: JsonObject, inputJson: string | undefined): Reader {
@@ -172,7 +181,7 @@ export class MessagesOutputItems {
 
   #text(block: JsonObject): Reader {
     const citations = [...objects(block.citations)];
-    const start = this.#written;
+    const start = this.#length.points;
     this.#addText(text(block.text));
     return {
       delta: (delta) => {
@@ -181,25 +190,21 @@ export class MessagesOutputItems {
       },
       stop: () => {
         const message = this.#message;
-        if (!message || this.#written === start) return;
+        const end = this.#length.points;
+        if (!message || end === start) return;
         for (const citation of citations) {
-          const annotation = toAnnotation(citation, start, this.#written);
+          const annotation = toAnnotation(citation, start, end);
           if (annotation) message.annotation(message.part("output_text"), annotation);
         }
       },
     };
   }
 
-  /** Number of code points in the open text part. */
-  get #written(): number {
-    const part = this.#message?.parts.at(-1);
-    return part?.type === "output_text" ? codePointLength(part.text) : 0;
-  }
-
   #addText(words: string): void {
     if (words === "") return;
     this.#message ??= this.#output.message();
     this.#message.text(this.#message.part("output_text"), words);
+    this.#length.add(words);
   }
 
   #thinking(block: JsonObject): Reader {
@@ -255,9 +260,6 @@ function wrappedReader(call: CallWriter, inputJson: string): Reader {
     stop() {
       if (wrapped.json === "") call.arguments(wrapped.read(inputJson));
     },
-    end(status) {
-      if (status === "completed") call.arguments(wrapped.finish());
-      call.end(status);
-    },
+    end: (status) => endWrapped(call, wrapped, status),
   };
 }

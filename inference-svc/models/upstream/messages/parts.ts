@@ -1,18 +1,21 @@
 /** Converts parts of messages and tool outputs to the form of the Messages API. */
 import { decodeText } from "../../../content/files/charset.ts";
 import { imageTypeOf, readDataUrl, readFileData } from "../../../content/files/data-url.ts";
+import type { Target } from "../dialect.ts";
 import { type JsonObject, text } from "../json.ts";
 import { type Block, textBlock } from "../translate/blocks/message-list.ts";
 import type { TranslationContext } from "../translate/context.ts";
+import { commonImages, noteImageType, refuseImageType } from "../translate/image-types.ts";
 import { refuseMedia, unsupportedMessage } from "../translate/unsupported-inputs.ts";
 
 /** Why a part cannot be sent. It is not left out instead, because this would change the question. @returns undefined when it can be sent */
-export function refuseMessagesPart(part: JsonObject): string | undefined {
+export function refuseMessagesPart(part: JsonObject, target: Target): string | undefined {
   switch (part.type) {
     case "input_file":
       return refuseDocument(part);
     case "input_image":
-      return imageSource(part) ? undefined : unsupportedMessage("images that are neither data URLs nor http URLs");
+      if (!imageSource(part)) return unsupportedMessage("images that are neither data URLs nor http URLs");
+      return target.original ? refuseImageType(part.image_url, commonImages) : undefined;
     default:
       return refuseMedia(part);
   }
@@ -25,6 +28,7 @@ export function messagesPart(part: JsonObject, path: string, { onDropped }: Tran
       if (part.detail !== undefined && part.detail !== null && part.detail !== "auto") {
         onDropped(`${path}.detail`, "the format has no field for it");
       }
+      noteImageType(readDataUrl(text(part.image_url)), path, onDropped);
       return { type: "image", source: imageSource(part) };
     case "input_file":
       return {

@@ -127,9 +127,9 @@ export class MessagesTranslator implements Translator {
     if (this.#stopReason === undefined) throw connectionLost();
     const { reason, detail = this.#category } = incomplete.get(this.#stopReason) ?? complete;
     const status: ItemStatus = reason ? "incomplete" : "completed";
-    this.#blocks.end(status, detail === "pause_turn");
+    const final = this.#blocks.end(status, detail === "pause_turn");
     this.done = true;
     const { usage, tier } = this.#usage;
-    this.#emit(answerEnd(status, reason, usage, servedTier(tier, this.#target), this.#stopSequence, detail));
+    this.#emit(answerEnd(final, reason, usage, servedTier(tier, this.#target), this.#stopSequence, detail));
   }
 }

@@ -7,7 +7,7 @@ import type { InputItem, TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
 import { boundedId } from "../translate/bounded-id.ts";
-import { hasParticipantName, objectArguments, repairedArguments } from "../translate/conversation.ts";
+import { hasParticipantName, objectArguments, repairedArguments, repairedEscapes } from "../translate/conversation.ts";
 import {
   type Opening,
   isPrompt,
@@ -17,6 +17,7 @@ import {
   reportQuestion,
   takesPromptsAnywhere,
 } from "../translate/first-prompts.ts";
+import { repairEscapes } from "../translate/lone-escapes.ts";
 import { isBlankThought } from "../translate/blank-thoughts.ts";
 import { openReasoning } from "../translate/reasoning-seal.ts";
 import { JoinedResults, joinedResult } from "../translate/repeated-results.ts";
@@ -111,10 +112,11 @@ function sentItem(item: InputItem, path: string, sending: Sending): JsonObject |
 /** Repairs arguments of a call. OpenAI takes any text; other servers parse it as an object. */
 function withObject(item: JsonObject, path: string, onDropped: OnDropped): JsonObject {
   if (item.type !== "function_call") return item;
-  const json = text(item.arguments);
+  const given = text(item.arguments);
+  const json = repairEscapes(given);
   const sent = objectArguments(json);
-  if (sent === json) return item;
-  onDropped(`${path}.arguments`, repairedArguments);
+  if (sent === given) return item;
+  onDropped(`${path}.arguments`, sent === json ? repairedEscapes : repairedArguments);
   return { ...item, arguments: sent };
 }
 

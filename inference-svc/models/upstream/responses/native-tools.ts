@@ -1,11 +1,12 @@
 /**
- * Decides which tools a provider runs itself. Leaving out a tool would change the question, and a provider answers 400
+ * Decides which tools a provider runs itself, and which images it takes. Leaving one out would change the question, and a provider answers 400
  * to one it does not have.
  */
 import { bringsHostedTools, isHostedType } from "../../../turn/item-kinds.ts";
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { Refusal, Target } from "../dialect.ts";
-import { objects, text } from "../json.ts";
+import { type JsonObject, objects, text } from "../json.ts";
+import { commonImages, refuseImageType } from "../translate/image-types.ts";
 import { findSpecialInputs } from "../translate/special-inputs.ts";
 
 /** Matches types of tools the format itself has; web_search also has spellings with a date and for previews. */
@@ -24,6 +25,9 @@ const refusal = (path: string, type: string): Refusal => ({
   message: `no provider of this model runs tools of type ${type}`,
 });
 
+const refuseImage = ({ type, image_url: url }: JsonObject): string | undefined =>
+  type === "input_image" ? refuseImageType(url, commonImages) : undefined;
+
 export function refuseResponses(request: TurnRequest, target: Target): Refusal | undefined {
   for (const [index, tool] of request.tools.entries()) {
     if (
@@ -35,7 +39,9 @@ export function refuseResponses(request: TurnRequest, target: Target): Refusal |
       return refusal(`tools.${index}`, tool.spelling);
     }
   }
-  for (const { path, item } of findSpecialInputs(request.input)) {
+  for (const { path, item, part } of findSpecialInputs(request.input)) {
+    const message = part && target.original ? refuseImage(part) : undefined;
+    if (message !== undefined) return { path, message };
     if (item === undefined || !bringsHostedTools(item)) continue;
     const tools = objects(item.tools);
     const position = tools.findIndex((tool) => isHostedType(tool.type) && !runsNatively(target, text(tool.type)));

@@ -7,6 +7,7 @@ import type { Outcome, TurnEvent } from "../../../turn/turn.ts";
 import type { Target, Translator } from "../dialect.ts";
 import { connectionLost, providerFailed, providerFault } from "../failure.ts";
 import { type JsonObject, isObject, objects, parseObject, text } from "../json.ts";
+import { answerEnd } from "../events/answer-end.ts";
 import type { Emit, ItemStatus } from "../events/item-writer.ts";
 import { Output } from "../events/output.ts";
 import { servedTier, wantsLogprobs } from "../events/service-tier.ts";
@@ -14,6 +15,7 @@ import { inBandError } from "./error.ts";
 import { isNativeEvent, toNativePayload } from "./native-events.ts";
 import type { ReadContext } from "./item-reader.ts";
 import { type OutputSlot, openOutputSlot } from "./output-items.ts";
+import { OutputSlots, hasValue } from "./output-slots.ts";
 import { maskUnknownName } from "../known-words.ts";
 import { ToolNames } from "./tool-names.ts";
 import { responsesUsage } from "./usage.ts";
@@ -51,18 +53,14 @@ function statusOf({ output, incomplete_details: details }: JsonObject): string {
 const isAnswer = (slot: OutputSlot, { id }: JsonObject): boolean =>
   slot.type !== "reasoning" && text(id) !== "" && slot.upstreamId === id;
 
-/** Whether a field has a value: some servers write null for a missing number or id. */
-const hasValue = (field: unknown): boolean => field !== undefined && field !== null;
-
 const isAddressed = ({ output_index: outputIndex, item_id: id }: JsonObject): boolean =>
   hasValue(outputIndex) || hasValue(id);
 
 export class ResponsesTranslator implements Translator {
   readonly #emit: Emit;
   readonly #reading: ReadContext;
-  /** The items in the order of appearance. */
-  readonly #slots: OutputSlot[] = [];
-  /** Events of items that are not announced yet. */
+  readonly #slots = new OutputSlots();
+  /** Events of items not announced yet. */
   #early: JsonObject[] = [];
   done = false;
   usage: Outcome["usage"];
@@ -118,7 +116,7 @@ export class ResponsesTranslator implements Translator {
   }
 
   #slotOf(event: JsonObject, type: string): OutputSlot | undefined {
-    const known = this.#find(event.output_index, event.item_id) ?? this.#findUnaddressed(event, type);
+    const known = this.#slots.find(event.output_index, event.item_id) ?? this.#findUnaddressed(event, type);
     const implied = known ? undefined : impliedType.get(type);
     if (implied === undefined) return known;
     return this.#open(event.output_index ?? undefined, { type: implied, id: event.item_id ?? undefined });
@@ -132,61 +130,36 @@ export class ResponsesTranslator implements Translator {
     if (isAddressed(event)) return undefined;
     const kind = textKinds.get(type.slice(0, type.lastIndexOf(".")));
     if (kind === undefined) return undefined;
-    const isOpen = (slot: OutputSlot): boolean => slot.type === kind && !slot.ended;
-    const last = this.#slots.findLast(isOpen);
-    return kind === "message" || kind === "reasoning" || last === this.#slots.find(isOpen) ? last : undefined;
-  }
-
-  /**
-   * Finds an item by index and id, else only by id (some servers give every item the index 0), else only by index
-   * (others change ids midway).
-   */
-  #find(outputIndex: unknown, id: unknown): OutputSlot | undefined {
-    let byId: OutputSlot | undefined;
-    let byIndex: OutputSlot | undefined;
-    for (let at = this.#slots.length - 1; at >= 0; at--) {
-      const slot = this.#slots[at];
-      const sameIndex = hasValue(outputIndex) && slot?.outputIndex === outputIndex;
-      const sameId = hasValue(id) && slot?.upstreamId === id;
-      if (sameIndex && (sameId || !hasValue(id))) return slot;
-      if (sameId) byId ??= slot;
-      if (sameIndex) byIndex ??= slot;
-    }
-    return byId ?? byIndex;
-  }
-
-  /** The item a delta without a number and an id has begun. */
-  #findUnannounced(type: string): OutputSlot | undefined {
-    return this.#slots.findLast(
-      ({ type: begun, outputIndex, upstreamId, ended }) =>
-        begun === type && outputIndex === undefined && upstreamId === undefined && !ended,
-    );
+    const open = this.#slots.openOf(kind);
+    return kind === "message" || kind === "reasoning" || open.length === 1 ? open.at(-1) : undefined;
   }
 
   #open(outputIndex: unknown, item: unknown): OutputSlot {
     if (!isObject(item) || text(item.type) === "") throw providerFailed("an output item without a type");
     const slot = openOutputSlot(this.#reading, outputIndex, item);
-    this.#slots.push(slot);
+    this.#slots.add(slot);
     if (this.#early.length > 0) this.#replay(slot);
     return slot;
   }
 
   #begin({ output_index: outputIndex, item }: JsonObject): void {
     const id = isObject(item) ? text(item.id) : "";
-    const again = this.#slots.some((slot) => slot.outputIndex === outputIndex && slot.upstreamId === id);
     // For clients, a repeated announcement with the same id would be a second item.
-    if (id === "" || !again) this.#open(outputIndex, item);
+    if (id === "" || !this.#slots.has(outputIndex, id)) this.#open(outputIndex, item);
   }
 
   #replay(slot: OutputSlot): void {
     const early = this.#early;
-    this.#early = early.filter((event) => this.#find(event.output_index, event.item_id) !== slot);
-    for (const event of early) if (!this.#early.includes(event)) slot.event(text(event.type), event);
+    this.#early = [];
+    for (const event of early) {
+      if (this.#slots.find(event.output_index, event.item_id) === slot) slot.event(text(event.type), event);
+      else this.#early.push(event);
+    }
   }
 
   #itemDone(event: JsonObject): void {
     const item = isObject(event.item) ? event.item : {};
-    const known = this.#find(event.output_index, item.id) ?? this.#findUnannounced(text(item.type));
+    const known = this.#slots.find(event.output_index, item.id) ?? this.#slots.findUnannounced(text(item.type));
     // Some servers use an index again for an item they do not announce.
     const another = known?.ended === true && item.id !== undefined && known.upstreamId !== item.id;
     const slot = known && !another ? known : this.#open(event.output_index, event.item);
@@ -204,40 +177,25 @@ export class ResponsesTranslator implements Translator {
   }
 
   #end(response: JsonObject, status: ItemStatus): void {
-    const outcome = this.#outcomeOf(response, status);
-    this.#complete(objects(response.output), outcome.status);
+    this.#complete(objects(response.output), status);
     this.done = true;
-    this.#emit({ type: "end", outcome });
-  }
-
-  #outcomeOf(response: JsonObject, status: ItemStatus): Outcome {
     const details = isObject(response.incomplete_details) ? response.incomplete_details : {};
     const reason = details.reason === "content_filter" ? "content_filter" : "max_output_tokens";
     const usage = responsesUsage(response.usage) ?? this.usage;
-    return {
-      status,
-      ...(status === "incomplete" && { reason }),
-      ...(usage && { usage }),
-      serviceTier: servedTier(response.service_tier, this.#reading.target),
-    };
+    const tier = servedTier(response.service_tier, this.#reading.target);
+    const final = this.#reading.output.finalStatus(status);
+    this.#emit(answerEnd(final, status === "incomplete" ? reason : undefined, usage, tier));
   }
 
-  /** Ends the items the stream has started or left out, by the final response. */
+  /** Ends the items the stream has started or left out, by the final response: it finds them by their order where a server changes ids. */
   #complete(items: readonly JsonObject[], status: ItemStatus): void {
-    const seen = new Set<OutputSlot>();
+    const match = this.#slots.matcher();
     for (const item of items) {
-      const slot = this.#match(item, seen) ?? this.#open(undefined, item);
-      seen.add(slot);
+      const slot = match(item) ?? this.#open(undefined, item);
       if (!slot.ended) slot.end(item, item === items.at(-1) ? status : "completed");
       else if (isAnswer(slot, item)) slot.complete(item);
     }
-    for (const slot of this.#slots) if (!slot.ended) slot.end({}, status);
-  }
-
-  /** Finds the item by id; for servers that change ids, by the order among items of the same type. */
-  #match(item: JsonObject, seen: ReadonlySet<OutputSlot>): OutputSlot | undefined {
-    const open = this.#slots.filter((slot) => slot.type === item.type && !seen.has(slot));
-    return open.find((slot) => slot.upstreamId === item.id) ?? open[0];
+    this.#slots.endOpen((slot) => slot.end({}, status));
   }
 
   cut(): void {

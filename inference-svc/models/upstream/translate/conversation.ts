@@ -79,6 +79,10 @@ export function objectArguments(json: string): string {
 /** Reason in the receipt for arguments that `objectArguments` has changed. */
 export const repairedArguments = "repaired: sent as an object, because most servers take no other arguments";
 
+/** The reason in the receipt for escapes changed by `repairEscapes`. */
+export const repairedEscapes =
+  "repaired: sent with U+FFFD for half a surrogate pair, because most JSON parsers refuse it";
+
 /** Writes the items. @param from index of the first item to write */
 export function translateInput(
   input: readonly InputItem[],
@@ -164,7 +168,10 @@ class InputTranslator {
     const name = tools.sentName(text(item.name), text(item.namespace) || undefined, `${path}.name`, onDropped);
     if (item.type === "function_call") {
       const mark = this.#markOf(item, path);
-      return this.#writer.addCall({ callId, name, argumentsJson: text(item.arguments), ...mark });
+      const given = text(item.arguments);
+      const argumentsJson = repairEscapes(given);
+      if (argumentsJson !== given) onDropped(`${path}.arguments`, repairedEscapes);
+      return this.#writer.addCall({ callId, name, argumentsJson, ...mark });
     }
     const { input } = item;
     this.#writer.addCall({ callId, name, argumentsJson: JSON.stringify({ input }), input });

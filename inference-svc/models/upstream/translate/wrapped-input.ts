@@ -1,6 +1,8 @@
 /** Decodes the text in `{"input":"..."}` while it streams: the arguments of a custom tool sent as a function. */
 import { parseWithin } from "@sluice/proto/lib/json/values.js";
+import type { CallWriter, ItemStatus } from "../events/item-writer.ts";
 import { isObject } from "../json.ts";
+import { isCutObject } from "./cut-json.ts";
 
 const escapes: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 const beginning = /^\s*\{\s*"input"\s*:\s*"/;
@@ -29,6 +31,11 @@ export class WrappedInput {
     return this.#place === "before" ? unwrapped(this.json) : "";
   }
 
+  /** Whether the JSON breaks off before the end of the text. */
+  get isCut(): boolean {
+    return this.#place === "inside" || (this.#place === "before" && isCutObject(this.json));
+  }
+
   #decode(json: string): string {
     let text = "";
     let from = 0;
@@ -55,6 +62,12 @@ export class WrappedInput {
     this.#half = cut ? text.slice(-1) : "";
     return cut ? text.slice(0, -1) : text;
   }
+}
+
+/** Ends the call of a custom tool sent as a function. */
+export function endWrapped(call: CallWriter, wrapped: WrappedInput, status: ItemStatus): void {
+  if (status === "completed" && !wrapped.isCut) call.arguments(wrapped.finish());
+  call.end(status, {}, wrapped.isCut);
 }
 
 /** Decodes an escape sequence. @param escape the sequence without its backslash; unknown ones stand for themselves */

@@ -115,7 +115,8 @@ function expectShown(format: AnswerFormat, row: SceneRow, events: readonly TurnE
   expect(events.at(-1)).toEqual({
     type: "end",
     outcome: {
-      ...outcomes[row.stop ?? "end"],
+      ...outcomes[row.inferred ?? row.stop ?? "end"],
+      ...(row.inferred && { isInferred: true }),
       ...(row.counts && { usage: usageOf(format, row.counts) }),
       serviceTier: format.hasTiers === true && row.tier !== undefined ? row.tier : "default",
     },

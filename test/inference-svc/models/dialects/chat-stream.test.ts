@@ -305,8 +305,8 @@ describe("tool calls of a chat answer", () => {
 
   test("with arguments other than JSON pass unchanged", () => {
     expect(
-      maskIds(read([chatChunk(toolCall(0, "a", "f", '{"a":1,"a":2')), chatChunk({}, "tool_calls")]).items),
-    ).toEqual([shownCall("f", '{"a":1,"a":2')]);
+      maskIds(read([chatChunk(toolCall(0, "a", "f", '{"a":1,"a" 2}')), chatChunk({}, "tool_calls")]).items),
+    ).toEqual([shownCall("f", '{"a":1,"a" 2}')]);
   });
 });
 

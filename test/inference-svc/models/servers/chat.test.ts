@@ -186,6 +186,41 @@ describe("a chat server's answer", () => {
     ]);
   });
 
+  test("with a whole message after its deltas has all that the deltas did not have", async () => {
+    const last = (message: object) => ({ choices: [{ index: 0, message, finish_reason: "stop" }] });
+    const itemsAfter = async (...chunks: readonly object[]) =>
+      itemsOf((await runAgainstServer(sseReply(...chunks, "[DONE]"))).events);
+    const url_citation = { url: "https://a.example/", title: "A", start_index: 0, end_index: 2 };
+    const cited = { content: "Hi", annotations: [{ type: "url_citation", url_citation }] };
+    const annotations = [{ type: "url_citation", ...url_citation }];
+    expect(await itemsAfter(greetingChunk, last(cited))).toMatchObject([{ content: [{ text: "Hi", annotations }] }]);
+    expect(await itemsAfter(greetingChunk, chatChunk({ annotations: cited.annotations }), last(cited))).toMatchObject([
+      { content: [{ text: "Hi", annotations }] },
+    ]);
+    const refused = await itemsAfter(chatChunk({ refusal: "I can" }), last({ content: null, refusal: "I cannot." }));
+    expect(refused).toMatchObject([{ content: [{ type: "refusal", refusal: "I cannot." }] }]);
+    const images = ["QUJD", "REVG"].map((data) => ({ image_url: { url: `data:image/png;base64,${data}` } }));
+    expect(await itemsAfter(chatChunk({ images: images.slice(0, 1) }), last({ images }))).toMatchObject([
+      { result: "QUJD" },
+      { result: "REVG" },
+    ]);
+    expect(await itemsAfter(greetingChunk, last({ content: "Hi", reasoning_content: "Hm." }))).toMatchObject([
+      { type: "message" },
+      { content: [{ text: "Hm." }] },
+    ]);
+    const called = (id: string, args: string) => ({ id, type: "function", function: { name: "f", arguments: args } });
+    const calls = [called("c1", '{"a":1}'), called("c2", '{"a":2}')];
+    const begun = chatChunk({ tool_calls: [{ index: 0, ...called("c1", '{"a":') }] });
+    const both = [
+      { call_id: "c1", arguments: '{"a":1}' },
+      { call_id: "c2", arguments: '{"a":2}' },
+    ];
+    expect(await itemsAfter(begun, last({ content: null, tool_calls: calls }))).toMatchObject(both);
+    const whole = chatChunk({ tool_calls: calls.map((call, index) => ({ index, ...call })) });
+    expect(await itemsAfter(whole, last({ content: "", tool_calls: calls }))).toMatchObject(both);
+    expect(await itemsAfter(greetingChunk, whole, last({ content: "Hi", tool_calls: calls }))).toHaveLength(3);
+  });
+
   test("with every piece as a message is read piece by piece", async () => {
     const piece = (content: string, finish: string | null = null) => ({
       choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: finish }],

@@ -5,8 +5,11 @@ import { Output } from "@sluice/inference-svc/models/upstream/events/output.js";
 import { LoneEscapes, repairEscapes } from "@sluice/inference-svc/models/upstream/translate/lone-escapes.js";
 import { chatChunk } from "../../../support/providers/upstream.js";
 import { functionTool, itemsOf } from "../../asking.js";
-import { buildChatBody } from "../dialects/chat-translation.js";
-import { buildMessagesBody } from "../dialects/messages-translation.js";
+import { otherChat, translateChat } from "../dialects/chat-translation.js";
+import { translateToCohere } from "../dialects/cohere-translation.js";
+import { translateToConverse } from "../dialects/converse-translation.js";
+import { translateToGemini } from "../dialects/gemini-translation.js";
+import { translateToMessages } from "../dialects/messages-translation.js";
 import { runAgainstServer, sseReply } from "../servers/odd-server.js";
 
 const texts: readonly (readonly [given: string, repaired: string])[] = [
@@ -104,8 +107,18 @@ describe("a model's tool call with half a surrogate pair", () => {
       { type: "function_call_output", call_id: "c", output: "x" },
     ];
     const tools = [functionTool({ name: "f", parametersJson: '{"type":"object","properties":{}}' })];
-    for (const body of [buildMessagesBody({ input, tools }), buildChatBody({ input, tools })])
+    const reason = "repaired: sent with U+FFFD for half a surrogate pair, because most JSON parsers refuse it";
+    const sent = [
+      translateToMessages({ input, tools }),
+      translateChat({ input, tools }, otherChat),
+      translateToGemini({ input, tools }),
+      translateToCohere({ input, tools }),
+      translateToConverse({ input, tools }),
+    ];
+    for (const { body, losses } of sent) {
       expect(JSON.stringify(body)).not.toMatch(/ud99c/i);
+      expect(losses).toEqual([["input.1.arguments", reason]]);
+    }
   });
 });
 

@@ -13,7 +13,9 @@ export interface SceneRow extends Scene {
   readonly items: readonly Shown[];
   /** Deltas of texts and arguments, if they differ from the pieces. */
   readonly deltas?: readonly string[];
-  /** Formats that treat this scene in another way, which their own tests check. */
+  /** The status that the calls give the answer, where the provider reports an end. */
+  readonly inferred?: "limit";
+  /** Formats with rules of their own for this scene, which their suites have. */
   readonly not?: readonly string[];
 }
 
@@ -264,6 +266,52 @@ export const sceneRows: readonly SceneRow[] = [
     stop: "limit",
     interleaved: true,
     items: [call("f", '{"x":1}'), cut(call("g", '{"y":2'))],
+  },
+  {
+    name: "a second call that breaks off before a reported end",
+    pieces: [callPiece("f", pair("Oslo")), callPiece("g", '{"town', '":"Ro')],
+    stop: "calls",
+    inferred: "limit",
+    items: [call("f", pair("Oslo")), cut(call("g", '{"town":"Ro'))],
+  },
+  {
+    name: "a call of a custom tool that breaks off before a reported end",
+    pieces: [callPiece("patch", '{"input":"a', "b")],
+    stop: "end",
+    inferred: "limit",
+    request: { tools },
+    items: [cut({ type: "custom_tool_call", call_id: "id_patch", name: "patch", input: "ab" })],
+    deltas: ["a", "b"],
+    not: ["responses"],
+  },
+  {
+    name: "a limit after a whole call",
+    pieces: [callPiece("f", pair("Oslo"))],
+    stop: "limit",
+    items: [call("f", pair("Oslo"))],
+    not: ["responses"],
+  },
+  {
+    name: "objects joined in the arguments of one call",
+    pieces: [callPiece("f", '{"q":"}{"}', ' {"q":', '"b"}{"q":"}{"}\n{"q":"b"}{}', '{"q":"c"}')],
+    stop: "calls",
+    items: [
+      call("f", '{"q":"}{"} '),
+      ...["b", "c"].map((q) => call("f", `{"q":"${q}"}`, { call_id: expect.stringMatching(/^call_/) })),
+    ],
+    deltas: ['{"q":"}{"}', " ", '{"q":"b"}', '{"q":"c"}'],
+  },
+  {
+    name: "objects joined in one call, the last of them cut at a limit",
+    pieces: [callPiece("f", '{"q":"a"}{"q":"b"}{"q', '":')],
+    stop: "limit",
+    items: [
+      call("f", '{"q":"a"}'),
+      call("f", '{"q":"b"}', { call_id: expect.stringMatching(/^call_/) }),
+      cut(call("f", '{"q":', { call_id: expect.stringMatching(/^call_/) })),
+    ],
+    not: ["responses"],
+    deltas: ['{"q":"a"}', '{"q":"b"}', '{"q":'],
   },
   {
     name: "a filter after a text",

@@ -100,10 +100,7 @@ export const requestShape = named(
         unsetByNull(array(slug, { max: 32 })),
         "Further slugs, tried in order when the first cannot serve; without `model` the first of them is it.",
       ),
-      input: described(
-        printOnly(unsetByNull(input)),
-        "One message of the user as text, or the conversation so far as items.",
-      ),
+      input: described(printOnly(input), "One message of the user as text, or the conversation so far as items."),
       instructions: described(nullable(string()), "Put before the input as a system message."),
       stream: described(nullable(boolean), "Whether the answer comes as events; false when absent."),
       ...responsesParameters,

@@ -69,7 +69,7 @@ export class SpoolFiles {
   }
 
   /**
-   * Boot ids of processes that have ended and whose spool files were all read; known once all batches are read. A call
+   * Boot ids of ended processes with all of their spool files read; known once all batches are read. A call
    * of theirs without a record never began. Empty if calls were left out.
    */
   get wholeStarts(): readonly string[] {

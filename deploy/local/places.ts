@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 /** Path of the checkout, of the installed package, or of the files in an image; in each, this file is deploy/local/dist/places.js. */
 export const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** Only a checkout has the lock file; the package and images do not. */
+/** Whether the program runs from a checkout. Its lock file is neither in the package nor in the images. */
 export const isCheckout = existsSync(join(root, "package-lock.json"));
 
 /** The folder of sluice.yaml and of the data: the checkout itself, or for the package the folder in which it is started. */

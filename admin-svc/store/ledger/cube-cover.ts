@@ -8,7 +8,7 @@ export interface Times {
   readonly to: Date;
 }
 
-/** Where the sums of a period are read: hours and days from the usage cube, the rest from the ledger. */
+/** The parts of a period by the source of their sums: hours and days in the usage cube, all other times in the ledger. */
 export interface Cover {
   /** Starts of the days, and of the hours, to read from the cube. */
   readonly days: readonly Date[];

@@ -21,7 +21,7 @@ const rowsOfPart = 10_000;
 export type CubeStep = "some" | "none" | "locked";
 
 export interface CubeQuery {
-  /** Only periods that end by this time are added. */
+  /** Time by which a period must have ended to be added. */
   readonly before: Date;
   /** Periods to skip. */
   readonly without?: readonly CubePeriod[];

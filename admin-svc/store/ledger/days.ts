@@ -48,8 +48,9 @@ export async function earliestDay(
 const partitionOf = (day: string) => sql.id(`ledger_${day.replaceAll("-", "")}`);
 
 /**
- * What still needs the rows of a day; undefined when nothing does.
+ * Finds the reader that still needs rows of a day: the sums or an export.
  * @param exports names of the configured exports; removed exports do not count
+ * @returns undefined when no reader needs them
  */
 export async function holderOf(
   database: Kysely<Database>,

@@ -21,7 +21,7 @@ export interface Gap {
 export interface WrongSum {
   readonly column: "key_hash" | "workspace_id" | "tag" | "generation_id" | "dimension";
   /**
-   * What the sum belongs to: the hash of a key, the id of a workspace (with a tag or its name), the id of a turn, a
+   * Owner of the sum: the hash of a key, the id of a workspace (with a tag or its name), the id of a turn, a
    * dimension of the sums with its value, or the size of a period of the cube.
    */
   readonly owner: string;

@@ -11,7 +11,7 @@ import { withdrawRows } from "./ledger-sums.ts";
 import { arrayOfColumn, ledgerColumns, typeOfColumn } from "./ledger-columns.ts";
 import type { WholeTurn } from "./whole-turn.ts";
 
-/** What the database already has of a batch. */
+/** Records of a batch that the database already has. */
 export interface Stored {
   /** Sequence numbers of stored turn records, by the boot id of their process. */
   readonly delivered: ReadonlyMap<string, DeliveredNumbers>;

@@ -12,7 +12,7 @@ export interface UsageFilter {
   readonly from: string;
   readonly to: string;
   readonly keyHash?: string | undefined;
-  /** Only calls paid by this payer are summed. */
+  /** Payer whose calls are summed. */
   readonly payer: PayerWord;
 }
 
